@@ -1,0 +1,245 @@
+// Package lifecycle is the vocabulary in which decisions about Spark resources are made and told: what is wanted (App), what is remembered
+// (Memory), what is seen (Observed), and what follows (Plan).
+//
+// The machines that decide live in the packages below it (application, schedule, connect, cluster). They are pure functions of their
+// arguments: no clock, no cluster, no randomness. The dialects translate custom resources into this vocabulary and back; the
+// controller turns a Plan's actions into API calls. No word here belongs to one of the two API families.
+package lifecycle
+
+import "time"
+
+// Phase is where an application stands in its life. It is finer than either API family's state: a dialect projects it.
+type Phase string
+
+// The phases of an application. A phase that is not Terminal always has a deadline, a timer or a named event that it waits for.
+const (
+	New        Phase = ""           // seen for the first time; nothing was created
+	Waiting    Phase = "Waiting"    // before another attempt: for the backoff, or for the last attempt's objects to be gone
+	Launched   Phase = "Launched"   // the attempt's objects exist; the driver pod does not run yet
+	Started    Phase = "Started"    // the driver container runs, the pod is not Ready yet
+	Ready      Phase = "Ready"      // the driver pod is Ready; no executor was seen yet
+	Scaling    Phase = "Scaling"    // executors start; fewer than the initial threshold
+	Running    Phase = "Running"    // enough executors run (or no threshold is set)
+	Unknown    Phase = "Unknown"    // the driver's node does not answer; nothing is concluded until it does
+	Ended      Phase = "Ended"      // the attempt is over; what follows waits for something (a retry's timer)
+	Retained   Phase = "Retained"   // over for good; the driver pod is kept
+	Done       Phase = "Done"       // over for good; nothing is left to release
+	Suspending Phase = "Suspending" // asked to suspend; the attempt's objects are going
+	Suspended  Phase = "Suspended"  // holds until the suspension is lifted
+	Resuming   Phase = "Resuming"   // the suspension was lifted; the next attempt is launched
+	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is going
+)
+
+// Terminal reports whether nothing happens any more without an edit, except expiry.
+func (p Phase) Terminal() bool { return p == Retained || p == Done }
+
+// Live reports whether an attempt of the application is expected to have a driver pod.
+func (p Phase) Live() bool {
+	switch p {
+	case Launched, Started, Ready, Scaling, Running, Unknown:
+		return true
+	}
+	return false
+}
+
+// Outcome is how an attempt ended; empty while it goes on.
+type Outcome string
+
+// The outcomes of an attempt.
+const (
+	Undecided         Outcome = ""
+	Succeeded         Outcome = "Succeeded"         // the driver container exited 0
+	Failed            Outcome = "Failed"            // the driver container ended otherwise
+	Lost              Outcome = "Lost"              // the driver pod is gone and nobody saw it end
+	Evicted           Outcome = "Evicted"           // the driver pod was evicted or preempted
+	Refused           Outcome = "Refused"           // the attempt could not be rendered, or the API server refused an object of it
+	StartTimedOut     Outcome = "StartTimedOut"     // Deadlines.DriverStart passed
+	ReadyTimedOut     Outcome = "ReadyTimedOut"     // Deadlines.DriverReady passed
+	ExecutorsTimedOut Outcome = "ExecutorsTimedOut" // Deadlines.ExecutorsStart passed
+	RunTimedOut       Outcome = "RunTimedOut"       // Deadlines.Run passed
+)
+
+// Cause says why: a CamelCase reason for machines and a sentence for people. The zero value means there is nothing to say.
+type Cause struct {
+	Reason  string
+	Message string
+}
+
+// App is what a custom resource asks for, in the terms a machine decides by. It holds no objects and no Spark configuration: those
+// are rendered by the dialect when an action needs them.
+type App struct {
+	UID      string // of the custom resource
+	SpecHash string // of the spec less the fields that only steer the operator; a change of it replaces the run
+	Deleting bool   // the custom resource has a deletion timestamp
+	Suspend  bool
+	Invalid  *Cause // set when no attempt of this spec could ever be rendered
+	Restart  Restart
+	Limits   Deadlines
+	// Executors that the application starts with; 0 means that it is not known or none are wanted.
+	InitialExecutors int32
+	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
+	TTL *time.Duration
+	// MissingGrace is how long a driver pod that was just created may be invisible before a live read is made.
+	MissingGrace time.Duration
+}
+
+// RestartPolicy says after which outcomes another attempt is made.
+type RestartPolicy string
+
+// The restart policies.
+const (
+	Never     RestartPolicy = "Never"
+	OnFailure RestartPolicy = "OnFailure"
+	Always    RestartPolicy = "Always"
+)
+
+// Restart is the rule for further attempts. Retries count what comes after the first: FailureRetries 2 means at most 3 runs.
+type Restart struct {
+	Policy             RestartPolicy
+	FailureRetries     int32
+	SubmissionRetries  int32
+	FailureInterval    time.Duration // before the first retry after a failed run, counted from its end
+	SubmissionInterval time.Duration // before the first retry after a refused submission, counted from the refusal
+	// Factor multiplies the interval from one retry to the next. 0 means the linear growth of the sparkoperator.k8s.io family:
+	// interval times the number of submissions so far.
+	Factor float64
+	// Max caps the interval; 0 means no cap.
+	Max time.Duration
+}
+
+// Deadlines bound the phases of an attempt; 0 means no bound.
+type Deadlines struct {
+	DriverStart    time.Duration // Launched: from the launch until the driver container runs
+	DriverReady    time.Duration // Started: until the driver pod is Ready
+	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
+	Run            time.Duration // from the launch until the end
+}
+
+// Memory is what must be remembered from one decision to the next and cannot be observed again. Each dialect stores it in its status
+// so that Decode(Encode(m)) == m for every Memory that a machine can reach.
+type Memory struct {
+	Phase   Phase
+	Since   time.Time // when Phase was entered
+	Attempt int32     // number of the current or last attempt, from 1; 0 before the first. Never reused, also not after an edit
+	// AttemptID is the submission id of the current or last attempt: computed at its launch, read from here afterwards.
+	AttemptID   string
+	SpecHash    string // of the spec that the attempt was launched from
+	Runs        int32  // attempts whose objects were all created, since the last edit
+	Submissions int32  // attempts to create them, since the last edit
+	SubmittedAt time.Time
+	EndedAt     time.Time // end of the last attempt; zero while one goes on
+	NextAttempt time.Time // when a waiting retry is due; zero if none waits
+	Outcome     Outcome   // of the attempt that ended last; kept in Waiting for the retry's sake
+	Cause       Cause     // of Outcome, or of what a live phase waits for
+}
+
+// DriverPhase is a pod's life as the decision needs it.
+type DriverPhase string
+
+// The driver's phases.
+const (
+	DriverPending   DriverPhase = "Pending"
+	DriverRunning   DriverPhase = "Running"
+	DriverSucceeded DriverPhase = "Succeeded" // the Spark container exited 0, whatever its sidecars do
+	DriverFailed    DriverPhase = "Failed"
+	DriverUnknown   DriverPhase = "Unknown" // its node is lost
+)
+
+// Driver holds the facts read from one driver pod.
+type Driver struct {
+	Name      string
+	UID       string
+	Attempt   int32 // from the pod's attempt label
+	Phase     DriverPhase
+	Ready     bool
+	Deleting  bool // has a deletion timestamp
+	AppID     string
+	CreatedAt time.Time
+	StartedAt time.Time // of the Spark container; zero before
+	EndedAt   time.Time // of the Spark container; zero before
+	ExitCode  int32     // meaningful when HasExit
+	HasExit   bool
+	Evicted   bool
+	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
+	Why Cause
+}
+
+// Executor holds the facts read from one executor pod.
+type Executor struct {
+	Name    string
+	ID      string // spark-exec-id
+	Attempt int32
+	AppID   string
+	Phase   DriverPhase
+	Why     Cause
+}
+
+// Observed is what exists in the cluster for one application.
+type Observed struct {
+	// Drivers are all driver pods owned by the application, of whichever attempt.
+	Drivers []Driver
+	// Executors are all executor pods that belong to the application.
+	Executors []Executor
+	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
+	Remains []int32
+	// Confirmed is set when a live read of the attempt's driver pod found nothing: only then is a missing driver believed.
+	Confirmed bool
+	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
+	Refusal *Cause
+}
+
+// Driver returns the driver pod of an attempt, or nil.
+func (o Observed) Driver(attempt int32) *Driver {
+	for i := range o.Drivers {
+		if o.Drivers[i].Attempt == attempt {
+			return &o.Drivers[i]
+		}
+	}
+	return nil
+}
+
+// Verb is what an action does.
+type Verb string
+
+// The verbs.
+const (
+	Create  Verb = "Create"
+	Delete  Verb = "Delete"
+	Confirm Verb = "Confirm" // read live, then decide again in the same pass
+)
+
+// Part is what an action is about.
+type Part string
+
+// The parts of an application.
+const (
+	Submission  Part = "Submission"  // everything a launch creates: ConfigMaps and Services before the driver pod
+	Attempt     Part = "Attempt"     // everything an attempt has in the cluster: driver, executors, ConfigMaps, Services
+	Executors   Part = "Executors"   // an ended attempt's executors
+	DriverPod   Part = "DriverPod"   // the driver pod alone
+	Application Part = "Application" // the custom resource itself (expiry)
+)
+
+// Action is one step to take in the cluster. It is a comparable value: what it needs is rendered when it is carried out.
+type Action struct {
+	Verb    Verb
+	Part    Part
+	Attempt int32
+}
+
+// Transition is one phase entered. It becomes history, an event and a metric after the status that holds it was stored.
+type Transition struct {
+	From, To Phase
+	Attempt  int32
+	Outcome  Outcome
+	Cause    Cause
+	At       time.Time
+}
+
+// Plan is a decision.
+type Plan struct {
+	Trail []Transition  // phases entered in this pass, oldest first
+	Next  Memory        // what to remember; everything else is observed again
+	Do    []Action      // in order
+	Check time.Duration // look again after this; 0 = only on a change
+}
