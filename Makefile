@@ -1,0 +1,49 @@
+# The two commands of README.md are `make demo` and `make test`. Everything they need is installed or built by the scripts they call,
+# and kept by content under the user's cache directory.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export CGO_ENABLED ?= 0
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: ## run a Spark application through the operator on an embedded Kubernetes
+	tools/demo.sh
+
+demo-down: ## end the demo's cluster
+	bin/sparklocal down
+
+test: ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
+	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
+
+e2e: ## everything on real Spark
+	tools/e2e.sh
+
+unit: ## the main module's tests without a cluster
+	go test -short ./...
+
+lint: ## golangci-lint over every module
+	tools/lint.sh
+
+generate: ## write what is generated from the types: deep copies, CRDs, clients
+	tools/generate.sh
+
+verify: ## generated files are as the sources say
+	tools/verify-generated.sh
+
+build: ## bin/spark-operator and bin/sparklocal
+	go build -trimpath -o bin/spark-operator ./cmd/spark-operator
+	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
+
+image: build ## write the operator's image as a tar, to load into or push to a cluster of your own
+	mkdir -p dist
+	bin/sparklocal image operator -o dist/spark-operator.tar
+
+bench: ## applications a second on a control plane alone, beside the same writes sent directly
+	cd bench && go run . $(ARGS)
+
+figures: ## print the measured figures: sizes, start-up times, latency
+	tools/figures.sh
+
+.PHONY: help demo demo-down test e2e unit lint generate verify build image bench figures

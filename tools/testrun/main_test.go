@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFollowCounts(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     count
+		says     string
+	}{
+		{"passes and skips", `{"Action":"pass","Package":"p","Test":"A"}
+{"Action":"output","Package":"p","Test":"B","Output":"needs root\n"}
+{"Action":"skip","Package":"p","Test":"B"}
+{"Action":"pass","Package":"p","Elapsed":1}
+`, count{passed: 1, skipped: 1}, "needs root"},
+		{"a failed test is counted once and heard", `{"Action":"output","Package":"p","Test":"A","Output":"got 1\n"}
+{"Action":"fail","Package":"p","Test":"A"}
+{"Action":"fail","Package":"p"}
+`, count{failed: 1}, "got 1"},
+		{"a package that does not build fails", `# p
+{"Action":"output","Package":"p","Output":"FAIL p [build failed]\n"}
+{"Action":"fail","Package":"p"}
+`, count{failed: 1}, "build failed"},
+		{"a last line without an end", `{"Action":"pass","Package":"p","Test":"A"}`, count{passed: 1}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out strings.Builder
+			if got := follow(strings.NewReader(tc.in), &out); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			if !strings.Contains(out.String(), tc.says) {
+				t.Errorf("said %q, want %q in it", out.String(), tc.says)
+			}
+		})
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []part{{name: "a"}, {name: "b"}, {name: "c"}}
+	for _, tc := range []struct{ only, skip, want string }{
+		{"", "", "abc"}, {"a,c", "", "ac"}, {"", "b", "ac"}, {"a b", "b", "a"},
+	} {
+		got, err := choose(all, tc.only, tc.skip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names strings.Builder
+		for _, p := range got {
+			names.WriteString(p.name)
+		}
+		if names.String() != tc.want {
+			t.Errorf("choose(%q, %q) = %s, want %s", tc.only, tc.skip, names.String(), tc.want)
+		}
+	}
+	if _, err := choose(all, "nope", ""); err == nil {
+		t.Error("an unknown part was accepted")
+	}
+}
