@@ -1,0 +1,169 @@
+// Package config holds the operator's configuration: one typed, versioned file, its defaults and its validation.
+//
+// The file is the only way in: command line flags say which file, the environment says which cluster, and everything else is here. A
+// field that is not known is an error that names it, so that a typo never silently means the default.
+package config
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The identity of the file that this version of the operator reads.
+const (
+	APIVersion = "config.sparkoperator.dev/v1alpha1"
+	Kind       = "Configuration"
+)
+
+// Configuration is the content of the file given by --config. The zero value of every field means its default; Default returns them.
+type Configuration struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Namespaces whose custom resources this operator acts on. Default: all.
+	Namespaces Namespaces `json:"namespaces,omitzero"`
+	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
+	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
+	// Metrics is where Prometheus metrics are served.
+	Metrics Metrics `json:"metrics,omitzero"`
+	// Health is where /healthz and /readyz are served.
+	Health Health `json:"health,omitzero"`
+	// Pprof is where Go profiles are served; off by default, since a profile can hold secrets.
+	Pprof Pprof `json:"pprof,omitzero"`
+	// Logging chooses what is written to standard error and how.
+	Logging Logging `json:"logging,omitzero"`
+	// Controller sizes the reconcilers.
+	Controller Controller `json:"controller,omitzero"`
+	// Application holds what every application gets unless it asks for something else.
+	Application Application `json:"application,omitzero"`
+}
+
+// Namespaces selects the namespaces that are served. With neither field all of them are; only one of the two may be set.
+type Namespaces struct {
+	// Names of the namespaces. Empty means all.
+	Names []string `json:"names,omitempty"`
+	// Selector over the labels of Namespace objects. Reserved: this version refuses it.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// LeaderElection configures the Lease by which one of several replicas acts. The three durations are Kubernetes' usual ones.
+type LeaderElection struct {
+	// Enabled defaults to true. Without it a second replica would act as well.
+	Enabled *bool `json:"enabled,omitempty"`
+	// LeaseName defaults to "spark-operator-controller-lock".
+	LeaseName string `json:"leaseName,omitempty"`
+	// Namespace of the Lease. Default: the namespace that the operator runs in; required outside a cluster.
+	Namespace string `json:"namespace,omitempty"`
+	// LeaseDuration is how long the others wait after the last renewal that they saw. Default 15s.
+	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
+	// RenewDeadline is how long the leader tries to renew before it gives up. Default 10s; shorter than LeaseDuration.
+	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
+	// RetryPeriod lies between two tries. Default 2s; shorter than RenewDeadline.
+	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
+}
+
+// Metrics configures the Prometheus endpoint.
+type Metrics struct {
+	// BindAddress as host:port. Default ":8080"; "0" switches the endpoint off.
+	BindAddress string `json:"bindAddress,omitempty"`
+}
+
+// Health configures the probe endpoints.
+type Health struct {
+	// BindAddress as host:port. Default ":8081"; "0" switches the endpoints off.
+	BindAddress string `json:"bindAddress,omitempty"`
+}
+
+// Pprof configures the profiling endpoint.
+type Pprof struct {
+	// BindAddress as host:port. Default "0": off.
+	BindAddress string `json:"bindAddress,omitempty"`
+}
+
+// Logging configures the log.
+type Logging struct {
+	// Level is debug, info, warn or error. Default info.
+	Level string `json:"level,omitempty"`
+	// Format is json or text. Default json.
+	Format string `json:"format,omitempty"`
+}
+
+// Controller sizes the reconcilers. There is no limit on requests a second: the API server's priority and fairness decides.
+type Controller struct {
+	// Workers that reconcile at the same time, for each kind. Default 16.
+	Workers int `json:"workers,omitempty"`
+	// CacheSyncTimeout is how long the start waits for the first lists. Default 2m.
+	CacheSyncTimeout metav1.Duration `json:"cacheSyncTimeout,omitzero"`
+	// ShutdownTimeout is how long work in flight may take after SIGTERM. Default 20s.
+	ShutdownTimeout metav1.Duration `json:"shutdownTimeout,omitzero"`
+}
+
+// Application holds defaults and bounds for every application.
+type Application struct {
+	// MaxTrackedExecutorPerApp bounds the entries of status.executorState; counts are exact whatever it is. Default 1000.
+	MaxTrackedExecutorPerApp *int32 `json:"maxTrackedExecutorPerApp,omitempty"`
+	// DefaultTimeToLiveSeconds is how long a finished application is kept that does not say so itself. Default 0: for ever.
+	DefaultTimeToLiveSeconds int64 `json:"defaultTimeToLiveSeconds,omitempty"`
+	// DriverPodCreationGracePeriod is how long a driver pod that was just created may be invisible before it is looked for
+	// live. Default 10s.
+	DriverPodCreationGracePeriod metav1.Duration `json:"driverPodCreationGracePeriod,omitzero"`
+	// Timeouts for applications that set none. Default: none.
+	Timeouts Timeouts `json:"timeouts,omitzero"`
+	// KubernetesMaster is spark.kubernetes.driver.master's value: the API server as the drivers reach it. Default
+	// "k8s://https://kubernetes.default.svc".
+	KubernetesMaster string `json:"kubernetesMaster,omitempty"`
+}
+
+// Timeouts bound the phases of an application, in seconds; 0 means no bound.
+type Timeouts struct {
+	// DriverStartSeconds from the submission until the driver container runs.
+	DriverStartSeconds int64 `json:"driverStartSeconds,omitempty"`
+	// DriverReadySeconds until the driver pod is Ready.
+	DriverReadySeconds int64 `json:"driverReadySeconds,omitempty"`
+	// ExecutorsStartSeconds until the initial executors run.
+	ExecutorsStartSeconds int64 `json:"executorsStartSeconds,omitempty"`
+	// RunSeconds from the submission until the end.
+	RunSeconds int64 `json:"runSeconds,omitempty"`
+}
+
+// Off is the bind address that switches an endpoint off.
+const Off = "0"
+
+// Default returns the configuration of an empty file.
+func Default() Configuration {
+	var c Configuration
+	c.applyDefaults()
+	return c
+}
+
+func (c *Configuration) applyDefaults() {
+	setDefault(&c.APIVersion, APIVersion)
+	setDefault(&c.Kind, Kind)
+	if c.LeaderElection.Enabled == nil {
+		c.LeaderElection.Enabled = new(true)
+	}
+	setDefault(&c.LeaderElection.LeaseName, "spark-operator-controller-lock")
+	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
+	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
+	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
+	setDefault(&c.Metrics.BindAddress, ":8080")
+	setDefault(&c.Health.BindAddress, ":8081")
+	setDefault(&c.Pprof.BindAddress, Off)
+	setDefault(&c.Logging.Level, "info")
+	setDefault(&c.Logging.Format, "json")
+	setDefault(&c.Controller.Workers, 16)
+	setDefault(&c.Controller.CacheSyncTimeout.Duration, 2*time.Minute)
+	setDefault(&c.Controller.ShutdownTimeout.Duration, 20*time.Second)
+	if c.Application.MaxTrackedExecutorPerApp == nil {
+		c.Application.MaxTrackedExecutorPerApp = new(int32(1000))
+	}
+	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
+	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,190 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const header = "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n"
+
+func TestParseFillsInDefaults(t *testing.T) {
+	got, err := Parse([]byte(header))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Configuration{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
+		LeaderElection: LeaderElection{
+			Enabled: new(true), LeaseName: "spark-operator-controller-lock",
+			LeaseDuration: metav1.Duration{Duration: 15 * time.Second},
+			RenewDeadline: metav1.Duration{Duration: 10 * time.Second},
+			RetryPeriod:   metav1.Duration{Duration: 2 * time.Second},
+		},
+		Metrics: Metrics{BindAddress: ":8080"},
+		Health:  Health{BindAddress: ":8081"},
+		Pprof:   Pprof{BindAddress: "0"},
+		Logging: Logging{Level: "info", Format: "json"},
+		Controller: Controller{
+			Workers:          16,
+			CacheSyncTimeout: metav1.Duration{Duration: 2 * time.Minute},
+			ShutdownTimeout:  metav1.Duration{Duration: 20 * time.Second},
+		},
+		Application: Application{
+			MaxTrackedExecutorPerApp:     new(int32(1000)),
+			DriverPodCreationGracePeriod: metav1.Duration{Duration: 10 * time.Second},
+			KubernetesMaster:             "k8s://https://kubernetes.default.svc",
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseKeepsWhatIsGiven(t *testing.T) {
+	got, err := Parse([]byte(header + `
+namespaces: {names: [team-a, team-b]}
+leaderElection: {enabled: false, namespace: ops, leaseName: mine, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 1s}
+metrics: {bindAddress: "127.0.0.1:9000"}
+health: {bindAddress: "0"}
+pprof: {bindAddress: "127.0.0.1:6060"}
+logging: {level: debug, format: text}
+controller: {workers: 3, cacheSyncTimeout: 5s, shutdownTimeout: 1s}
+application:
+  maxTrackedExecutorPerApp: 0
+  defaultTimeToLiveSeconds: 60
+  driverPodCreationGracePeriod: 3s
+  timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
+  kubernetesMaster: k8s://https://10.0.0.1:6443
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range []struct {
+		name      string
+		got, want any
+	}{
+		{"namespaces.names", got.Namespaces.Names, []string{"team-a", "team-b"}},
+		{"leaderElection.enabled", *got.LeaderElection.Enabled, false},
+		{"leaderElection.namespace", got.LeaderElection.Namespace, "ops"},
+		{"leaderElection.leaseName", got.LeaderElection.LeaseName, "mine"},
+		{"leaderElection.leaseDuration", got.LeaderElection.LeaseDuration.Duration, 30 * time.Second},
+		{"metrics.bindAddress", got.Metrics.BindAddress, "127.0.0.1:9000"},
+		{"health.bindAddress", got.Health.BindAddress, Off},
+		{"pprof.bindAddress", got.Pprof.BindAddress, "127.0.0.1:6060"},
+		{"logging", got.Logging, Logging{Level: "debug", Format: "text"}},
+		{"controller.workers", got.Controller.Workers, 3},
+		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(0)},
+		{"timeouts", got.Application.Timeouts, Timeouts{1, 2, 3, 4}},
+		{"kubernetesMaster", got.Application.KubernetesMaster, "k8s://https://10.0.0.1:6443"},
+	} {
+		if diff := cmp.Diff(check.want, check.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", check.name, diff)
+		}
+	}
+}
+
+func TestParseNamesTheFieldAtFault(t *testing.T) {
+	for _, test := range []struct{ name, file, want string }{
+		{"another kind", "kind: Other\n", "kind: Unsupported value"},
+		{"another version", "apiVersion: config.sparkoperator.dev/v9\n", "apiVersion: Unsupported value"},
+		{"unknown field", "workres: 3\n", `unknown field "workres"`},
+		{"unknown nested field", "controller: {worker: 3}\n", `unknown field "controller.worker"`},
+		{"repeated field", "logging: {level: info}\nlogging: {level: warn}\n", "logging"},
+		{"wrong type", "controller: {workers: many}\n", "workers"},
+		{"bad duration", "leaderElection: {leaseDuration: soon}\n", "soon"},
+		{"not YAML", "{", "not a Configuration"},
+		{"selector", "namespaces: {selector: {matchLabels: {a: b}}}\n", "namespaces.selector: Forbidden"},
+		{"bad namespace", "namespaces: {names: [a, No_Good]}\n", "namespaces.names[1]"},
+		{"empty namespace", "namespaces: {names: ['']}\n", "namespaces.names[0]"},
+		{"repeated namespace", "namespaces: {names: [a, a]}\n", "namespaces.names[1]: Duplicate value"},
+		{"bad lease name", "leaderElection: {leaseName: A_B}\n", "leaderElection.leaseName"},
+		{"bad lease namespace", "leaderElection: {namespace: A_B}\n", "leaderElection.namespace"},
+		{"deadline past lease", "leaderElection: {renewDeadline: 15s}\n", "leaderElection.renewDeadline"},
+		{"retry past deadline", "leaderElection: {retryPeriod: 9s}\n", "leaderElection.retryPeriod"},
+		{"negative lease", "leaderElection: {leaseDuration: -1s}\n", "leaderElection.leaseDuration"},
+		{"no port", "metrics: {bindAddress: localhost}\n", "metrics.bindAddress"},
+		{"port too large", "health: {bindAddress: ':99999'}\n", "health.bindAddress"},
+		{"port twice", "pprof: {bindAddress: ':8080'}\n", "pprof.bindAddress"},
+		{"level", "logging: {level: chatty}\n", "logging.level"},
+		{"format", "logging: {format: xml}\n", "logging.format"},
+		{"negative workers", "controller: {workers: -1}\n", "controller.workers"},
+		{"too many workers", "controller: {workers: 100000}\n", "controller.workers"},
+		{"negative sync", "controller: {cacheSyncTimeout: -1s}\n", "controller.cacheSyncTimeout"},
+		{"negative shutdown", "controller: {shutdownTimeout: -1s}\n", "controller.shutdownTimeout"},
+		{"negative executors", "application: {maxTrackedExecutorPerApp: -1}\n", "application.maxTrackedExecutorPerApp"},
+		{"negative TTL", "application: {defaultTimeToLiveSeconds: -1}\n", "application.defaultTimeToLiveSeconds"},
+		{"endless timeout", "application: {timeouts: {runSeconds: 9223372036854775807}}\n", "application.timeouts.runSeconds"},
+		{"negative grace", "application: {driverPodCreationGracePeriod: -1s}\n", "application.driverPodCreationGracePeriod"},
+		{"master", "application: {kubernetesMaster: 'https://x'}\n", "application.kubernetesMaster"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse([]byte(test.file))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want it to name %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestValidateReportsEveryField(t *testing.T) {
+	_, err := Parse([]byte("controller: {workers: -1}\nlogging: {level: chatty}\n"))
+	for _, want := range []string{"controller.workers", "logging.level"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not name %s", err, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path)
+	if err != nil || c.Controller.Workers != 5 {
+		t.Errorf("Load = %d workers, %v; want 5", c.Controller.Workers, err)
+	}
+	if _, err := Load(path + ".missing"); err == nil || !strings.Contains(err.Error(), path+".missing") {
+		t.Errorf("error of a missing file does not name it: %v", err)
+	}
+	if c, err := Load(""); err != nil || cmp.Diff(Default(), c) != "" {
+		t.Errorf("no file is not the defaults: %v", err)
+	}
+}
+
+// FuzzParse: whatever the bytes are, Parse returns an error or a configuration that is valid, complete and survives being written
+// and read again.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(header))
+	f.Add([]byte(header + "namespaces: {names: [a]}\ncontroller: {workers: 2}\n"))
+	f.Add([]byte("leaderElection: {leaseDuration: 1h, renewDeadline: 5m, retryPeriod: 10s}"))
+	f.Add([]byte(`{"application":{"timeouts":{"runSeconds":5}}}`))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse(data)
+		if err != nil {
+			return
+		}
+		if err := c.Validate(); err != nil {
+			t.Fatalf("accepted, but not valid: %v", err)
+		}
+		written, err := yaml.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(written)
+		if err != nil {
+			t.Fatalf("cannot read back: %v\n%s", err, written)
+		}
+		if diff := cmp.Diff(c, again); diff != "" {
+			t.Errorf("changed by writing and reading:\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Load reads, decodes, defaults and validates the file at path. An empty path is an empty file.
+func Load(path string) (Configuration, error) {
+	if path == "" {
+		return Default(), nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Configuration{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	c, err := Parse(data)
+	if err != nil {
+		return Configuration{}, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Parse decodes YAML or JSON strictly, fills in the defaults and validates. An unknown or repeated field is an error that names it.
+func Parse(data []byte) (Configuration, error) {
+	var c Configuration
+	if err := decode(data, &c); err != nil {
+		return Configuration{}, fmt.Errorf("not a %s of %s: %w", Kind, APIVersion, err)
+	}
+	c.applyDefaults()
+	if err := c.Validate(); err != nil {
+		return Configuration{}, err
+	}
+	return c, nil
+}
+
+// decode goes by way of JSON for the decoder that names an unknown field by its whole path.
+func decode(data []byte, c *Configuration) error {
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return err
+	}
+	strict, err := json.UnmarshalStrict(asJSON, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(strict...)
+}

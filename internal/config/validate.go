@@ -1,0 +1,164 @@
+package config
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Validate reports every field that cannot be used, each by its path. It expects the defaults to be filled in.
+func (c *Configuration) Validate() error {
+	rules := []func(*Configuration) field.ErrorList{
+		validateIdentity,
+		validateNamespaces,
+		validateLeaderElection,
+		validateAddresses,
+		validateLogging,
+		validateController,
+		validateApplication,
+	}
+	var errs field.ErrorList
+	for _, rule := range rules {
+		errs = append(errs, rule(c)...)
+	}
+	return errs.ToAggregate()
+}
+
+func validateIdentity(c *Configuration) (errs field.ErrorList) {
+	if c.APIVersion != APIVersion {
+		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
+	}
+	if c.Kind != Kind {
+		errs = append(errs, field.NotSupported(field.NewPath("kind"), c.Kind, []string{Kind}))
+	}
+	return errs
+}
+
+func validateNamespaces(c *Configuration) (errs field.ErrorList) {
+	path := field.NewPath("namespaces")
+	if c.Namespaces.Selector != nil {
+		errs = append(errs, field.Forbidden(path.Child("selector"),
+			"choosing namespaces by label is not available in this version; list them in namespaces.names"))
+	}
+	for i, name := range c.Namespaces.Names {
+		for _, problem := range validation.IsDNS1123Label(name) {
+			errs = append(errs, field.Invalid(path.Child("names").Index(i), name, problem))
+		}
+		if slices.Contains(c.Namespaces.Names[:i], name) {
+			errs = append(errs, field.Duplicate(path.Child("names").Index(i), name))
+		}
+	}
+	return errs
+}
+
+func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
+	path, l := field.NewPath("leaderElection"), &c.LeaderElection
+	for _, problem := range validation.IsDNS1123Subdomain(l.LeaseName) {
+		errs = append(errs, field.Invalid(path.Child("leaseName"), l.LeaseName, problem))
+	}
+	if l.Namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(l.Namespace) {
+			errs = append(errs, field.Invalid(path.Child("namespace"), l.Namespace, problem))
+		}
+	}
+	errs = append(errs, positive(path.Child("leaseDuration"), l.LeaseDuration)...)
+	errs = append(errs, positive(path.Child("renewDeadline"), l.RenewDeadline)...)
+	errs = append(errs, positive(path.Child("retryPeriod"), l.RetryPeriod)...)
+	if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
+		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(),
+			"must be shorter than leaseDuration, or a leader could act after another took over"))
+	}
+	// client-go jitters the period by up to 1.2 and refuses one that could pass the deadline.
+	if float64(l.RetryPeriod.Duration)*1.2 >= float64(l.RenewDeadline.Duration) {
+		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(),
+			"1.2 times this must be shorter than renewDeadline"))
+	}
+	return errs
+}
+
+func validateAddresses(c *Configuration) (errs field.ErrorList) {
+	used := map[string]string{}
+	for _, endpoint := range []struct{ name, address string }{
+		{"metrics", c.Metrics.BindAddress}, {"health", c.Health.BindAddress}, {"pprof", c.Pprof.BindAddress},
+	} {
+		path := field.NewPath(endpoint.name, "bindAddress")
+		if endpoint.address == Off {
+			continue
+		}
+		_, port, err := net.SplitHostPort(endpoint.address)
+		if err != nil {
+			errs = append(errs, field.Invalid(path, endpoint.address, `must be host:port, :port, or "0" for off`))
+			continue
+		}
+		if _, err := net.LookupPort("tcp", port); err != nil || port == "" {
+			errs = append(errs, field.Invalid(path, endpoint.address, "must end in a port between 0 and 65535"))
+			continue
+		}
+		if other, taken := used[endpoint.address]; taken && port != "0" {
+			errs = append(errs, field.Invalid(path, endpoint.address, "already the bind address of "+other))
+		}
+		used[endpoint.address] = endpoint.name
+	}
+	return errs
+}
+
+func validateLogging(c *Configuration) (errs field.ErrorList) {
+	path := field.NewPath("logging")
+	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
+	if !slices.Contains(levels, c.Logging.Level) {
+		errs = append(errs, field.NotSupported(path.Child("level"), c.Logging.Level, levels))
+	}
+	if !slices.Contains(formats, c.Logging.Format) {
+		errs = append(errs, field.NotSupported(path.Child("format"), c.Logging.Format, formats))
+	}
+	return errs
+}
+
+func validateController(c *Configuration) (errs field.ErrorList) {
+	path := field.NewPath("controller")
+	if c.Controller.Workers < 1 || c.Controller.Workers > 1024 {
+		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, "must be between 1 and 1024"))
+	}
+	errs = append(errs, positive(path.Child("cacheSyncTimeout"), c.Controller.CacheSyncTimeout)...)
+	return append(errs, positive(path.Child("shutdownTimeout"), c.Controller.ShutdownTimeout)...)
+}
+
+func validateApplication(c *Configuration) (errs field.ErrorList) {
+	path, a := field.NewPath("application"), &c.Application
+	errs = append(errs, notNegative(path.Child("maxTrackedExecutorPerApp"), int64(*a.MaxTrackedExecutorPerApp))...)
+	errs = append(errs, notNegative(path.Child("defaultTimeToLiveSeconds"), a.DefaultTimeToLiveSeconds)...)
+	errs = append(errs, positive(path.Child("driverPodCreationGracePeriod"), a.DriverPodCreationGracePeriod)...)
+	timeouts := path.Child("timeouts")
+	errs = append(errs, notNegative(timeouts.Child("driverStartSeconds"), a.Timeouts.DriverStartSeconds)...)
+	errs = append(errs, notNegative(timeouts.Child("driverReadySeconds"), a.Timeouts.DriverReadySeconds)...)
+	errs = append(errs, notNegative(timeouts.Child("executorsStartSeconds"), a.Timeouts.ExecutorsStartSeconds)...)
+	errs = append(errs, notNegative(timeouts.Child("runSeconds"), a.Timeouts.RunSeconds)...)
+	if !strings.HasPrefix(a.KubernetesMaster, "k8s://") {
+		errs = append(errs, field.Invalid(path.Child("kubernetesMaster"), a.KubernetesMaster, `must begin with "k8s://"`))
+	}
+	return errs
+}
+
+func positive(path *field.Path, d metav1.Duration) field.ErrorList {
+	if d.Duration > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be more than 0")}
+}
+
+// maxSeconds keeps seconds * time.Second within an int64 of nanoseconds.
+const maxSeconds = 100 * 365 * 24 * 3600
+
+func notNegative(path *field.Path, value int64) field.ErrorList {
+	if value < 0 {
+		return field.ErrorList{field.Invalid(path, value, "must not be negative")}
+	}
+	if value > maxSeconds {
+		return field.ErrorList{field.Invalid(path, value, "is more than 100 years")}
+	}
+	return nil
+}
