@@ -1,0 +1,88 @@
+{{/* The chart's name, cut to what a label holds. */}}
+{{- define "spark-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The prefix of every object's name: the release's name alone when it already says what it is. 47 characters leave room for suffixes
+     such as "-controller-lock" within a label's 63. */}}
+{{- define "spark-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 47 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "spark-operator.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 47 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 47 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "spark-operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "spark-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "spark-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "spark-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "spark-operator.controller.name" -}}
+{{ include "spark-operator.fullname" . }}-controller
+{{- end -}}
+
+{{- define "spark-operator.controller.labels" -}}
+{{ include "spark-operator.labels" . }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
+{{- define "spark-operator.controller.selectorLabels" -}}
+{{ include "spark-operator.selectorLabels" . }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
+{{- define "spark-operator.controller.serviceAccountName" -}}
+{{- if .Values.controller.serviceAccount.create -}}
+{{- default (include "spark-operator.controller.name" .) .Values.controller.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.controller.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Lease that replicas elect their leader by. */}}
+{{- define "spark-operator.controller.leaseName" -}}
+{{ include "spark-operator.controller.name" . }}-lock
+{{- end -}}
+
+{{- define "spark-operator.spark.name" -}}
+{{ include "spark-operator.fullname" . }}-spark
+{{- end -}}
+
+{{- define "spark-operator.spark.serviceAccountName" -}}
+{{- if .Values.spark.serviceAccount.create -}}
+{{- default (include "spark-operator.spark.name" .) .Values.spark.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.spark.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "spark-operator.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ $tag }}
+{{- end -}}
+
+{{/* "true" when the applications of every namespace are run, else empty. */}}
+{{- define "spark-operator.allNamespaces" -}}
+{{- if or (empty .Values.spark.jobNamespaces) (has "" .Values.spark.jobNamespaces) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The namespaces that are named, once each, as a JSON list. */}}
+{{- define "spark-operator.namedNamespaces" -}}
+{{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
+{{- end -}}

@@ -1,0 +1,25 @@
+{{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
+     subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. */}}
+{{- define "spark-operator.controller.rules" -}}
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkapplications]
+  verbs: [get, list, watch, delete]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkapplications/status]
+  verbs: [get, patch, update]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkapplications/finalizers]
+  verbs: [update]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [configmaps, services]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: ["", events.k8s.io]
+  resources: [events]
+  verbs: [get, list, create, patch, update]
+{{- end -}}
