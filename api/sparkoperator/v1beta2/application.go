@@ -1,0 +1,371 @@
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
+//
+// +genclient
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubeflow/spark-operator/pull/1298"
+// +kubebuilder:printcolumn:name="Suspend",type="boolean",JSONPath=".spec.suspend"
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.applicationState.state"
+// +kubebuilder:printcolumn:name="Attempts",type="string",JSONPath=".status.executionAttempts"
+// +kubebuilder:printcolumn:name="Start",type="string",JSONPath=".status.lastSubmissionAttemptTime"
+// +kubebuilder:printcolumn:name="Finish",type="string",JSONPath=".status.terminationTime"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+type SparkApplication struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The name must be a DNS label that starts with a letter, since the driver pod and its Service are
+	// named after it.
+	metav1.ObjectMeta `json:"metadata"`
+
+	// What is wanted.
+	Spec SparkApplicationSpec `json:"spec"`
+	// What was seen last. Written by the operator alone.
+	// +optional
+	Status SparkApplicationStatus `json:"status,omitzero"`
+}
+
+// SparkApplicationList is a list of SparkApplications.
+//
+// +kubebuilder:object:root=true
+type SparkApplicationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SparkApplication `json:"items"`
+}
+
+// SparkApplicationSpec says what a Spark application runs and how.
+type SparkApplicationSpec struct {
+	// Holds the application back while true; setting it on a running application ends the run, and clearing it starts another.
+	// Changing it alone never counts as an edit of the application.
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
+
+	// The language of the application: Java, Python, Scala or R. It decides how the main file is started and which share of memory
+	// is added for what lives outside the heap.
+	Type SparkApplicationType `json:"type"`
+
+	// The Spark version inside the image, for example 4.1.4. It decides which of Spark's rules the driver pod is built by. It does not
+	// choose the image.
+	SparkVersion string `json:"sparkVersion"`
+
+	// Where the driver runs: cluster (the default, and the only one that is run: in a pod of its own) or client.
+	// +optional
+	Mode DeployMode `json:"mode,omitempty"`
+
+	// The user to impersonate, as spark-submit's --proxy-user does.
+	// +optional
+	ProxyUser *string `json:"proxyUser,omitempty"`
+
+	// The image of driver and executors (spark.kubernetes.container.image), unless driver.image or executor.image say otherwise.
+	// +optional
+	Image *string `json:"image,omitempty"`
+
+	// When the image is pulled: Always, IfNotPresent or Never (spark.kubernetes.container.image.pullPolicy). Spark's default is IfNotPresent.
+	// +optional
+	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
+
+	// Names of Secrets of the application's namespace to pull images with (spark.kubernetes.container.image.pullSecrets).
+	// +optional
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+
+	// The class whose main method is run, for Java and Scala applications (spark-submit's --class).
+	// +optional
+	MainClass *string `json:"mainClass,omitempty"`
+
+	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image; other schemes are
+	// fetched by the driver.
+	MainApplicationFile string `json:"mainApplicationFile"`
+
+	// Arguments of the application itself, each passed as one argument, unchanged.
+	// +optional
+	Arguments []string `json:"arguments,omitempty"`
+
+	// Spark properties, by name, for example spark.eventLog.enabled. What the operator alone may decide (master, namespace, service
+	// accounts, credentials, images) is refused here: it has fields.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+
+	// Hadoop properties, by name. Each becomes the Spark property spark.hadoop.NAME.
+	// +optional
+	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
+
+	// Name of a ConfigMap with Spark's configuration files. It is mounted at /etc/spark/conf and SPARK_CONF_DIR says so.
+	// +optional
+	SparkConfigMap *string `json:"sparkConfigMap,omitempty"`
+
+	// Name of a ConfigMap with Hadoop's configuration files. It is mounted at /etc/hadoop/conf and HADOOP_CONF_DIR says so.
+	// +optional
+	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
+
+	// Volumes that driver.volumeMounts and executor.volumeMounts name. A volume whose name begins with spark-local-dir- becomes Spark's
+	// scratch space.
+	// +optional
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+
+	// The driver.
+	Driver DriverSpec `json:"driver"`
+
+	// The executors.
+	Executor ExecutorSpec `json:"executor"`
+
+	// Files, jars and packages that the application needs beside its main file.
+	// +optional
+	Deps Dependencies `json:"deps,omitzero"`
+
+	// Whether and when the application is run again after it ends. Default: never.
+	// +optional
+	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
+
+	// Node labels that driver and executors need (spark.kubernetes.node.selector.NAME). Not together with nodeSelector of driver or
+	// executor, which should be preferred.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Has no effect; kept so that old manifests are accepted. Use restartPolicy.onFailureRetries.
+	// +optional
+	FailureRetries *int32 `json:"failureRetries,omitempty"`
+
+	// Has no effect; kept so that old manifests are accepted. Use restartPolicy.onFailureRetryInterval.
+	// +optional
+	RetryInterval *int64 `json:"retryInterval,omitempty"`
+
+	// Major version of Python, 2 or 3 (spark.kubernetes.pyspark.pythonVersion). Spark has ignored it since 3.1; set PYSPARK_PYTHON instead.
+	// +kubebuilder:validation:Enum={"2","3"}
+	// +optional
+	PythonVersion *string `json:"pythonVersion,omitempty"`
+
+	// Share of the heap that is added to the pods' memory for what lives outside it, for example "0.2" (spark.kubernetes.memoryOverheadFactor).
+	// Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
+	// +optional
+	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
+
+	// How metrics are exposed. Absent: no metrics are exposed by the operator's doing.
+	// +optional
+	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
+
+	// Who schedules the pods as a gang: volcano, yunikorn, or the name of a scheduler with the coscheduling plugin.
+	// +optional
+	BatchScheduler *string `json:"batchScheduler,omitempty"`
+
+	// How long the finished application is kept, in seconds after its end; 0 or less deletes it at once. Absent: for ever.
+	// Changing it alone never counts as an edit of the application.
+	// +optional
+	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+
+	// Options of the batch scheduler.
+	// +optional
+	BatchSchedulerOptions *BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
+
+	// How Spark's web UI is reached.
+	// +optional
+	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
+
+	// Further Services and Ingresses for ports of the driver, one for each entry.
+	// +optional
+	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty"`
+
+	// Spark's own scaling of executors by load.
+	// +optional
+	DynamicAllocation *DynamicAllocation `json:"dynamicAllocation,omitempty"`
+
+	// Protects the driver pod from voluntary evictions with a PodDisruptionBudget. Changing it alone never counts as an edit of the application.
+	// +optional
+	DriverPodDisruptionBudget *bool `json:"driverPodDisruptionBudget,omitempty"`
+
+	// How the driver pod is made. Optional, known to this operator alone.
+	// +optional
+	Submission *SubmissionSpec `json:"submission,omitempty"`
+
+	// Bounds of an attempt's phases. Optional, known to this operator alone.
+	// +optional
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
+}
+
+// SparkApplicationType is the language of an application.
+//
+// +kubebuilder:validation:Enum={Java,Python,Scala,R}
+type SparkApplicationType string
+
+// The languages of applications.
+const (
+	SparkApplicationTypeJava   SparkApplicationType = "Java"
+	SparkApplicationTypeScala  SparkApplicationType = "Scala"
+	SparkApplicationTypePython SparkApplicationType = "Python"
+	SparkApplicationTypeR      SparkApplicationType = "R"
+)
+
+// DeployMode says where the driver runs.
+//
+// +kubebuilder:validation:Enum={cluster,client}
+type DeployMode string
+
+// The deploy modes. The schema accepts DeployModeCluster and DeployModeClient; the third is known to users of the Go types only.
+const (
+	DeployModeCluster         DeployMode = "cluster"
+	DeployModeClient          DeployMode = "client"
+	DeployModeInClusterClient DeployMode = "in-cluster-client"
+)
+
+// Dependencies are what an application needs beside its main file. Each entry is a URI; local:///path names a file inside the image.
+type Dependencies struct {
+	// Jars for the class paths of driver and executors (spark.jars).
+	// +optional
+	Jars []string `json:"jars,omitempty"`
+	// Files for the working directories of driver and executors (spark.files).
+	// +optional
+	Files []string `json:"files,omitempty"`
+	// Python files and archives of them, for the Python path (spark.submit.pyFiles).
+	// +optional
+	PyFiles []string `json:"pyFiles,omitempty"`
+	// Maven coordinates, group:artifact:version, fetched with their dependencies (spark.jars.packages).
+	// +optional
+	Packages []string `json:"packages,omitempty"`
+	// Maven coordinates, group:artifact, to leave out while packages are resolved (spark.jars.excludes).
+	// +optional
+	ExcludePackages []string `json:"excludePackages,omitempty"`
+	// Further Maven repositories to look for packages in (spark.jars.repositories).
+	// +optional
+	Repositories []string `json:"repositories,omitempty"`
+	// Archives to unpack into the working directories of driver and executors (spark.archives). URI#name unpacks into name.
+	// +optional
+	Archives []string `json:"archives,omitempty"`
+}
+
+// RestartPolicyType says after which ends an application is run again.
+//
+// +kubebuilder:validation:Enum={Never,Always,OnFailure}
+type RestartPolicyType string
+
+// The restart policies.
+const (
+	RestartPolicyNever     RestartPolicyType = "Never"
+	RestartPolicyOnFailure RestartPolicyType = "OnFailure"
+	RestartPolicyAlways    RestartPolicyType = "Always"
+)
+
+// RestartPolicy says whether and when an application is run again after it ends. Changing it alone never counts as an edit of the
+// application.
+type RestartPolicy struct {
+	// Never (the default), OnFailure or Always.
+	// +optional
+	Type RestartPolicyType `json:"type,omitempty"`
+	// How many times a failed submission is tried again. 0 and absent: not at all.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
+	// How many times a failed run is tried again: 2 means at most three runs. 0 and absent: not at all.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
+	// Seconds from a failed submission to the next; grows with each attempt. Default 5.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
+	// Seconds from a failed run to the next; grows with each attempt. Default 5.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
+	// How the two intervals grow. Absent: by one interval with each attempt, without a bound. Optional, known to this operator alone.
+	// +optional
+	Backoff *RestartBackoff `json:"backoff,omitempty"`
+}
+
+// RestartBackoff says how the time between attempts grows.
+type RestartBackoff struct {
+	// What the interval is multiplied by from one attempt to the next: 1 keeps it, 2 doubles it. Absent: it grows by one interval
+	// with each attempt.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Factor *int32 `json:"factor,omitempty"`
+	// The longest time between two attempts, in seconds. Absent: no bound.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MaxSeconds *int64 `json:"maxSeconds,omitempty"`
+}
+
+// SubmissionMode says who makes the driver pod.
+//
+// +kubebuilder:validation:Enum={Auto,Native,SparkSubmit}
+type SubmissionMode string
+
+// The submission modes.
+const (
+	// SubmissionModeAuto: the operator itself, unless the application needs what only spark-submit can do. The default.
+	SubmissionModeAuto SubmissionMode = "Auto"
+	// SubmissionModeNative: the operator itself; an application that needs spark-submit fails and says so.
+	SubmissionModeNative SubmissionMode = "Native"
+	// SubmissionModeSparkSubmit: the spark-submit of the application's own image, in a pod of its own.
+	SubmissionModeSparkSubmit SubmissionMode = "SparkSubmit"
+)
+
+// SubmissionSpec says how the driver pod is made.
+type SubmissionSpec struct {
+	// Auto (the default): by the operator itself where it can, else by spark-submit from the application's image. Native: by the
+	// operator or not at all. SparkSubmit: always by spark-submit.
+	// +optional
+	Mode SubmissionMode `json:"mode,omitempty"`
+}
+
+// Timeouts bound the phases of an attempt. Each counts in seconds; absent means the operator's configured default, 0 means no bound.
+// An attempt that exceeds a bound ends as failed and says which. Changing them alone never counts as an edit of the application.
+type Timeouts struct {
+	// From the creation of the driver pod until its container runs.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
+	// From the start of the driver container until its pod is ready.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
+	// From the driver being ready until the executors that it starts with run.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
+	// From the creation of the driver pod until the attempt ends.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	RunSeconds *int64 `json:"runSeconds,omitempty"`
+}
+
+// BatchSchedulerConfiguration holds options of the batch scheduler.
+type BatchSchedulerConfiguration struct {
+	// The queue that the application is submitted to.
+	// +optional
+	Queue *string `json:"queue,omitempty"`
+	// Priority class of the application's pod group.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+	// Resources that must be free before the application starts. Absent: the sum over driver and executors.
+	// +optional
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+}
+
+// DynamicAllocation is Spark's own scaling of executors by load (spark.dynamicAllocation.*).
+type DynamicAllocation struct {
+	// Whether Spark adds and removes executors by load (spark.dynamicAllocation.enabled).
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// How many executors to start with (spark.dynamicAllocation.initialExecutors).
+	// +optional
+	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
+	// The fewest executors to keep (spark.dynamicAllocation.minExecutors).
+	// +optional
+	MinExecutors *int32 `json:"minExecutors,omitempty"`
+	// The most executors to have (spark.dynamicAllocation.maxExecutors).
+	// +optional
+	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
+	// Whether executors with shuffle data in use are kept, which scaling down without a shuffle service needs
+	// (spark.dynamicAllocation.shuffleTracking.enabled). Default: true when enabled.
+	// +optional
+	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
+	// How long executors that only hold shuffle data are kept, in milliseconds (spark.dynamicAllocation.shuffleTracking.timeout).
+	// +optional
+	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
+}

@@ -1,0 +1,135 @@
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// SparkUIConfiguration says how Spark's web UI is reached.
+type SparkUIConfiguration struct {
+	// Port of the UI's Service. Default: the UI's own port, 4040 unless spark.ui.port says otherwise.
+	// +optional
+	ServicePort *int32 `json:"servicePort,omitempty"`
+	// Name of the Service's port. Default spark-driver-ui-port.
+	// +optional
+	ServicePortName *string `json:"servicePortName,omitempty"`
+	// Type of the Service. Default ClusterIP.
+	// +optional
+	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
+	// Annotations of the Service.
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+	// Labels of the Service.
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+	// Annotations of the Ingress.
+	// +optional
+	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
+	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// +optional
+	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
+	// Reaches the UI through an HTTPRoute of the Gateway API. Optional, known to this operator alone.
+	// +optional
+	Route *RouteConfiguration `json:"route,omitempty"`
+}
+
+// RouteConfiguration asks for an HTTPRoute of the Gateway API.
+type RouteConfiguration struct {
+	// The Gateways that the route attaches to. Absent: those of the operator's configuration.
+	// +optional
+	ParentRefs []RouteParentReference `json:"parentRefs,omitempty"`
+	// The host names that the route answers to. Absent: all that the Gateway lets through.
+	// +optional
+	Hostnames []string `json:"hostnames,omitempty"`
+}
+
+// RouteParentReference names what a route attaches to, as parentRefs of the Gateway API do.
+type RouteParentReference struct {
+	// API group of the parent. Default gateway.networking.k8s.io.
+	// +optional
+	Group *string `json:"group,omitempty"`
+	// Kind of the parent. Default Gateway.
+	// +optional
+	Kind *string `json:"kind,omitempty"`
+	// Namespace of the parent. Default: the application's. The parent decides whether routes of other namespaces may attach.
+	// +optional
+	Namespace *string `json:"namespace,omitempty"`
+	// Name of the parent.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+	// Name of the parent's listener. Absent: all of them.
+	// +optional
+	SectionName *string `json:"sectionName,omitempty"`
+	// Port of the parent's listener. Absent: any.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+}
+
+// DriverIngressConfiguration asks for a Service and an Ingress for one port of the driver.
+type DriverIngressConfiguration struct {
+	// Port of the Service and of the driver.
+	ServicePort *int32 `json:"servicePort"`
+	// Name of the Service's port.
+	ServicePortName *string `json:"servicePortName"`
+	// Type of the Service. Default ClusterIP.
+	// +optional
+	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
+	// Annotations of the Service.
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+	// Labels of the Service.
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace. Must not be empty.
+	// +optional
+	IngressURLFormat string `json:"ingressURLFormat,omitempty"`
+	// Annotations of the Ingress.
+	// +optional
+	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
+	// Hosts of the Ingress that speak TLS, and the Secrets with their certificates.
+	// +optional
+	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
+}
+
+// MonitoringSpec says which metrics are exposed, and how.
+type MonitoringSpec struct {
+	// Whether the driver's metrics are exposed.
+	ExposeDriverMetrics bool `json:"exposeDriverMetrics"`
+	// Whether the executors' metrics are exposed.
+	ExposeExecutorMetrics bool `json:"exposeExecutorMetrics"`
+	// Content of Spark's metrics.properties. Default: the operator's own, which sends everything to JMX.
+	// +optional
+	MetricsProperties *string `json:"metricsProperties,omitempty"`
+	// Path inside the image of Spark's metrics.properties. Wins over metricsProperties.
+	// +optional
+	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
+	// Exposes metrics with the JMX exporter, a Java agent, in Prometheus' format.
+	// +optional
+	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
+	// Exposes metrics in Prometheus' format with Spark's own servlet, on the UI's port, without an agent. Optional, known to this
+	// operator alone.
+	// +optional
+	PrometheusServlet *bool `json:"prometheusServlet,omitempty"`
+}
+
+// PrometheusSpec configures the JMX exporter.
+type PrometheusSpec struct {
+	// Path inside the image of the exporter's jar.
+	JmxExporterJar string `json:"jmxExporterJar"`
+	// Port that the exporter listens on. Default 8090.
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=49151
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+	// Name of that port. Default jmx-exporter.
+	// +optional
+	PortName *string `json:"portName,omitempty"`
+	// Path inside the image of the exporter's configuration. Wins over configuration.
+	// +optional
+	ConfigFile *string `json:"configFile,omitempty"`
+	// Content of the exporter's configuration. Default: the operator's own.
+	// +optional
+	Configuration *string `json:"configuration,omitempty"`
+}

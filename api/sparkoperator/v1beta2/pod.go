@@ -1,0 +1,276 @@
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// SparkPodSpec is what driver and executor pods have in common.
+type SparkPodSpec struct {
+	// A pod template that the pod is built on (spark.kubernetes.{driver,executor}.podTemplateFile). Kept as it was written; what cannot be
+	// read as a pod template is told by a condition. The fields of this resource win over it.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Template *runtime.RawExtension `json:"template,omitempty"`
+
+	// CPU cores that Spark counts with (spark.{driver,executor}.cores), also the pod's CPU request unless coreRequest is set. Default 1.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Cores *int32 `json:"cores,omitempty"`
+
+	// CPU limit of the pod as a Kubernetes quantity, for example 1200m (spark.kubernetes.{driver,executor}.limit.cores). Absent: no limit.
+	// +optional
+	CoreLimit *string `json:"coreLimit,omitempty"`
+
+	// Heap size as Spark writes sizes: a whole number and a unit, for example 4g or 512m (spark.{driver,executor}.memory). Default 1g.
+	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memory must be a whole number with an optional unit b, k, m, g, t or p, for example 4g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
+	// +optional
+	Memory *string `json:"memory,omitempty"`
+
+	// Memory limit of the Spark container as a Kubernetes quantity, in place of heap plus overhead. The request stays.
+	// +optional
+	MemoryLimit *string `json:"memoryLimit,omitempty"`
+
+	// Memory beside the heap, as Spark writes sizes (spark.{driver,executor}.memoryOverhead). A number without a unit counts MiB.
+	// Default: a share of the heap, at least 384m.
+	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memoryOverhead must be a whole number with an optional unit b, k, m, g, t or p, for example 1g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
+	// +optional
+	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
+
+	// GPUs of the Spark container.
+	// +optional
+	GPU *GPUSpec `json:"gpu,omitempty"`
+
+	// The image, in place of the application's (spark.kubernetes.{driver,executor}.container.image).
+	// +optional
+	Image *string `json:"image,omitempty"`
+
+	// ConfigMaps to mount.
+	// +optional
+	ConfigMaps []NamePath `json:"configMaps,omitempty"`
+
+	// Secrets to mount (spark.kubernetes.{driver,executor}.secrets.NAME).
+	// +optional
+	Secrets []SecretInfo `json:"secrets,omitempty"`
+
+	// Environment variables of the Spark container.
+	// +optional
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// Environment variables by name and value (spark.kubernetes.driverEnv.NAME, spark.executorEnv.NAME). Deprecated: use env.
+	// +optional
+	EnvVars map[string]string `json:"envVars,omitempty"`
+
+	// ConfigMaps and Secrets whose every key becomes an environment variable of the Spark container.
+	// +optional
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// Environment variables from keys of Secrets (spark.kubernetes.{driver,executor}.secretKeyRef.NAME). Deprecated: use env.
+	// +optional
+	EnvSecretKeyRefs map[string]NameKey `json:"envSecretKeyRefs,omitempty"`
+
+	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Those that Spark and the operator set win.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations of the pod (spark.kubernetes.{driver,executor}.annotation.NAME).
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Mounts of the application's volumes in the Spark container.
+	// +optional
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// Which nodes and which neighbours the pod wants or avoids.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// Taints that the pod tolerates.
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// Security settings of the pod.
+	// +optional
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+
+	// Security settings of the Spark container.
+	// +optional
+	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
+
+	// Which scheduler places the pod. Absent: the cluster's default.
+	// +optional
+	SchedulerName *string `json:"schedulerName,omitempty"`
+
+	// Further containers of the pod. The application is over when the Spark container is.
+	// +optional
+	Sidecars []corev1.Container `json:"sidecars,omitempty"`
+
+	// Containers that run to their end before the Spark container starts.
+	// +optional
+	InitContainers []corev1.Container `json:"initContainers,omitempty"`
+
+	// Uses the node's network.
+	// +optional
+	HostNetwork *bool `json:"hostNetwork,omitempty"`
+
+	// Node labels that the pod needs (spark.kubernetes.{driver,executor}.node.selector.NAME). Not together with the application's nodeSelector.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Name resolution inside the pod.
+	// +optional
+	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
+
+	// Seconds between the request to stop and the kill.
+	// +optional
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+
+	// The service account that the pod runs as (spark.kubernetes.authenticate.{driver,executor}.serviceAccountName). The driver's must
+	// be allowed to make executor pods.
+	// +optional
+	ServiceAccount *string `json:"serviceAccount,omitempty"`
+
+	// Entries of the pod's hosts file.
+	// +optional
+	HostAliases []corev1.HostAlias `json:"hostAliases,omitempty"`
+
+	// Lets the pod's containers see each other's processes. Only true has an effect.
+	// +optional
+	ShareProcessNamespace *bool `json:"shareProcessNamespace,omitempty"`
+}
+
+// DriverSpec describes the driver pod.
+type DriverSpec struct {
+	SparkPodSpec `json:",inline"`
+
+	// Name of the driver pod (spark.kubernetes.driver.pod.name). Default: the application's name and "-driver".
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="podName must be a pod name: lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	// +optional
+	PodName *string `json:"podName,omitempty"`
+
+	// CPU request of the pod as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.driver.request.cores).
+	// +optional
+	CoreRequest *string `json:"coreRequest,omitempty"`
+
+	// Options of the driver's Java machine (spark.driver.extraJavaOptions). The heap size is not among them: use memory.
+	// +optional
+	JavaOptions *string `json:"javaOptions,omitempty"`
+
+	// What runs right after the Spark container's start and right before its stop.
+	// +optional
+	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
+
+	// Address of the API server that the driver itself talks to (spark.kubernetes.driver.master). Default: the cluster's own.
+	// +optional
+	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
+
+	// Annotations of the driver's headless Service (spark.kubernetes.driver.service.annotation.NAME).
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+
+	// Labels of the driver's headless Service (spark.kubernetes.driver.service.label.NAME).
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+
+	// Further ports of the Spark container.
+	// +optional
+	Ports []Port `json:"ports,omitempty"`
+
+	// Priority class of the pod.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+}
+
+// ExecutorSpec describes the executor pods.
+type ExecutorSpec struct {
+	SparkPodSpec `json:",inline"`
+
+	// How many executors (spark.executor.instances). Default 1. With dynamic allocation: how many to start with.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Instances *int32 `json:"instances,omitempty"`
+
+	// CPU request of the pods as a Kubernetes quantity, for example 500m, in place of cores (spark.kubernetes.executor.request.cores).
+	// +optional
+	CoreRequest *string `json:"coreRequest,omitempty"`
+
+	// Options of the executors' Java machines (spark.executor.extraJavaOptions). The heap size is not among them: use memory.
+	// +optional
+	JavaOptions *string `json:"javaOptions,omitempty"`
+
+	// What runs right after the Spark container's start and right before its stop.
+	// +optional
+	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
+
+	// Whether the driver deletes executor pods that failed or ended (spark.kubernetes.executor.deleteOnTermination). Spark's default is true.
+	// +optional
+	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
+
+	// Further ports of the Spark container.
+	// +optional
+	Ports []Port `json:"ports,omitempty"`
+
+	// Priority class of the pods.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+}
+
+// GPUSpec asks for GPUs, or another extended resource, for the Spark container.
+type GPUSpec struct {
+	// The resource's name, for example nvidia.com/gpu.
+	Name string `json:"name"`
+	// How many.
+	Quantity int64 `json:"quantity"`
+}
+
+// NamePath mounts a named object.
+type NamePath struct {
+	// Name of the object.
+	Name string `json:"name"`
+	// Directory that it is mounted at.
+	Path string `json:"path"`
+}
+
+// SecretType says what a Secret is for. Values other than the known ones count as SecretTypeGeneric.
+type SecretType string
+
+// The known types of Secrets.
+const (
+	// SecretTypeGCPServiceAccount: a Google service account; GOOGLE_APPLICATION_CREDENTIALS names its key.json.
+	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"
+	// SecretTypeHadoopDelegationToken: a Hadoop delegation token; HADOOP_TOKEN_FILE_LOCATION names its hadoop.token.
+	SecretTypeHadoopDelegationToken SecretType = "HadoopDelegationToken"
+	// SecretTypeGeneric: mounted and nothing else.
+	SecretTypeGeneric SecretType = "Generic"
+)
+
+// SecretInfo mounts a Secret.
+type SecretInfo struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+	// Directory that it is mounted at.
+	Path string `json:"path"`
+	// What it is for: GCPServiceAccount and HadoopDelegationToken also set the environment variable that names its file; anything else,
+	// such as Generic, is only mounted.
+	Type SecretType `json:"secretType"`
+}
+
+// NameKey names a key of an object.
+type NameKey struct {
+	// Name of the object.
+	Name string `json:"name"`
+	// The key in it.
+	Key string `json:"key"`
+}
+
+// Port is a port of a container.
+type Port struct {
+	// Name of the port.
+	Name string `json:"name"`
+	// TCP, UDP or SCTP.
+	Protocol string `json:"protocol"`
+	// Number of the port.
+	ContainerPort int32 `json:"containerPort"`
+}

@@ -1,0 +1,146 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ScheduledSparkApplication runs a Spark application again and again by a schedule. Each run is a SparkApplication of its own.
+//
+// +genclient
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,path=scheduledsparkapplications,singular=scheduledsparkapplication,shortName=scheduledsparkapp
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubeflow/spark-operator/pull/1298"
+// +kubebuilder:printcolumn:name="Schedule",type="string",JSONPath=".spec.schedule"
+// +kubebuilder:printcolumn:name="TimeZone",type="string",JSONPath=".spec.timeZone"
+// +kubebuilder:printcolumn:name="Suspend",type="string",JSONPath=".spec.suspend"
+// +kubebuilder:printcolumn:name="Last Run",type="date",JSONPath=".status.lastRun"
+// +kubebuilder:printcolumn:name="Last Run Name",type="string",JSONPath=".status.lastRunName"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+type ScheduledSparkApplication struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The name must be a DNS label that starts with a letter, since the runs are named after it.
+	metav1.ObjectMeta `json:"metadata"`
+
+	// What is wanted.
+	Spec ScheduledSparkApplicationSpec `json:"spec"`
+	// What was seen last. Written by the operator alone.
+	// +optional
+	Status ScheduledSparkApplicationStatus `json:"status,omitzero"`
+}
+
+// ScheduledSparkApplicationList is a list of ScheduledSparkApplications.
+//
+// +kubebuilder:object:root=true
+type ScheduledSparkApplicationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ScheduledSparkApplication `json:"items"`
+}
+
+// ScheduledSparkApplicationSpec says what is run and when.
+type ScheduledSparkApplicationSpec struct {
+	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m.
+	Schedule string `json:"schedule"`
+	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: the operator's own.
+	// +optional
+	TimeZone string `json:"timeZone,omitempty"`
+	// The application to run.
+	Template SparkApplicationSpec `json:"template"`
+	// Starts no further runs while true. Runs that go on are left alone.
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
+	// What to do when a run is due while the last one goes on: Allow both, Forbid the new one, Replace the old one. Default Allow.
+	// +optional
+	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
+	// How many runs that ended well are kept. Default 1.
+	// +optional
+	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
+	// How many runs that failed are kept. Default 1.
+	// +optional
+	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
+	// How late a run may start, in seconds after its time; later than that it is skipped and told. Absent: however late, one run makes
+	// up for all that were missed. Optional, known to this operator alone.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
+	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, always by the same amount for one
+	// resource. Absent or 0: on time. Optional, known to this operator alone.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
+}
+
+// ConcurrencyPolicy says what happens when a run is due while the last one goes on. Values other than the known ones are told by a
+// condition.
+type ConcurrencyPolicy string
+
+// The concurrency policies.
+const (
+	// ConcurrencyAllow: both run.
+	ConcurrencyAllow ConcurrencyPolicy = "Allow"
+	// ConcurrencyForbid: the new one waits for the next time.
+	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
+	// ConcurrencyReplace: the old one is deleted first.
+	ConcurrencyReplace ConcurrencyPolicy = "Replace"
+)
+
+// ScheduleState is the state of a schedule.
+type ScheduleState string
+
+// The states of a schedule.
+const (
+	ScheduleStateNew              ScheduleState = ""
+	ScheduleStateValidating       ScheduleState = "Validating"
+	ScheduleStateScheduled        ScheduleState = "Scheduled"
+	ScheduleStateFailedValidation ScheduleState = "FailedValidation"
+)
+
+// ScheduledSparkApplicationStatus is what the operator saw and did last.
+type ScheduledSparkApplicationStatus struct {
+	// When the last run was started.
+	// +nullable
+	// +optional
+	LastRun metav1.Time `json:"lastRun,omitzero"`
+	// When the next run is due.
+	// +nullable
+	// +optional
+	NextRun metav1.Time `json:"nextRun,omitzero"`
+	// Name of the last run's SparkApplication.
+	// +optional
+	LastRunName string `json:"lastRunName,omitempty"`
+	// Names of the kept runs that ended well, newest first.
+	// +optional
+	PastSuccessfulRunNames []string `json:"pastSuccessfulRunNames,omitempty"`
+	// Names of the kept runs that failed, newest first.
+	// +optional
+	PastFailedRunNames []string `json:"pastFailedRunNames,omitempty"`
+	// Empty (new), Validating, Scheduled or FailedValidation.
+	// +optional
+	ScheduleState ScheduleState `json:"scheduleState,omitempty"`
+	// Why the state is FailedValidation.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The generation of the resource that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// +optional
+	Operator *ScheduleOperatorStatus `json:"operator,omitempty"`
+}
+
+// ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
+type ScheduleOperatorStatus struct {
+	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
+	// +optional
+	LastTick *metav1.MicroTime `json:"lastTick,omitempty"`
+	// Value of the run-now request that was honoured last.
+	// +optional
+	LastRunRequest string `json:"lastRunRequest,omitempty"`
+}

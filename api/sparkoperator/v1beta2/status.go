@@ -1,0 +1,218 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// SparkApplicationStatus is what the operator saw and did last.
+type SparkApplicationStatus struct {
+	// Spark's id of the application, for example spark-4f3a..., read from its pods.
+	// +optional
+	SparkApplicationID string `json:"sparkApplicationId,omitempty"`
+	// Id of the current or last attempt. It is computed from the application and the attempt, so it never changes within one.
+	// +optional
+	SubmissionID string `json:"submissionID,omitempty"`
+	// When an attempt was last made.
+	// +nullable
+	// +optional
+	LastSubmissionAttemptTime metav1.Time `json:"lastSubmissionAttemptTime,omitzero"`
+	// When the last run ended. Absent while one goes on.
+	// +nullable
+	// +optional
+	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
+	// The driver.
+	DriverInfo DriverInfo `json:"driverInfo"`
+	// The application's state.
+	// +optional
+	AppState ApplicationState `json:"applicationState,omitzero"`
+	// States of executors by pod name. Bounded: in a big application a sample, while executors has the whole count.
+	// +optional
+	ExecutorState map[string]ExecutorState `json:"executorState,omitempty"`
+	// How many runs were started since the last edit.
+	// +optional
+	ExecutionAttempts int32 `json:"executionAttempts,omitempty"`
+	// How many submissions were made since the last edit or the last run.
+	// +optional
+	SubmissionAttempts int32 `json:"submissionAttempts,omitempty"`
+
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, Suspended.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The generation of the resource that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// How many executors are in which state.
+	// +optional
+	Executors *ExecutorCounts `json:"executors,omitempty"`
+	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// +optional
+	Operator *OperatorStatus `json:"operator,omitempty"`
+}
+
+// DriverInfo describes the driver of the current or last attempt.
+type DriverInfo struct {
+	// Name of the web UI's Service.
+	// +optional
+	WebUIServiceName string `json:"webUIServiceName,omitempty"`
+	// Port of the web UI's Service.
+	// +optional
+	WebUIPort int32 `json:"webUIPort,omitempty"`
+	// Address of the web UI inside the cluster, address:port.
+	// +optional
+	WebUIAddress string `json:"webUIAddress,omitempty"`
+	// Name of the web UI's Ingress or route.
+	// +optional
+	WebUIIngressName string `json:"webUIIngressName,omitempty"`
+	// Address of the web UI outside the cluster.
+	// +optional
+	WebUIIngressAddress string `json:"webUIIngressAddress,omitempty"`
+	// Name of the driver pod.
+	// +optional
+	PodName string `json:"podName,omitempty"`
+}
+
+// ApplicationStateType is the state of an application.
+type ApplicationStateType string
+
+// The states of an application.
+const (
+	ApplicationStateNew              ApplicationStateType = ""
+	ApplicationStateSubmitted        ApplicationStateType = "SUBMITTED"
+	ApplicationStateRunning          ApplicationStateType = "RUNNING"
+	ApplicationStateCompleted        ApplicationStateType = "COMPLETED"
+	ApplicationStateFailed           ApplicationStateType = "FAILED"
+	ApplicationStateFailedSubmission ApplicationStateType = "SUBMISSION_FAILED"
+	ApplicationStatePendingRerun     ApplicationStateType = "PENDING_RERUN"
+	ApplicationStateInvalidating     ApplicationStateType = "INVALIDATING"
+	ApplicationStateSucceeding       ApplicationStateType = "SUCCEEDING"
+	ApplicationStateFailing          ApplicationStateType = "FAILING"
+	ApplicationStateSuspending       ApplicationStateType = "SUSPENDING"
+	ApplicationStateSuspended        ApplicationStateType = "SUSPENDED"
+	ApplicationStateResuming         ApplicationStateType = "RESUMING"
+	ApplicationStateUnknown          ApplicationStateType = "UNKNOWN"
+)
+
+// ApplicationState is the state of an application, with what went wrong.
+type ApplicationState struct {
+	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING, FAILING,
+	// SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
+	State ApplicationStateType `json:"state"`
+	// What went wrong, in words.
+	// +optional
+	ErrorMessage string `json:"errorMessage,omitempty"`
+}
+
+// DriverState is the state of a driver.
+type DriverState string
+
+// The states of a driver.
+const (
+	DriverStatePending   DriverState = "PENDING"
+	DriverStateRunning   DriverState = "RUNNING"
+	DriverStateCompleted DriverState = "COMPLETED"
+	DriverStateFailed    DriverState = "FAILED"
+	DriverStateUnknown   DriverState = "UNKNOWN"
+)
+
+// ExecutorState is the state of an executor.
+type ExecutorState string
+
+// The states of an executor.
+const (
+	ExecutorStatePending   ExecutorState = "PENDING"
+	ExecutorStateRunning   ExecutorState = "RUNNING"
+	ExecutorStateCompleted ExecutorState = "COMPLETED"
+	ExecutorStateFailed    ExecutorState = "FAILED"
+	ExecutorStateUnknown   ExecutorState = "UNKNOWN"
+)
+
+// ExecutorCounts counts the current attempt's executors by state.
+type ExecutorCounts struct {
+	// Waiting for a node, an image or their start.
+	// +optional
+	Pending int32 `json:"pending,omitempty"`
+	// Running.
+	// +optional
+	Running int32 `json:"running,omitempty"`
+	// Ended well.
+	// +optional
+	Completed int32 `json:"completed,omitempty"`
+	// Ended badly.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+	// On nodes that do not answer.
+	// +optional
+	Unknown int32 `json:"unknown,omitempty"`
+}
+
+// MaxHistory is how many transitions OperatorStatus.History holds at most; the oldest go first.
+const MaxHistory = 20
+
+// OperatorStatus is what the operator must remember from one decision to the next and cannot observe again. It is stored with the rest
+// of the status in one write. Times have microseconds, so that what was remembered is what is read. Where a field of the status that
+// users know holds the same fact (submissionID, the attempt counters), the fact is stored there alone.
+type OperatorStatus struct {
+	// Version of the algorithm that specHash was made by. Another one than the operator's own: the spec counts as unchanged.
+	// +optional
+	HashVersion int32 `json:"hashVersion,omitempty"`
+	// Hash of the spec that the current or last attempt was launched from, less what only steers the operator.
+	// +optional
+	SpecHash string `json:"specHash,omitempty"`
+	// Phase of the life cycle, finer than applicationState.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// When the phase was entered.
+	// +optional
+	Since *metav1.MicroTime `json:"since,omitempty"`
+	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// When the current or last attempt was submitted.
+	// +optional
+	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
+	// When the last attempt ended. Absent while one goes on.
+	// +optional
+	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
+	// When a waiting retry is due. Absent if none waits.
+	// +optional
+	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
+	// How the attempt that ended last ended.
+	// +optional
+	Outcome string `json:"outcome,omitempty"`
+	// Why it did, or what the current phase waits for.
+	// +optional
+	Cause *OperatorCause `json:"cause,omitempty"`
+	// The last phases entered, oldest first, at most MaxHistory.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	// +optional
+	History []OperatorTransition `json:"history,omitempty"`
+}
+
+// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+type OperatorCause struct {
+	// One CamelCase word for machines.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// A sentence for people.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// OperatorTransition is one phase entered.
+type OperatorTransition struct {
+	// The phase.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// When it was entered.
+	// +optional
+	At *metav1.MicroTime `json:"at,omitempty"`
+	// The attempt it belongs to.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// Why, as one CamelCase word.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
