@@ -1,0 +1,235 @@
+// Package build makes the programs of the cluster from the modules beside sparklocal's own, and keeps them by content: a program is built
+// once for one combination of sources, dependencies, compiler and flags, whichever clone of the repository asks.
+package build
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/registry"
+)
+
+// Program is one binary and the module it is built from.
+type Program struct {
+	// Name is the binary's name.
+	Name string
+	// Module is the module's directory below the source directory.
+	Module string
+	// Linker are the values of -X: the version that the program tells its clients.
+	Linker []string
+	// Hint is what to expect when nothing is cached, for the progress line.
+	Hint string
+}
+
+// KubeVersion is the Kubernetes release that kube/go.mod pins.
+const KubeVersion = "v1.36.3"
+
+// Kube is every Kubernetes program and etcd in one binary. Without the version in it, clients cannot parse the server's.
+var Kube = Program{
+	Name: "kube", Module: "kube", Hint: "about 8 minutes on two cores",
+	Linker: []string{
+		"k8s.io/component-base/version.gitVersion=" + KubeVersion,
+		"k8s.io/component-base/version.gitMajor=1",
+		"k8s.io/component-base/version.gitMinor=36",
+		"k8s.io/client-go/pkg/version.gitVersion=" + KubeVersion,
+		"k8s.io/client-go/pkg/version.gitMajor=1",
+		"k8s.io/client-go/pkg/version.gitMinor=36",
+	},
+}
+
+// CoreDNS is the cluster's DNS server.
+var CoreDNS = Program{Name: "coredns", Module: "coredns", Hint: "about 2 minutes on two cores"}
+
+// CacheDir is where slow products are kept: sparklocal below the user's cache directory ($XDG_CACHE_HOME, else ~/.cache).
+func CacheDir() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("cache directory: %w: set XDG_CACHE_HOME or HOME", err)
+	}
+	return filepath.Join(base, "sparklocal"), nil
+}
+
+// SourceDir finds the directory local/ of the repository: $SPARKLOCAL_SRC, else where this binary was compiled, else beside or above the
+// binary, else at or above the working directory.
+func SourceDir() (string, error) {
+	if dir := os.Getenv("SPARKLOCAL_SRC"); dir != "" {
+		if isSource(dir) {
+			return dir, nil
+		}
+		return "", fmt.Errorf("SPARKLOCAL_SRC=%s is not the directory local/ of spark-operator", dir)
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		if dir := filepath.Join(filepath.Dir(file), "..", ".."); isSource(dir) {
+			return dir, nil
+		}
+	}
+	var starts []string
+	if exe, err := os.Executable(); err == nil {
+		starts = append(starts, filepath.Dir(exe))
+	}
+	if wd, err := os.Getwd(); err == nil {
+		starts = append(starts, wd)
+	}
+	for _, dir := range starts {
+		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			for _, d := range []string{dir, filepath.Join(dir, "local")} {
+				if isSource(d) {
+					return d, nil
+				}
+			}
+		}
+	}
+	return "", errors.New("the sources of the cluster's programs are not found: run inside a clone of spark-operator, or set SPARKLOCAL_SRC to its directory local/")
+}
+
+func isSource(dir string) bool {
+	_, errKube := os.Stat(filepath.Join(dir, "kube", "go.mod"))
+	_, errDNS := os.Stat(filepath.Join(dir, "coredns", "go.mod"))
+	return errKube == nil && errDNS == nil
+}
+
+// Progress is told about a build while it runs: every few seconds with the time since its start.
+type Progress func(p Program, elapsed time.Duration)
+
+// Cached returns the path of a program's binary, and whether it is there already.
+func Cached(ctx context.Context, source, cache string, p Program) (path string, there bool, err error) {
+	key, err := p.key(ctx, filepath.Join(source, p.Module))
+	if err != nil {
+		return "", false, err
+	}
+	// The directory carries the key, the file the plain name: that is what ps shows.
+	path = filepath.Join(cache, "bin", key, p.Name)
+	_, err = os.Stat(path)
+	return path, err == nil, nil
+}
+
+// Ensure returns the path of a program's binary and builds it first when it is not in the cache. Two at once build it once.
+func Ensure(ctx context.Context, source, cache string, p Program, progress Progress) (string, error) {
+	path, there, err := Cached(ctx, source, cache, p)
+	if err != nil || there {
+		return path, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fmt.Errorf("cache: %w", err)
+	}
+	stop := report(p, progress)
+	defer stop()
+	unlock, err := registry.LockFile(path + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, append(p.flags(), "-o", path+".new", ".")...)...)
+	cmd.Dir = filepath.Join(source, p.Module)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("build of %s in %s: %w\n%s", p.Name, cmd.Dir, err, tail(out.String(), 20))
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return "", fmt.Errorf("cache: %w", err)
+	}
+	return path, nil
+}
+
+// report calls progress every five seconds until the returned function is called.
+func report(p Program, progress Progress) (stop func()) {
+	if progress == nil {
+		return func() {}
+	}
+	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		progress(p, 0)
+		tick := time.NewTicker(5 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				progress(p, time.Since(start).Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+func (p Program) flags() []string {
+	link := "-s -w"
+	for _, x := range p.Linker {
+		link += " -X " + x
+	}
+	return []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", link}
+}
+
+// key is the content that decides what the binary is.
+func (p Program) key(ctx context.Context, dir string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	env, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("asking Go for its version in %s: %w: Go 1.21 or newer must be on the PATH", dir, err)
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n%q\n", env, p.flags())
+	if err := hashSources(hash, dir); err != nil {
+		return "", fmt.Errorf("sources of %s: %w", p.Name, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
+}
+
+// hashSources adds every file that a build reads: not tests, not hidden files.
+func hashSources(w io.Writer, dir string) error {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if err == nil && !d.IsDir() && !strings.HasSuffix(name, "_test.go") &&
+			(filepath.Ext(name) == ".go" || name == "go.mod" || name == "go.sum") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(files)
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s %d\n", rel, len(b))
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

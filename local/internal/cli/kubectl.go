@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/local/internal/cluster"
+)
+
+func kubectlCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl [--dir D] ...",
+		Short: "Run kubectl against a cluster",
+		Long: `kubectl becomes the kubectl of the cluster's own Kubernetes release, with KUBECONFIG set to the cluster's. Only a --dir that comes first is
+sparklocal's; everything else is kubectl's.`,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, rest, err := leadingDir(args)
+			if err != nil {
+				return err
+			}
+			if dir, err = stateDir(dir); err != nil {
+				return err
+			}
+			spec, err := cluster.ReadSpec(dir)
+			if err != nil {
+				return err
+			}
+			if spec == nil {
+				return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
+			}
+			env := append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig(dir))
+			if err := syscall.Exec(spec.Kube, append([]string{"kubectl"}, rest...), env); err != nil {
+				return fmt.Errorf("kubectl: %s: %w", spec.Kube, err)
+			}
+			return nil
+		},
+	}
+}
+
+// leadingDir takes --dir D or --dir=D off the front of kubectl's arguments.
+func leadingDir(args []string) (dir string, rest []string, err error) {
+	if len(args) == 0 {
+		return "", args, nil
+	}
+	if value, ok := strings.CutPrefix(args[0], "--dir="); ok {
+		return value, args[1:], nil
+	}
+	if args[0] != "--dir" {
+		return "", args, nil
+	}
+	if len(args) == 1 {
+		return "", nil, fmt.Errorf("--dir needs a directory")
+	}
+	return args[1], args[2:], nil
+}

@@ -1,0 +1,60 @@
+// Package cli is sparklocal's verbs, one file each.
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// New returns the whole command line.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sparklocal",
+		Short: "A real Kubernetes on a bare Linux machine",
+		Long: `sparklocal runs a real Kubernetes on a bare Linux machine: no Docker, no virtual machine, no registry. A cluster lives in one directory;
+several run side by side. The rest of the world meets it at its kubeconfig.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), kubectlCommand(), loadCommand(), superviseCommand())
+	return root
+}
+
+const dirHelp = "state directory of the cluster (default $SPARKLOCAL_DIR, else ~/.local/state/sparklocal/default)"
+
+// dirFlag adds --dir.
+func dirFlag(cmd *cobra.Command, dir *string) { cmd.Flags().StringVar(dir, "dir", "", dirHelp) }
+
+// stateDir makes a --dir value absolute, or chooses the default. Links are resolved, so that one directory is one cluster whatever it is called.
+func stateDir(flag string) (string, error) {
+	dir := flag
+	if dir == "" {
+		dir = os.Getenv("SPARKLOCAL_DIR")
+	}
+	if dir == "" {
+		base := os.Getenv("XDG_STATE_HOME")
+		if base == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", fmt.Errorf("state directory: %w: give one with --dir", err)
+			}
+			base = filepath.Join(home, ".local", "state")
+		}
+		dir = filepath.Join(base, "sparklocal", "default")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("state directory: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real, nil
+	}
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		return filepath.Join(parent, filepath.Base(dir)), nil
+	}
+	return dir, nil
+}

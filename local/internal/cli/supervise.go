@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/local/internal/cluster"
+)
+
+// superviseCommand is the process behind a running cluster. Only `up` starts it.
+func superviseCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:    cluster.SuperviseVerb,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   func(cmd *cobra.Command, _ []string) error { return cluster.Run(cmd.Context(), dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "state directory, absolute")
+	return cmd
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/local/internal/build"
+	"github.com/sparkoperator/spark-operator/local/internal/cluster"
+)
+
+func upCommand() *cobra.Command {
+	var o cluster.Options
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Bring a cluster up and wait until it is ready",
+		Long: `up brings a cluster up and returns when it is ready. Where it is up already nothing happens. After a crash the cluster goes on with its data;
+after a reboot it starts empty. With --control-plane-only it needs no root: an API server and its controllers, no node.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Dir, err = stateDir(o.Dir); err != nil {
+				return err
+			}
+			began := time.Now()
+			out := newProgress(cmd.ErrOrStderr())
+			err = cluster.Up(cmd.Context(), o, cluster.Teller{Line: out.line, Step: out.step, Building: out.building})
+			out.end()
+			if err != nil {
+				return err
+			}
+			out.line(fmt.Sprintf("ready after %.1f s: export KUBECONFIG=%s", time.Since(began).Seconds(), cluster.Kubeconfig(o.Dir)))
+			return nil
+		},
+	}
+	dirFlag(cmd, &o.Dir)
+	flags := cmd.Flags()
+	flags.BoolVar(&o.ControlPlaneOnly, "control-plane-only", false, "etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1; no root, no node")
+	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only: kube-scheduler too")
+	flags.BoolVar(&o.Audit, "audit", false, "write audit.log in the state directory: every request, level Metadata")
+	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "end and remove the cluster when this process ends")
+	return cmd
+}
+
+// progress prints the start's steps: a line each, and one line that counts on a terminal while something is built.
+type progress struct {
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	counting bool
+	// told is when the last line about a build was printed where there is no terminal.
+	told time.Duration
+}
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out}
+	if f, ok := out.(*os.File); ok {
+		info, err := f.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return p
+}
+
+func (p *progress) line(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	_, _ = fmt.Fprintln(p.out, text)
+}
+
+func (p *progress) step(name string, took time.Duration) {
+	p.line(fmt.Sprintf("%6.1f s  %s", took.Seconds(), name))
+}
+
+func (p *progress) building(program build.Program, elapsed time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("building %s for the first time (%s): %v", program.Name, program.Hint, elapsed)
+	if p.terminal {
+		p.clear()
+		_, _ = fmt.Fprint(p.out, text)
+		p.counting = true
+		return
+	}
+	// A log file wants a sign of life now and then, not a line each tick.
+	if elapsed == 0 || elapsed-p.told >= 30*time.Second {
+		_, _ = fmt.Fprintln(p.out, text)
+		p.told = elapsed
+	}
+}
+
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
+
+// clear wipes the counting line. The caller holds the lock.
+func (p *progress) clear() {
+	if p.counting {
+		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		p.counting = false
+	}
+}

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/sparkoperator/spark-operator/local/internal/kubeapi"
+	"github.com/sparkoperator/spark-operator/local/internal/pki"
+	"github.com/sparkoperator/spark-operator/local/internal/supervise"
+)
+
+// issuer is the name in service-account tokens and their default audience.
+const issuer = "https://kubernetes.default.svc.cluster.local"
+
+// environment is a component's whole environment. Nothing of the user's is in it: proxy settings would send the cluster's own calls away.
+func (s *Spec) environment() []string {
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8"}
+}
+
+// kube is a component out of the binary that holds all of Kubernetes.
+func (s *Spec) kube(name string, ready func(context.Context) error, args ...string) supervise.Component {
+	return supervise.Component{Name: name, Path: s.Kube, Args: args, Env: s.environment(), Ready: ready}
+}
+
+// health is a check of an https path of one of our ports, with the certificate cert, which trusts the authority ca alone. The configuration is
+// read at each call of health, after the certificates are issued.
+func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
+	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
+	if err != nil {
+		return nil, err
+	}
+	client := kubeapi.New(s.endpoint(port), config)
+	return func(ctx context.Context) error { return client.Get(ctx, path, nil) }, nil
+}
+
+func (s *Spec) etcd() (supervise.Component, error) {
+	client, peer := s.endpoint(s.Ports.Etcd), s.endpoint(s.Ports.EtcdPeer)
+	ready, err := s.health(s.Ports.Etcd, "/health", etcdCA, "etcd-client")
+	return s.kube("etcd", ready,
+		"--name=default",
+		"--data-dir="+s.path("etcd"),
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
+		"--client-cert-auth=true", "--trusted-ca-file="+s.pki(etcdCA+".crt"),
+		"--cert-file="+s.pki("etcd.crt"), "--key-file="+s.pki("etcd.key"),
+		"--peer-client-cert-auth=true", "--peer-trusted-ca-file="+s.pki(etcdCA+".crt"),
+		"--peer-cert-file="+s.pki("etcd.crt"), "--peer-key-file="+s.pki("etcd.key"),
+		// A cluster that does not outlive the machine's run needs no disk flush; a killed process loses nothing by it.
+		"--unsafe-no-fsync=true",
+		"--quota-backend-bytes=4294967296", "--auto-compaction-retention=10m",
+		"--log-level=warn",
+	), err
+}
+
+func (s *Spec) apiserver() (supervise.Component, error) {
+	bind := s.host()
+	if s.Node != nil {
+		bind = "0.0.0.0"
+	}
+	args := []string{
+		"--etcd-servers=" + s.endpoint(s.Ports.Etcd), "--etcd-cafile=" + s.pki(etcdCA+".crt"),
+		"--etcd-certfile=" + s.pki("etcd-client.crt"), "--etcd-keyfile=" + s.pki("etcd-client.key"),
+		"--bind-address=" + bind, "--secure-port=" + strconv.Itoa(s.Ports.API), "--advertise-address=" + s.advertised(),
+		"--tls-cert-file=" + s.pki("kube-apiserver.crt"), "--tls-private-key-file=" + s.pki("kube-apiserver.key"),
+		"--client-ca-file=" + s.pki(clusterCA+".crt"),
+		"--kubelet-certificate-authority=" + s.pki(clusterCA+".crt"),
+		"--kubelet-client-certificate=" + s.pki("kubelet-client.crt"), "--kubelet-client-key=" + s.pki("kubelet-client.key"),
+		// The node's name is in no DNS that the API server asks: logs and exec must go to its address.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--service-account-key-file=" + s.pki("service-accounts.pub"),
+		"--service-account-signing-key-file=" + s.pki("service-accounts.key"),
+		"--service-account-issuer=" + issuer,
+		"--service-cluster-ip-range=" + serviceRange,
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--allow-privileged=true",
+		// Webhooks that are named by their Service are called at its pods: the API server is behind no kube-proxy when it has no node.
+		"--enable-aggregator-routing=true",
+		"--requestheader-client-ca-file=" + s.pki(frontCA+".crt"), "--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-username-headers=X-Remote-User",
+		"--proxy-client-cert-file=" + s.pki("front-proxy.crt"), "--proxy-client-key-file=" + s.pki("front-proxy.key"),
+		"--profiling=false",
+	}
+	if s.Node == nil {
+		// A loopback address is refused as an endpoint, and nothing inside would use it.
+		args = append(args, "--endpoint-reconciler-type=none")
+	}
+	if s.Audit {
+		args = append(args, "--audit-policy-file="+s.path("audit-policy.yaml"), "--audit-log-path="+s.path("audit.log"),
+			// Whoever asks for the log reads it as one file.
+			"--audit-log-maxsize=4096")
+	}
+	ready, err := s.health(s.Ports.API, "/readyz", clusterCA, "admin")
+	return s.kube("kube-apiserver", ready, args...), err
+}
+
+// auditPolicy notes who did what when, once a request is answered: a line has the microseconds of its receipt and of its answer.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// controllerFlags are what the controller manager and the scheduler have in common.
+func (s *Spec) controllerFlags(name string, port int) []string {
+	config := s.pki(name + ".kubeconfig")
+	return []string{
+		"--kubeconfig=" + config, "--authentication-kubeconfig=" + config, "--authorization-kubeconfig=" + config,
+		"--bind-address=" + s.host(), "--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + s.pki(name+".crt"), "--tls-private-key-file=" + s.pki(name+".key"),
+		"--leader-elect=false", "--profiling=false",
+		// There is one of each, beside the API server: its priority and fairness is limit enough.
+		"--kube-api-qps=1000", "--kube-api-burst=2000",
+	}
+}
+
+func (s *Spec) controllerManager() (supervise.Component, error) {
+	const name = "kube-controller-manager"
+	ready, err := s.health(s.Ports.Controllers, "/healthz", clusterCA, "admin")
+	return s.kube(name, ready, append(s.controllerFlags(name, s.Ports.Controllers),
+		"--use-service-account-credentials=true",
+		"--service-account-private-key-file="+s.pki("service-accounts.key"),
+		"--root-ca-file="+s.pki(clusterCA+".crt"),
+		"--cluster-signing-cert-file="+s.pki(clusterCA+".crt"), "--cluster-signing-key-file="+s.pki(clusterCA+".key"),
+	)...), err
+}
+
+func (s *Spec) scheduler() (supervise.Component, error) {
+	const name = "kube-scheduler"
+	ready, err := s.health(s.Ports.Scheduler, "/healthz", clusterCA, "admin")
+	return s.kube(name, ready, s.controllerFlags(name, s.Ports.Scheduler)...), err
+}
+
+// writeControlPlaneFiles writes the files that the flags above name and that hold no secret.
+func (s *Spec) writeControlPlaneFiles() error {
+	if !s.Audit {
+		return nil
+	}
+	if err := os.WriteFile(s.path("audit-policy.yaml"), []byte(auditPolicy), 0o644); err != nil {
+		return fmt.Errorf("audit policy: %w", err)
+	}
+	return nil
+}
+
+// Admin returns a client of the cluster in dir with its administrator's rights.
+func (s *Spec) Admin() (*kubeapi.Client, error) {
+	config, err := pki.ClientConfig(s.path("pki"), clusterCA, "admin")
+	if err != nil {
+		return nil, err
+	}
+	return kubeapi.New(s.endpoint(s.Ports.API), config), nil
+}
+
+// listening is a health check for a socket that speaks no HTTP.
+func listening(network, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+}

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/registry"
+)
+
+const (
+	// stopLimit is how long a supervisor gets to end its cluster before it is killed.
+	stopLimit = 20 * time.Second
+	// killLimit is how long the kernel gets to end killed processes.
+	killLimit = 15 * time.Second
+)
+
+// ours are the names in a cluster's directory that we make. Nothing else in it is ever removed: the directory is the user's choice.
+var ours = []string{
+	"cluster.json", "state.json", "state.json.new", "kubeconfig", "kubeconfig.new", "audit.log", "audit-policy.yaml",
+	"pki", "logs", "etcd", "node",
+}
+
+// wipe removes a cluster's files, and its directory when nothing else is in it. Call it when no process of the cluster is left: mounts below the
+// directory end with them.
+func wipe(dir string) error {
+	for _, name := range ours {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("removing the cluster's files: %w", err)
+		}
+	}
+	err := os.Remove(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+		return fmt.Errorf("removing the cluster's directory: %w", err)
+	}
+	return nil
+}
+
+// release gives back what a cluster whose supervisor has ended, or is about to, holds of the machine, and takes it off the registry. The caller
+// holds the registry's lock.
+func release(reg registry.Registry, e registry.Entry) error {
+	if e.Node != nil {
+		others, err := reg.List()
+		if err != nil {
+			return err
+		}
+		if err := releaseNode(e, others); err != nil {
+			return err
+		}
+	}
+	return reg.Delete(e.ID)
+}
+
+// sweep finds clusters whose supervisor was killed and gives back what they hold. The files go too when the cluster had an owner and that is
+// gone; else they stay for the next `up` there.
+func sweep(reg registry.Registry, tell func(string)) error {
+	unlock, err := reg.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	entries, err := reg.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Dead() {
+			continue
+		}
+		tell("removing what a killed run left of the cluster in " + e.Dir)
+		if err := release(reg, e); err != nil {
+			return err
+		}
+		if e.Orphan() {
+			if err := wipe(e.Dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Down ends the cluster in dir, if there is one, and removes everything of it; and what killed runs have left of others.
+func Down(dir string, tell func(string)) error {
+	reg, err := registry.Open()
+	if err != nil {
+		return err
+	}
+	id := registry.ID(dir)
+	unlock, err := registry.LockFile(reg.RunDir(id) + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e, ok := reg.Get(id); ok && !e.Dead() {
+		if err := e.Supervisor.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if !e.Supervisor.WaitGone(stopLimit) {
+			tell("the supervisor does not end by itself: killing it")
+			if err := e.Supervisor.Signal(syscall.SIGKILL); err != nil {
+				return err
+			}
+			if !e.Supervisor.WaitGone(killLimit) {
+				return fmt.Errorf("the supervisor, process %d, does not end", e.Supervisor.PID)
+			}
+		}
+	}
+	if err := sweep(reg, tell); err != nil {
+		return err
+	}
+	spec, err := ReadSpec(dir)
+	if err == nil && spec == nil {
+		if _, statErr := os.Stat(filepath.Join(dir, "state.json")); statErr != nil {
+			return nil
+		}
+	}
+	return wipe(dir)
+}

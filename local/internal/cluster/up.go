@@ -1,0 +1,322 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/build"
+	"github.com/sparkoperator/spark-operator/local/internal/preflight"
+	"github.com/sparkoperator/spark-operator/local/internal/proc"
+	"github.com/sparkoperator/spark-operator/local/internal/registry"
+	"github.com/sparkoperator/spark-operator/local/internal/supervise"
+)
+
+// Options are the user's choices for a cluster.
+type Options struct {
+	// Dir is the state directory; it is made absolute.
+	Dir string
+	// ControlPlaneOnly leaves out the node and all that needs root.
+	ControlPlaneOnly bool
+	// Scheduler asks for a kube-scheduler in a control plane alone.
+	Scheduler bool
+	// Audit asks for audit.log in Dir.
+	Audit bool
+	// OwnerPID is a process whose end ends the cluster; 0: none.
+	OwnerPID int
+}
+
+// Teller shows what goes on.
+type Teller struct {
+	// Line shows a line that stays.
+	Line func(text string)
+	// Step shows a finished step.
+	Step func(name string, took time.Duration)
+	// Building shows a build that is under way.
+	Building build.Progress
+}
+
+// Up brings the cluster of the options up, and returns when it is ready. One that is up with the same options is left as it is.
+func Up(ctx context.Context, o Options, tell Teller) error {
+	reg, err := registry.Open()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	unlock, err := registry.LockFile(reg.RunDir(registry.ID(o.Dir)) + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	old, err := ReadSpec(o.Dir)
+	if err != nil {
+		return err
+	}
+	if e, ok := reg.Get(registry.ID(o.Dir)); ok && old != nil && !e.Dead() {
+		if err := old.same(o); err != nil {
+			return err
+		}
+		tell.Line("the cluster is up already")
+		tell.Step = func(string, time.Duration) {}
+		return await(ctx, o.Dir, e.Supervisor, tell)
+	}
+	spec := &Spec{
+		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit,
+		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
+	}
+	if o.OwnerPID != 0 {
+		if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
+			return fmt.Errorf("the owner: %w", err)
+		}
+	}
+	if err := prepare(ctx, o, spec, tell); err != nil {
+		return err
+	}
+	if err := sweep(reg, tell.Line); err != nil {
+		return err
+	}
+	if err := startOver(spec, old, tell); err != nil {
+		return err
+	}
+	supervisor, err := begin(reg, spec, old)
+	if err != nil {
+		return err
+	}
+	return await(ctx, o.Dir, supervisor, tell)
+}
+
+// same refuses options that differ from those of a running cluster.
+func (s *Spec) same(o Options) error {
+	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) {
+		return fmt.Errorf("the cluster in %s is up with other options: end it first with `sparklocal down`", o.Dir)
+	}
+	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
+		return fmt.Errorf("the cluster in %s is up with another owner, or none: end it first with `sparklocal down`", o.Dir)
+	}
+	return nil
+}
+
+// prepare checks the machine and gets the programs.
+func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
+	source, err := build.SourceDir()
+	if err != nil {
+		return err
+	}
+	cache, err := build.CacheDir()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	programs := []build.Program{build.Kube}
+	if !o.ControlPlaneOnly {
+		programs = append(programs, build.CoreDNS)
+	}
+	need := preflight.Need{Node: !o.ControlPlaneOnly, Dir: o.Dir, Cache: cache}
+	for _, p := range programs {
+		_, there, err := build.Cached(ctx, source, cache, p)
+		if err != nil {
+			return err
+		}
+		need.Build = need.Build || !there
+	}
+	if err := preflight.Check(need); err != nil {
+		return err
+	}
+	tell.Step("machine checked", time.Since(began))
+	began = time.Now()
+	paths := make([]string, len(programs))
+	work := []func() error{func() error {
+		for i, p := range programs {
+			var err error
+			if paths[i], err = build.Ensure(ctx, source, cache, p, tell.Building); err != nil {
+				return err
+			}
+		}
+		tell.Step("programs", time.Since(began))
+		return nil
+	}}
+	if !o.ControlPlaneOnly {
+		work = append(work, func() error { return prepareNode(ctx, spec, cache, tell) })
+	}
+	if err := together(work...); err != nil {
+		return err
+	}
+	spec.Kube = paths[0]
+	if !o.ControlPlaneOnly {
+		spec.CoreDNS = paths[1]
+	}
+	return nil
+}
+
+// startOver removes what an earlier cluster in the directory has left, unless its data can be trusted: etcd does not flush to disk, so that
+// its files are sound after a killed process, and not after a reboot.
+func startOver(spec, old *Spec, tell Teller) error {
+	state, err := supervise.ReadState(spec.Dir)
+	if old == nil || err != nil {
+		return wipeKeeping(spec.Dir)
+	}
+	switch {
+	case old.Boot != spec.Boot:
+		tell.Line("the machine was started anew since: the cluster starts empty")
+	case (old.Node == nil) != (spec.Node == nil):
+		tell.Line("the cluster was of the other kind: it starts empty")
+	case state.Phase == supervise.Failed || state.Phase == supervise.Starting:
+		tell.Line("the last start failed: the cluster starts empty")
+	default:
+		tell.Line("the cluster is started again with its data")
+		return os.Remove(supervise.StateFile(spec.Dir))
+	}
+	return wipeKeeping(spec.Dir)
+}
+
+// wipeKeeping removes a cluster's files and leaves the directory.
+func wipeKeeping(dir string) error {
+	if err := wipe(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o755)
+}
+
+// begin takes addresses for the cluster, writes its spec and starts its supervisor.
+func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
+	unlock, err := reg.Lock()
+	if err != nil {
+		return proc.ID{}, err
+	}
+	defer unlock()
+	entries, err := reg.List()
+	if err != nil {
+		return proc.ID{}, err
+	}
+	entry := registry.Entry{ID: spec.ID, Dir: spec.Dir, Boot: spec.Boot, Owner: spec.Owner}
+	if spec.Node == nil {
+		if entry.Ports, err = choosePorts(entries, old); err != nil {
+			return proc.ID{}, err
+		}
+		spec.Ports = portsFrom(entry.Ports)
+	} else {
+		if err := chooseLink(reg, entries, spec); err != nil {
+			return proc.ID{}, err
+		}
+		spec.Ports = nodePorts
+		entry.Node = &spec.Node.Node
+	}
+	if err := spec.write(); err != nil {
+		return proc.ID{}, err
+	}
+	// On the list before it runs: should this process be killed now, the entry is found and swept.
+	if entry.Supervisor, err = proc.Of(os.Getpid()); err != nil {
+		return proc.ID{}, err
+	}
+	if err := reg.Put(entry); err != nil {
+		return proc.ID{}, err
+	}
+	if entry.Supervisor, err = spawn(spec.Dir); err != nil {
+		return proc.ID{}, errors.Join(err, reg.Delete(spec.ID))
+	}
+	return entry.Supervisor, reg.Put(entry)
+}
+
+// choosePorts takes the ports the cluster had, so that copies of its kubeconfig stay good, or else free ones.
+func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
+	if old != nil && old.Node == nil {
+		p := old.Ports
+		had := []int{p.API, p.Etcd, p.EtcdPeer, p.Controllers, p.Scheduler}
+		taken := func(port int) bool {
+			return !registry.PortFree(port) ||
+				slices.ContainsFunc(entries, func(e registry.Entry) bool { return slices.Contains(e.Ports, port) })
+		}
+		if !slices.ContainsFunc(had, taken) {
+			return had, nil
+		}
+	}
+	return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
+}
+
+// chooseLink takes a /30 and names for a cluster with a node.
+func chooseLink(reg registry.Registry, entries []registry.Entry, spec *Spec) error {
+	inUse, err := registry.HostNetworks()
+	if err != nil {
+		return err
+	}
+	index, err := registry.FreeLink(entries, inUse)
+	if err != nil {
+		return err
+	}
+	spec.Node.Index = index
+	// An interface's name has at most 15 bytes.
+	spec.Node.HostLink = "spark" + spec.ID
+	spec.Node.Cgroup = "sparklocal-" + spec.ID
+	spec.Node.Run = reg.RunDir(spec.ID)
+	return nil
+}
+
+// spawn starts the supervisor as a process that outlives this one and its terminal.
+func spawn(dir string) (proc.ID, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return proc.ID{}, fmt.Errorf("own binary: %w", err)
+	}
+	logPath := supervise.LogFile(dir, "supervisor")
+	if err := os.MkdirAll(filepath.Dir(logPath), 0o755); err != nil {
+		return proc.ID{}, fmt.Errorf("log directory: %w", err)
+	}
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return proc.ID{}, fmt.Errorf("supervisor's log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(exe, SuperviseVerb, "--dir", dir)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return proc.ID{}, fmt.Errorf("supervisor: %w", err)
+	}
+	id, err := proc.Of(cmd.Process.Pid)
+	if err != nil {
+		return proc.ID{}, fmt.Errorf("the supervisor ended at once: %w:\n%s", err, supervise.Tail(logPath, 10))
+	}
+	// Reap it if it ends while we are still here, or it would look alive.
+	go func() { _ = cmd.Wait() }()
+	return id, nil
+}
+
+// SuperviseVerb is the hidden verb of sparklocal that is the supervisor.
+const SuperviseVerb = "internal-supervise"
+
+// await shows the start's steps as they end, and returns when the cluster is ready or has failed. When the context ends first, it ends the
+// cluster: nobody asked for half of one.
+func await(ctx context.Context, dir string, supervisor proc.ID, tell Teller) error {
+	shown := 0
+	for {
+		state, err := supervise.ReadState(dir)
+		current := err == nil && state.Supervisor == supervisor
+		if current {
+			for ; shown < len(state.Steps); shown++ {
+				tell.Step(state.Steps[shown].Name, time.Duration(state.Steps[shown].Seconds*float64(time.Second)))
+			}
+		}
+		switch {
+		case current && state.Phase == supervise.Ready:
+			return nil
+		case current && state.Phase == supervise.Failed:
+			return fmt.Errorf("the cluster did not start: %s\nall logs are in %s", state.Error, filepath.Join(dir, "logs"))
+		case !supervisor.Alive():
+			return fmt.Errorf("the supervisor has ended; the end of its log:\n%s", supervise.Tail(supervise.LogFile(dir, "supervisor"), 20))
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), supervisor.Signal(syscall.SIGTERM))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

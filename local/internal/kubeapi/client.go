@@ -1,0 +1,91 @@
+// Package kubeapi is the few calls that sparklocal itself makes to the API server and to the health ports of the other components. It is not
+// client-go, so that sparklocal compiles in seconds.
+package kubeapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Client speaks to one server as one user.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// StatusError is an answer outside the 2xx range.
+type StatusError struct {
+	// Code is the HTTP status.
+	Code int
+	// Body is the start of the answer, as the server wrote it.
+	Body string
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Code, e.Body) }
+
+// New returns a client of the server at base, an https (or, with a nil configuration, http) address without path.
+func New(base string, config *tls.Config) *Client {
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}
+	return &Client{base: base, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Get reads a path, and decodes its JSON into out unless that is nil.
+func (c *Client) Get(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, nil, out)
+}
+
+// Create posts an object to its collection. An object that is there already is left as it is: the ones we make never change.
+func (c *Client) Create(ctx context.Context, path string, object any) error {
+	err := c.do(ctx, http.MethodPost, path, object, nil)
+	if status, ok := err.(*StatusError); ok && status.Code == http.StatusConflict {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	// The limit is far above any object that we read.
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return &StatusError{Code: resp.StatusCode, Body: string(answer[:min(len(answer), 500)])}
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package pki
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Kubeconfig writes a kubectl configuration file that holds everything it needs: the server's address, the authority caName and the client
+// certificate NAME of dir. The file may be copied, and gives whatever the certificate's user may do; its mode is 0600.
+func Kubeconfig(path, server, dir, caName, name string) error {
+	var parts [3]string
+	for i, file := range []string{caName + ".crt", name + ".crt", name + ".key"} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return fmt.Errorf("kubeconfig: %w", err)
+		}
+		parts[i] = base64.StdEncoding.EncodeToString(b)
+	}
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+- name: sparklocal
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: %s
+  user:
+    client-certificate-data: %s
+    client-key-data: %s
+contexts:
+- name: sparklocal
+  context:
+    cluster: sparklocal
+    user: %s
+current-context: sparklocal
+`, server, parts[0], name, parts[1], parts[2], name)
+	// Others may be reading it: a reader sees the old file or the new one.
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	return nil
+}

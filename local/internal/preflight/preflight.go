@@ -1,0 +1,135 @@
+// Package preflight looks whether the machine can run a cluster before anything is built, and says what is missing and what to do instead.
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Need is what is about to be done.
+type Need struct {
+	// Node is set when the cluster gets a node: root, kernel features, more memory and disk.
+	Node bool
+	// Build is set when the programs are not in the cache: a compiler's memory and disk.
+	Build bool
+	// Dir is the cluster's directory and Cache the cache directory; they need not exist.
+	Dir, Cache string
+}
+
+// Machine is what was found.
+type Machine struct {
+	// OS is runtime.GOOS.
+	OS string
+	// UID is the effective user.
+	UID int
+	// Memory is the memory that programs can get without swapping, in bytes; 0 when unknown.
+	Memory uint64
+	// Disk and CacheDisk are the free bytes for this user where the cluster's directory and the cache are; 0 when unknown.
+	Disk, CacheDisk uint64
+	// Filesystems are the names in /proc/filesystems.
+	Filesystems map[string]bool
+	// Namespaces are the names in /proc/self/ns.
+	Namespaces map[string]bool
+	// Controllers are the cgroup controllers that are mounted (v1) or enabled at the root (v2).
+	Controllers map[string]bool
+	// Veth is set when the kernel knows veth pairs, or may load them.
+	Veth bool
+}
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+
+	controlPlaneMemory = 900 * mib
+	nodeMemory         = 2 * gib
+	buildMemory        = 3 * gib
+	controlPlaneDisk   = 500 * mib
+	nodeDisk           = 4 * gib
+	// buildDisk is the compiler's cache (3.1 GB), the sources (about 1 GB) and the binaries.
+	buildDisk = 6 * gib
+)
+
+// instead is the way out for a machine that cannot.
+const instead = `A cluster of your own does as well: create one with kind, minikube or k3s, set KUBECONFIG to it, and get the operator's image with
+"make image", which writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
+
+// Check looks at this machine. The error lists everything that is missing.
+func Check(need Need) error { return Judge(need, look(need)) }
+
+// Judge says what a machine lacks for a need.
+func Judge(need Need, m Machine) error {
+	missing := m.lacks(need)
+	if len(missing) == 0 {
+		return nil
+	}
+	text := "this machine cannot run the cluster:\n"
+	for _, line := range missing {
+		text += "  - " + line + "\n"
+	}
+	if need.Node && onlyRoot(missing) {
+		text += "Without root, `sparklocal up --control-plane-only` works: an API server and its controllers, but no pods run.\n"
+	}
+	return errors.New(text + instead)
+}
+
+const rootLine = "a node needs root (namespaces, mounts, cgroups): run as root, for example with sudo"
+
+func onlyRoot(missing []string) bool { return len(missing) == 1 && missing[0] == rootLine }
+
+func (m Machine) lacks(need Need) []string {
+	if m.OS != "linux" {
+		return []string{"it runs " + m.OS + "; only Linux can"}
+	}
+	var missing []string
+	memory, disk, cacheDisk := uint64(controlPlaneMemory), uint64(controlPlaneDisk), uint64(0)
+	if need.Node {
+		memory, disk = nodeMemory, nodeDisk
+	}
+	if need.Build {
+		memory, cacheDisk = max(memory, buildMemory), buildDisk
+	}
+	missing = append(missing, short("memory", m.Memory, memory, "")...)
+	missing = append(missing, short("disk", m.Disk, disk, " in "+need.Dir+" (choose another place with --dir)")...)
+	missing = append(missing, short("disk", m.CacheDisk, cacheDisk, " in "+need.Cache+" to build Kubernetes (choose another place with XDG_CACHE_HOME)")...)
+	if need.Node {
+		missing = append(missing, m.lacksForNode()...)
+	}
+	return missing
+}
+
+func (m Machine) lacksForNode() []string {
+	var missing []string
+	if m.UID != 0 {
+		missing = append(missing, rootLine)
+	}
+	if !m.Filesystems["overlay"] {
+		missing = append(missing, "the kernel has no overlay file system (module overlay)")
+	}
+	if !m.Veth {
+		missing = append(missing, "the kernel has no veth pairs (module veth)")
+	}
+	for _, ns := range []string{"net", "mnt", "pid", "ipc", "uts"} {
+		if !m.Namespaces[ns] {
+			missing = append(missing, "the kernel has no "+ns+" namespaces")
+		}
+	}
+	var controllers []string
+	for _, c := range []string{"cpu", "cpuset", "memory", "pids"} {
+		if !m.Controllers[c] {
+			controllers = append(controllers, c)
+		}
+	}
+	if len(controllers) > 0 {
+		missing = append(missing, "cgroup controllers are not available: "+strings.Join(controllers, ", "))
+	}
+	return missing
+}
+
+// short complains when less is there than needed; nothing is said about what is unknown.
+func short(what string, have, need uint64, where string) []string {
+	if have == 0 || have >= need {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %.1f GB are free%s, %.1f GB are needed", what, float64(have)/gib, where, float64(need)/gib)}
+}

@@ -1,0 +1,158 @@
+// Package proc tells processes apart and ends them. A process id alone is no identity, since the kernel uses it again: every process is
+// remembered by its id and its start time.
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ID names one process for as long as the machine runs. The zero value names none.
+type ID struct {
+	// PID is the process id in the namespace that we run in.
+	PID int `json:"pid,omitempty"`
+	// Start is the time of its start in clock ticks since boot: field 22 of /proc/PID/stat.
+	Start uint64 `json:"start,omitempty"`
+}
+
+// Of returns the identity of a running process. The error is fs.ErrNotExist when there is none with that id, or only its zombie.
+func Of(pid int) (ID, error) {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return ID{}, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
+	}
+	state, start, err := parseStat(line)
+	if err != nil {
+		return ID{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	if state == 'Z' || state == 'X' {
+		return ID{}, fmt.Errorf("process %d has ended: %w", pid, fs.ErrNotExist)
+	}
+	return ID{PID: pid, Start: start}, nil
+}
+
+// parseStat reads the state letter and the start time. The command, field 2, may hold blanks and brackets: count from its last bracket.
+func parseStat(line []byte) (state byte, start uint64, err error) {
+	end := bytes.LastIndexByte(line, ')')
+	fields := strings.Fields(string(line[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return 0, 0, errors.New("stat line is not as proc(5) has it")
+	}
+	start, err = strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0, 0, fmt.Errorf("start time: %w", err)
+	}
+	return fields[0][0], start, nil
+}
+
+// Alive reports whether that very process still runs.
+func (id ID) Alive() bool {
+	if id.PID <= 0 {
+		return false
+	}
+	now, err := Of(id.PID)
+	return err == nil && now == id
+}
+
+// Signal sends a signal to that very process, and nothing to a later one with the same id.
+func (id ID) Signal(sig syscall.Signal) error {
+	if !id.Alive() {
+		return nil
+	}
+	if err := syscall.Kill(id.PID, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("signal %v to process %d: %w", sig, id.PID, err)
+	}
+	return nil
+}
+
+// WaitGone waits until that process has ended, and reports whether it did within the time.
+func (id ID) WaitGone(limit time.Duration) bool {
+	for end := time.Now().Add(limit); id.Alive(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// BootID names the machine's present run; it is another one after a reboot. It is empty where the kernel does not tell.
+func BootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// InNamespaces lists the processes that live in one of the namespaces given by the inode numbers of their /proc/PID/ns/KIND links, for example
+// {"net": 4026532281}. An inode number of 0 matches nothing.
+func InNamespaces(inodes map[string]uint64) []int {
+	var found []int
+	for _, pid := range all() {
+		for kind, inode := range inodes {
+			if have, err := Namespace(strconv.Itoa(pid), kind); err == nil && inode != 0 && have == inode {
+				found = append(found, pid)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// Namespace returns the inode number of a namespace of a process: pid is its number, or "self", or "thread-self"; kind is a name of
+// /proc/PID/ns.
+func Namespace(pid, kind string) (uint64, error) {
+	target, err := os.Readlink(filepath.Join("/proc", pid, "ns", kind))
+	if err != nil {
+		return 0, fmt.Errorf("%s namespace: %w", kind, err)
+	}
+	_, number, _ := strings.Cut(target, "[")
+	inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s namespace link %q: %w", kind, target, err)
+	}
+	return inode, nil
+}
+
+// KillAll ends every process that find returns, again and again until it returns none, since a dying parent may have a child under way. The
+// error names the processes that outlived the limit.
+func KillAll(limit time.Duration, find func() []int) error {
+	end := time.Now().Add(limit)
+	for {
+		left := find()
+		if len(left) == 0 {
+			return nil
+		}
+		for _, pid := range left {
+			if pid > 1 && pid != os.Getpid() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("processes %v do not end", left)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func all() []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,107 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// pool is the range of RFC 2544 (benchmarks between networks): nobody's real network, so a /30 of it hides nothing.
+var pool = netip.MustParsePrefix("198.18.0.0/15")
+
+// poolSize is how many /30 the pool holds; the first is skipped, to keep .0.0 out of what people read.
+const poolSize = 1 << (30 - 15)
+
+// Link is one /30 of the pool: an address for the host, one for the node.
+type Link struct {
+	Net, Host, Node netip.Prefix
+}
+
+// LinkAt returns the /30 of an index from 0 to poolSize-1.
+func LinkAt(index int) Link {
+	at := func(offset int) netip.Prefix {
+		base := pool.Addr().As4()
+		n := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(base[2])<<8 | uint32(base[3])
+		n += uint32(index*4 + offset)
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), 30)
+	}
+	return Link{Net: at(0), Host: at(1), Node: at(2)}
+}
+
+// FreeLink returns the lowest index from 1 that no cluster holds and whose /30 overlaps no network in use on the host.
+func FreeLink(entries []Entry, inUse []netip.Prefix) (int, error) {
+	taken := map[int]bool{}
+	for _, e := range entries {
+		if e.Node != nil {
+			taken[e.Node.Index] = true
+		}
+	}
+next:
+	for i := 1; i < poolSize; i++ {
+		if taken[i] {
+			continue
+		}
+		for _, p := range inUse {
+			if p.Overlaps(LinkAt(i).Net) {
+				continue next
+			}
+		}
+		return i, nil
+	}
+	return 0, fmt.Errorf("no free network in %v: end a cluster with `sparklocal down`", pool)
+}
+
+// HostNetworks lists the networks of the machine's interfaces.
+func HostNetworks() ([]netip.Prefix, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of this machine: %w", err)
+	}
+	var nets []netip.Prefix
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			nets = append(nets, p.Masked())
+		}
+	}
+	return nets, nil
+}
+
+// Ports for clusters without nodes lie below the range that the kernel gives to outgoing connections (from 32768), so that none of those
+// takes one between our look and the component's bind.
+const (
+	firstPort = 20000
+	lastPort  = 31999
+)
+
+// FreePorts returns n ports of 127.0.0.1 that no cluster holds and that free accepts, searching upward from start, which the caller draws.
+func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
+	taken := map[int]bool{}
+	for _, e := range entries {
+		for _, p := range e.Ports {
+			taken[p] = true
+		}
+	}
+	size := lastPort - firstPort + 1
+	ports := make([]int, 0, n)
+	for i := 0; i < size && len(ports) < n; i++ {
+		port := firstPort + (start+i)%size
+		if !taken[port] && free(port) {
+			ports = append(ports, port)
+		}
+	}
+	if len(ports) < n {
+		return nil, errors.New("no free ports on 127.0.0.1: end a cluster with `sparklocal down`")
+	}
+	return ports, nil
+}
+
+// PortFree reports whether a port of 127.0.0.1 can be bound now.
+func PortFree(port int) bool {
+	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}

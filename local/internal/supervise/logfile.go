@@ -1,0 +1,80 @@
+package supervise
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// logCap is the size from which a log is rotated: its content moves to NAME.log.1 and it starts empty again.
+	logCap = 32 << 20
+	// tailWindow is how much of a log's end is read for its last lines.
+	tailWindow = 64 << 10
+)
+
+// LogFile is the path of a component's log.
+func LogFile(dir, name string) string { return filepath.Join(dir, "logs", name+".log") }
+
+// openLog opens a log for appending. Every writer appends, so that a truncation leaves no hole.
+func openLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("log directory: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	return f, nil
+}
+
+// capLog rotates a log that has grown beyond limit. The file is copied and truncated, not renamed, because its component keeps it open; lines
+// written between the two are lost.
+func capLog(path string, limit int64) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() <= limit {
+		return nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("log rotation: %w", err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := os.Create(path + ".1")
+	if err != nil {
+		return fmt.Errorf("log rotation: %w", err)
+	}
+	_, err = io.Copy(to, from)
+	if closeErr := to.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Truncate(path, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("log rotation: %w", err)
+	}
+	return nil
+}
+
+// Tail returns the last lines of a log, without the final newline; an unreadable one gives a line that says so.
+func Tail(path string, lines int) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.Size() > tailWindow {
+		if _, err := f.Seek(-tailWindow, io.SeekEnd); err != nil {
+			return "(no log: " + err.Error() + ")"
+		}
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
