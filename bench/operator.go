@@ -18,7 +18,7 @@ import (
 // The operator's configuration file (internal/config).
 const (
 	configAPIVersion = "config.sparkoperator.dev/v1alpha1"
-	configKind       = "OperatorConfiguration"
+	configKind       = "Configuration"
 )
 
 // result is one way of carrying the same applications.

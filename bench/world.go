@@ -175,7 +175,7 @@ type process struct {
 // startOperator runs the operator against the control plane and waits until it is ready.
 func (w *world) startOperator(ctx context.Context) (*process, error) {
 	settings := filepath.Join(w.dir, "operator.yaml")
-	text := "apiVersion: " + configAPIVersion + "\nkind: " + configKind + "\nnamespaces: [" + namespace + "]\n" +
+	text := "apiVersion: " + configAPIVersion + "\nkind: " + configKind + "\nnamespaces: {names: [" + namespace + "]}\n" +
 		"leaderElection: {enabled: false}\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"127.0.0.1:18081\"}\nlogging: {level: error}\n"
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		return nil, err
