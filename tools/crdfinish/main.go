@@ -1,0 +1,105 @@
+// Command crdfinish turns what controller-gen writes into the custom resource definitions that are installed.
+//
+//	crdfinish OUT IN.yaml...
+//
+// It does two things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
+// Kubernetes' own types, whose every copy would cost 100 kB: kubectl apply stores a definition whole in an annotation of at most 256 kB,
+// and kubectl explain tells users of Kubernetes' own types nothing new. And it narrows Kubernetes' own types to what their Go types can
+// decode, since one stored object that a typed client cannot decode ends its watch of every object.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+const header = "# Generated from the types in api/ by tools/generate.sh. Edit those instead.\n"
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: crdfinish OUT IN.yaml...")
+		os.Exit(2)
+	}
+	for _, in := range os.Args[2:] {
+		if err := finishFile(in, filepath.Join(os.Args[1], filepath.Base(in))); err != nil {
+			fmt.Fprintln(os.Stderr, "crdfinish:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func finishFile(in, out string) error {
+	raw, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	finished, err := finish(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	return os.WriteFile(out, append([]byte(header), finished...), 0o644)
+}
+
+// finish returns a definition, given as YAML, as it is to be installed.
+func finish(raw []byte) ([]byte, error) {
+	var crd map[string]any
+	if err := yaml.Unmarshal(raw, &crd); err != nil {
+		return nil, err
+	}
+	spec, _ := crd["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("no spec.versions: not a custom resource definition")
+	}
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		schema, _ := version["schema"].(map[string]any)
+		root, ok := schema["openAPIV3Schema"].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("version %v has no schema", version["name"])
+		}
+		finishSchema(root, false)
+	}
+	return yaml.Marshal(crd)
+}
+
+// kubernetesTypes are the properties whose values are Kubernetes' own types, in all kinds of ours. A name means the same everywhere.
+var kubernetesTypes = map[string]bool{
+	"affinity": true, "conditions": true, "dnsConfig": true, "env": true, "envFrom": true, "hostAliases": true, "ingressTLS": true,
+	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "sidecars": true,
+	"tolerations": true, "volumeMounts": true, "volumes": true,
+}
+
+// finishSchema works on a schema and all below it. Inside says that it lies within a type of Kubernetes.
+func finishSchema(schema map[string]any, inside bool) {
+	narrow(schema)
+	properties, _ := schema["properties"].(map[string]any)
+	for name, p := range properties {
+		property := p.(map[string]any)
+		if inside {
+			delete(property, "description")
+		}
+		finishSchema(property, inside || kubernetesTypes[name])
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if below, ok := schema[key].(map[string]any); ok {
+			// A list's element is described by the list.
+			delete(below, "description")
+			finishSchema(below, inside)
+		}
+	}
+}
+
+// narrow bounds what the Go type of a schema cannot hold.
+func narrow(schema map[string]any) {
+	if schema["x-kubernetes-int-or-string"] != true {
+		return
+	}
+	if _, quantity := schema["pattern"]; !quantity {
+		// intstr.IntOrString holds an int32.
+		schema["minimum"], schema["maximum"] = -1<<31, 1<<31-1
+	}
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Writes everything that is generated from the types in api/: deep copies, custom resource definitions (config/crd and their copy in the
+# chart) and client/. tools/verify-generated.sh tells whether what is committed is what this writes.
+#
+#   tools/generate.sh [OUT]    OUT: the root to write below, instead of this repository's
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out=$(mkdir -p "${1:-$root}" && cd "${1:-$root}" && pwd)
+bin=$("$root/tools/generators.sh")
+module=$(cd "$root" && go list -m)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$root"
+
+# The packages of api/ that hold kinds, and those of them that the published clients serve.
+mapfile -t apis < <(find api -name register.go -printf '%h\n' | sort)
+clients=()
+for api in "${apis[@]}"; do
+	if grep -qr '^// +genclient' "$api"; then clients+=("$api"); fi
+done
+if ((${#apis[@]} == 0)); then
+	echo "generate: no register.go below api/" >&2
+	exit 1
+fi
+touch "$work/header.txt"
+
+echo "deep copies"
+for api in "${apis[@]}"; do
+	mkdir -p "$out/$api"
+	"$bin/controller-gen" object "paths=./$api" "output:object:dir=$out/$api"
+done
+
+echo "custom resource definitions"
+mkdir -p "$work/crd" "$out/config/crd" "$out/charts/spark-operator/files/crds"
+"$bin/controller-gen" crd:generateEmbeddedObjectMeta=true "${apis[@]/#/paths=./}" "output:crd:dir=$work/crd"
+rm -f "$out"/config/crd/*.yaml "$out"/charts/spark-operator/files/crds/*.yaml
+"$bin/crdfinish" "$out/config/crd" "$work"/crd/*.yaml
+cp "$out"/config/crd/*.yaml "$out/charts/spark-operator/files/crds/"
+
+echo "clients"
+inputs=("${clients[@]/#/$module/}")
+common=(--go-header-file "$work/header.txt")
+"$bin/applyconfiguration-gen" "${common[@]}" --output-dir "$work/client/applyconfiguration" --output-pkg "$module/client/applyconfiguration" "${inputs[@]}"
+"$bin/client-gen" "${common[@]}" --output-dir "$work/client/clientset" --output-pkg "$module/client/clientset" --clientset-name versioned \
+	--input-base "$module/api" $(printf -- '--input %s ' "${clients[@]#api/}") --apply-configuration-package "$module/client/applyconfiguration"
+"$bin/lister-gen" "${common[@]}" --output-dir "$work/client/listers" --output-pkg "$module/client/listers" "${inputs[@]}"
+"$bin/informer-gen" "${common[@]}" --output-dir "$work/client/informers" --output-pkg "$module/client/informers" \
+	--versioned-clientset-package "$module/client/clientset/versioned" --listers-package "$module/client/listers" "${inputs[@]}"
+mkdir -p "$out/client"
+for part in applyconfiguration clientset informers listers; do
+	rm -rf "$out/client/$part"
+	cp -r "$work/client/$part" "$out/client/$part"
+done
