@@ -1,0 +1,10 @@
+// Package images holds what goes into the container images besides what is downloaded: sources of the small programs, scripts, and lists of
+// downloads with their checksums.
+package images
+
+import "embed"
+
+// Files has a directory for each image: pause and probe (a main.go each) and spark.
+//
+//go:embed pause/main.go probe/main.go all:spark
+var Files embed.FS

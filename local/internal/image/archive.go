@@ -1,0 +1,131 @@
+package image
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// plainLayer is an uncompressed layer in a file. The library's own file layer is always compressed on its way into an archive, which for a
+// gigabyte costs half a minute there and several seconds again at every import.
+type plainLayer struct {
+	path string
+	hash func() (v1.Hash, error)
+}
+
+func newPlainLayer(path string) *plainLayer {
+	return &plainLayer{path: path, hash: sync.OnceValues(func() (v1.Hash, error) { return hashFile(path) })}
+}
+
+func hashFile(path string) (v1.Hash, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return v1.Hash{}, fmt.Errorf("digest: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return v1.Hash{}, fmt.Errorf("digest of %s: %w", path, err)
+	}
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+func (l *plainLayer) Digest() (v1.Hash, error)             { return l.hash() }
+func (l *plainLayer) DiffID() (v1.Hash, error)             { return l.hash() }
+func (l *plainLayer) Compressed() (io.ReadCloser, error)   { return os.Open(l.path) }
+func (l *plainLayer) Uncompressed() (io.ReadCloser, error) { return os.Open(l.path) }
+func (l *plainLayer) MediaType() (types.MediaType, error)  { return types.DockerUncompressedLayer, nil }
+func (l *plainLayer) Size() (int64, error) {
+	info, err := os.Stat(l.path)
+	if err != nil {
+		return 0, fmt.Errorf("layer size: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// layerFile is an uncompressed layer on disk and how it goes into the archive.
+type layerFile struct {
+	path string
+	// gzip compresses it, for an image that goes to a registry; else it stays as it is, which is faster to load.
+	gzip bool
+	// note says in the image's history what the layer is.
+	note string
+}
+
+func (l layerFile) open() (v1.Layer, error) {
+	if !l.gzip {
+		return newPlainLayer(l.path), nil
+	}
+	layer, err := tarball.LayerFromFile(l.path, tarball.WithCompressionLevel(9))
+	if err != nil {
+		return nil, fmt.Errorf("layer %s: %w", l.path, err)
+	}
+	return layer, nil
+}
+
+// writeArchive writes a docker-archive of one image under all those tags to the path. Its bytes depend on the layers, the configuration and
+// the tags only.
+func writeArchive(path string, tags []string, config v1.Config, layers ...layerFile) error {
+	img, err := assemble(config, layers)
+	if err != nil {
+		return err
+	}
+	refs := map[name.Reference]v1.Image{}
+	for _, t := range tags {
+		ref, err := name.NewTag(t)
+		if err != nil {
+			return fmt.Errorf("image tag: %w", err)
+		}
+		refs[ref] = img
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	defer f.Close()
+	if err := tarball.MultiRefWrite(refs, f); err != nil {
+		return fmt.Errorf("archive %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
+}
+
+func assemble(config v1.Config, layers []layerFile) (v1.Image, error) {
+	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		Architecture: runtime.GOARCH,
+		OS:           "linux",
+		Created:      v1.Time{Time: epoch},
+		Config:       config,
+		RootFS:       v1.RootFS{Type: "layers"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("image configuration: %w", err)
+	}
+	for _, l := range layers {
+		layer, err := l.open()
+		if err != nil {
+			return nil, err
+		}
+		img, err = mutate.Append(img, mutate.Addendum{
+			Layer:   layer,
+			History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: l.note},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("layer %s: %w", l.path, err)
+		}
+	}
+	return img, nil
+}

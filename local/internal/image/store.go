@@ -1,0 +1,171 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// formatVersion is part of every key. Raise it when the code that writes layers or archives changes what comes out.
+const formatVersion = "1"
+
+// CacheDir returns the directory that images are kept in when the caller names none: sparklocal/images in $XDG_CACHE_HOME, or in
+// $HOME/.cache when that is not set. It fails when neither variable is set.
+func CacheDir() (string, error) {
+	dir := os.Getenv("XDG_CACHE_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("no place to keep images, set XDG_CACHE_HOME or HOME: %w", err)
+		}
+		dir = filepath.Join(home, ".cache")
+	}
+	return filepath.Join(dir, "sparklocal", "images"), nil
+}
+
+// store keeps products (layers, archives, downloads) by the key of what they were made from.
+type store struct {
+	dir string
+	log *progress
+}
+
+// openStore makes the store's directory; an empty dir means CacheDir.
+func openStore(dir string, log io.Writer) (*store, error) {
+	if dir == "" {
+		var err error
+		if dir, err = CacheDir(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cache directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cache directory: %w", err)
+	}
+	return &store{dir: dir, log: newProgress(log)}, nil
+}
+
+// key hashes the inputs of a product. Each is written with its length, so ("ab","c") and ("a","bc") differ.
+func key(inputs ...string) string {
+	sum := sha256.New()
+	for _, in := range append([]string{formatVersion}, inputs...) {
+		fmt.Fprintf(sum, "%d:%s,", len(in), in)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:24]
+}
+
+// product returns the path dir/kind/name-key+ext of a finished product, and makes it first when it is not there. The maker writes a file at
+// the path it is given, which becomes the product by a rename: one that was cut short is never seen. Two processes that want the same
+// product make it once, the second waits for the first. Older products of the same kind and name are removed, as nothing will ask for them
+// again. It fails when the maker fails or ctx ends while waiting.
+func (s *store) product(ctx context.Context, id productID, make func(ctx context.Context, path string) error) (string, error) {
+	path := filepath.Join(s.dir, id.kind, id.name+"-"+id.key+id.ext)
+	if exists(path) {
+		return path, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fmt.Errorf("cache directory: %w", err)
+	}
+	unlock, err := s.lock(ctx, id.kind+"-"+id.name)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if exists(path) {
+		return path, nil
+	}
+	work, err := s.workDir()
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	made := filepath.Join(work, "product"+id.ext)
+	if err := make(ctx, made); err != nil {
+		return "", err
+	}
+	if err := os.Rename(made, path); err != nil {
+		return "", fmt.Errorf("keep %s: %w", path, err)
+	}
+	s.removeOlder(path, id)
+	return path, nil
+}
+
+// productID says where a product is kept. kind is a directory, name what stays the same over versions of the product, key what it was made
+// from, ext its file name extension with the dot.
+type productID struct{ kind, name, key, ext string }
+
+func (s *store) removeOlder(keep string, id productID) {
+	others, _ := filepath.Glob(filepath.Join(s.dir, id.kind, id.name+"-"+strings.Repeat("[0-9a-f]", len(id.key))+id.ext))
+	for _, other := range others {
+		if other != keep {
+			_ = os.Remove(other) // Only space is lost when it stays.
+		}
+	}
+}
+
+// workDir makes an empty directory on the cache's file system: /tmp is often memory, and a rename must not cross file systems.
+func (s *store) workDir() (string, error) {
+	parent := filepath.Join(s.dir, "work")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", fmt.Errorf("work directory: %w", err)
+	}
+	dir, err := os.MkdirTemp(parent, "make-")
+	if err != nil {
+		return "", fmt.Errorf("work directory: %w", err)
+	}
+	return dir, nil
+}
+
+// lock takes the lock of that name, which other processes respect and which the kernel releases when we die. It says so when it must wait.
+func (s *store) lock(ctx context.Context, name string) (unlock func(), err error) {
+	dir := filepath.Join(s.dir, "locks")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("lock directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			file.Close()
+			return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
+		}
+		if !told {
+			s.log.printf("%s: another process makes it, waiting", name)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, fmt.Errorf("waiting for another process that makes %s: %w", name, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
