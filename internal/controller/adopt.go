@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// reasonNameTaken is the cause's reason when the name of an object of ours belongs to somebody else.
+	reasonNameTaken = "NameTaken"
+	// terminatingInterval is how long to wait in a namespace that is going: its objects go by themselves.
+	terminatingInterval = 10 * time.Second
+)
+
+// adopt deals with a name that is taken, by a live read of who has it:
+//
+//	nobody any more       wait a moment, then create again
+//	somebody else         refused for good, by name; theirs is never touched
+//	another attempt       a fact: the decision did not know that it still exists
+//	this very attempt     adopted: it was made by a pass that did not come to write it down
+//	  but it is going     wait until it is gone
+//	  but different       an immutable ConfigMap from an older spec: made again, unless a driver already uses it
+func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
+	existing, gvk, err := r.readLive(ctx, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
+	case err != nil:
+		return nil, err
+	case !belongs(existing, p.stored):
+		return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf(
+			"%s %q already exists and does not belong to this application (%s); delete it or choose another name",
+			gvk.Kind, existing.GetName(), ownerOf(existing))}), nil
+	case attemptOf(existing) != attemptOf(object):
+		return p.foundOlder(existing, gvk)
+	case existing.GetDeletionTimestamp() != nil:
+		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
+	case sameContent(existing, object):
+		return nil, nil
+	}
+	return r.remake(ctx, p, object, existing, driver)
+}
+
+func (r *Reconciler[T]) readLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
+	gvk, err := apiutil.GVKForObject(object, r.client.Scheme())
+	if err != nil {
+		return nil, gvk, err
+	}
+	empty, err := r.client.Scheme().New(gvk)
+	if err != nil {
+		return nil, gvk, err
+	}
+	existing := empty.(client.Object)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
+		return nil, gvk, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
+	}
+	return existing, gvk, nil
+}
+
+// belongs reports whether an existing object is the owner's: of a pod it must be the controller, as the garbage collector and the
+// scheduler see it.
+func belongs(existing, owner client.Object) bool {
+	if _, isPod := existing.(*corev1.Pod); isPod {
+		ref := metav1.GetControllerOf(existing)
+		return ref != nil && ref.UID == owner.GetUID()
+	}
+	return owned(existing, owner.GetUID())
+}
+
+func ownerOf(object metav1.Object) string {
+	if refs := object.GetOwnerReferences(); len(refs) > 0 {
+		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
+	}
+	return "it has no owner"
+}
+
+// foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
+// left is to wait for it to go.
+func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind) (fact, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.knows(existing) {
+		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s of attempt %d still exists",
+			gvk.Kind, existing.GetName(), attemptOf(existing))}
+	}
+	if pod, isPod := existing.(*corev1.Pod); isPod {
+		return p.foundDriver(pod), nil
+	}
+	attempt := attemptOf(existing)
+	meta := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: existing.GetNamespace(), Name: existing.GetName(), UID: existing.GetUID(),
+		Labels: existing.GetLabels(), DeletionTimestamp: existing.GetDeletionTimestamp(),
+	}}
+	meta.SetGroupVersionKind(gvk)
+	p.children.others = append(p.children.others, meta)
+	return func(seen *lifecycle.Observed) { seen.Remains = append(seen.Remains, attempt) }, nil
+}
+
+// sameContent compares what cannot be changed in place. Whatever else exists under our identity is as good as new.
+func sameContent(existing, wanted client.Object) bool {
+	switch wanted := wanted.(type) {
+	case *corev1.ConfigMap:
+		have := existing.(*corev1.ConfigMap)
+		return equality.Semantic.DeepEqual(have.Data, wanted.Data) && equality.Semantic.DeepEqual(have.BinaryData, wanted.BinaryData)
+	case *corev1.Secret:
+		return equality.Semantic.DeepEqual(existing.(*corev1.Secret).Data, wanted.Data)
+	}
+	return true
+}
+
+// remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has mounted it.
+func (r *Reconciler[T]) remake(ctx context.Context, p *pass[T], object, existing client.Object, driver *corev1.Pod) (fact, error) {
+	pod, _, err := r.readLive(ctx, driver)
+	if err == nil && belongs(pod, p.stored) && attemptOf(pod) == attemptOf(object) {
+		return nil, nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if err := r.deleteOne(ctx, existing); err != nil {
+		return nil, err
+	}
+	made := object.DeepCopyObject().(client.Object)
+	if err := r.client.Create(ctx, made); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s is being replaced", object.GetName())}
+		}
+		return answer(object, err)
+	}
+	p.remember(made)
+	return nil, nil
+}

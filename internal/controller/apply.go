@@ -1,0 +1,183 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// reasonRender is the cause's reason when no objects can be rendered from the spec.
+const reasonRender = "RenderFailed"
+
+// fact is something that an action brought up and that the decision did not know. The decision is made again with it.
+type fact func(*lifecycle.Observed)
+
+func refused(cause lifecycle.Cause) fact {
+	return func(seen *lifecycle.Observed) { seen.Refusal = &cause }
+}
+
+// apply carries out the plan's actions in order, up to the first that brings up a fact.
+func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
+	for _, action := range p.plan.Do {
+		found, err := r.act(ctx, p, action)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s of attempt %d: %w", action.Verb, action.Part, action.Attempt, err)
+		}
+		if found != nil {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	switch action.Verb {
+	case lifecycle.Create:
+		return r.create(ctx, p, action)
+	case lifecycle.Confirm:
+		return r.confirm(ctx, p, action)
+	case lifecycle.Delete:
+		return nil, r.delete(ctx, p, action)
+	}
+	return nil, errors.New("no such verb")
+}
+
+// create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod. It begins
+// with creating and looks at what exists only when that is refused.
+func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	objects, err := r.kind.Render(p.object, action, p.now)
+	if err != nil {
+		return refused(lifecycle.Cause{Reason: reasonRender, Message: err.Error()}), nil
+	}
+	p.warnings = append(p.warnings, objects.Warnings...)
+	before := make([]client.Object, len(objects.Before))
+	for i, object := range objects.Before {
+		before[i] = object
+	}
+	for _, object := range append(before, objects.Driver) {
+		if err := ours(object, p.stored, action.Attempt); err != nil {
+			return nil, err
+		}
+	}
+	found, err := r.createAll(ctx, p, before, objects.Driver)
+	if found != nil || err != nil {
+		return found, err
+	}
+	return r.createOne(ctx, p, objects.Driver, objects.Driver)
+}
+
+// ours refuses to create an object that a later pass could not find again, or that is not in the custom resource's own namespace. It
+// guards against a fault in a dialect, not against users.
+func ours(object client.Object, owner client.Object, attempt int32) error {
+	switch {
+	case object.GetNamespace() != owner.GetNamespace():
+		return fmt.Errorf("%T %s is rendered for namespace %q", object, object.GetName(), object.GetNamespace())
+	case object.GetLabels()[labelAppUID] != string(owner.GetUID()) || !owned(object, owner.GetUID()):
+		return fmt.Errorf("%T %s is rendered without its owner's identity", object, object.GetName())
+	case attemptOf(object) != attempt:
+		return fmt.Errorf("%T %s is rendered for attempt %d", object, object.GetName(), attemptOf(object))
+	}
+	return nil
+}
+
+// createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
+func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []client.Object, driver *corev1.Pod) (fact, error) {
+	facts, errs := make([]fact, len(objects)), make([]error, len(objects))
+	var all sync.WaitGroup
+	for i, object := range objects {
+		all.Go(func() { facts[i], errs[i] = r.createOne(ctx, p, object, driver) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		if wait, ok := errors.AsType[*waitError](err); ok {
+			return nil, wait
+		}
+		return nil, err
+	}
+	for _, found := range facts {
+		if found != nil {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+func (r *Reconciler[T]) createOne(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
+	// The API server's answer is written into the argument: the rendered object is kept as it is for a second try.
+	made := object.DeepCopyObject().(client.Object)
+	err := r.client.Create(ctx, made)
+	switch {
+	case err == nil:
+		p.remember(made)
+		return nil, nil
+	case apierrors.IsAlreadyExists(err):
+		return r.adopt(ctx, p, object, driver)
+	}
+	return answer(object, err)
+}
+
+// answer makes a fact of a refusal that is for good, and returns anything else as an error.
+func answer(object client.Object, err error) (fact, error) {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil, &waitError{after: terminatingInterval, why: "the namespace is being deleted"}
+	}
+	if cause, permanent := refusal(err); permanent {
+		return refused(cause), nil
+	}
+	return nil, fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+}
+
+// remember notes what this pass made, for the decisions that follow in it. Several creations run side by side.
+func (p *pass[T]) remember(object client.Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made = append(p.made, object)
+}
+
+// confirm reads live whether the attempt has a driver pod: a cache that does not show one may only be late.
+func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	var pods corev1.PodList
+	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels{
+		labelAppUID:  string(p.stored.GetUID()),
+		labelAttempt: fmt.Sprint(action.Attempt),
+		labelRole:    roleDriver,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the driver pod: %w", err)
+	}
+	found := sortPods(pods.Items, p.stored.GetUID()).drivers
+	if len(found) == 0 {
+		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
+	}
+	return p.foundDriver(&found[0]), nil
+}
+
+// foundDriver takes a driver pod that the cache did not show among the children.
+func (p *pass[T]) foundDriver(pod *corev1.Pod) fact {
+	p.children.drivers = append(p.children.drivers, *pod)
+	facts := driverFacts(pod)
+	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
+}
+
+// knows reports whether the decision had the object before it.
+func (p *pass[T]) knows(object metav1.Object) bool {
+	for i := range p.children.drivers {
+		if p.children.drivers[i].UID == object.GetUID() {
+			return true
+		}
+	}
+	for i := range p.children.others {
+		if p.children.others[i].UID == object.GetUID() {
+			return true
+		}
+	}
+	return false
+}

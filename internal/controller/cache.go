@@ -1,0 +1,80 @@
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// cacheOptions say what is watched: our pods, the metadata of our ConfigMaps and Services, the custom resources; and of each only the
+// fields that somebody reads. What else lives in a namespace, and how much of it, does not matter.
+func cacheOptions(cfg config.Configuration) cache.Options {
+	options := cache.Options{
+		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:       {Label: ourPods(), Transform: trimPod},
+			&corev1.ConfigMap{}: {Label: ourChildren(), Transform: trimMetadata},
+			&corev1.Service{}:   {Label: ourChildren(), Transform: trimMetadata},
+		},
+	}
+	for _, name := range cfg.Namespaces.Names {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[name] = cache.Config{}
+	}
+	return options
+}
+
+// annotationExitException is where a driver of Spark 4.1 and newer leaves its stack trace (spark.kubernetes.driver.annotateExitException).
+const annotationExitException = "spark.exit-exception"
+
+// trimPod keeps of a pod what becomes facts: identity, owners, node, container names, status. A driver pod's environment alone is
+// larger than all of that.
+func trimPod(in any) (any, error) {
+	pod, ok := in.(*corev1.Pod)
+	if !ok {
+		return in, nil
+	}
+	trimmed := &corev1.Pod{
+		ObjectMeta: trimmedMeta(&pod.ObjectMeta),
+		Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, StartTime: pod.Status.StartTime,
+			Conditions: pod.Status.Conditions, ContainerStatuses: pod.Status.ContainerStatuses,
+			InitContainerStatuses: pod.Status.InitContainerStatuses,
+		},
+	}
+	if trace, found := pod.Annotations[annotationExitException]; found {
+		trimmed.Annotations = map[string]string{annotationExitException: trace}
+	}
+	for _, container := range pod.Spec.Containers {
+		trimmed.Spec.Containers = append(trimmed.Spec.Containers, corev1.Container{Name: container.Name})
+	}
+	return trimmed, nil
+}
+
+// trimMetadata keeps of an object's metadata what identifies it.
+func trimMetadata(in any) (any, error) {
+	if partial, ok := in.(*metav1.PartialObjectMetadata); ok {
+		return &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: trimmedMeta(&partial.ObjectMeta)}, nil
+	}
+	if object, err := meta.Accessor(in); err == nil {
+		object.SetManagedFields(nil)
+	}
+	return in, nil
+}
+
+func trimmedMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+		Labels: m.Labels, OwnerReferences: m.OwnerReferences,
+	}
+}

@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// deletesAtOnce bounds the requests that one pass has in flight when it deletes an attempt's executors.
+const deletesAtOnce = 8
+
+// delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
+func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle.Action) error {
+	if action.Part == lifecycle.Application {
+		return r.expire(ctx, p)
+	}
+	targets := p.targets(action)
+	errs := make(chan error, len(targets))
+	slots := make(chan struct{}, deletesAtOnce)
+	for _, target := range targets {
+		slots <- struct{}{}
+		go func() {
+			errs <- r.deleteOne(ctx, target)
+			<-slots
+		}()
+	}
+	var failed []error
+	for range targets {
+		failed = append(failed, <-errs)
+	}
+	return errors.Join(failed...)
+}
+
+// targets lists what an action is to delete: from the cache, and of what this pass made itself.
+func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
+	var targets []client.Object
+	add := func(object client.Object) {
+		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil {
+			targets = append(targets, object)
+		}
+	}
+	if action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod {
+		for i := range p.children.drivers {
+			add(&p.children.drivers[i])
+		}
+	}
+	if action.Part == lifecycle.Attempt || action.Part == lifecycle.Executors {
+		for i := range p.children.executors {
+			add(&p.children.executors[i])
+		}
+	}
+	if action.Part == lifecycle.Attempt {
+		for i := range p.children.others {
+			add(&p.children.others[i])
+		}
+	}
+	for _, made := range p.made {
+		_, isPod := made.(*corev1.Pod)
+		if action.Part == lifecycle.Attempt || isPod && action.Part == lifecycle.DriverPod {
+			add(made)
+		}
+	}
+	return targets
+}
+
+// deleteOne deletes the very object that was seen: another of its name is left alone, which is what the UID precondition is for.
+func (r *Reconciler[T]) deleteOne(ctx context.Context, object client.Object) error {
+	err := r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+// expire deletes the custom resource as it was read: an edit that came meanwhile may want it to live.
+func (r *Reconciler[T]) expire(ctx context.Context, p *pass[T]) error {
+	err := r.client.Delete(ctx, p.stored, client.Preconditions{
+		UID: new(p.stored.GetUID()), ResourceVersion: new(p.stored.GetResourceVersion()),
+	})
+	switch {
+	case apierrors.IsConflict(err):
+		return &waitError{after: lookAgain, why: "it was changed when it was to be deleted"}
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	}
+	p.expired = true
+	return nil
+}

@@ -1,0 +1,42 @@
+// Package controller turns decisions into API calls. It holds the one reconciler of the operator, whose passes all go the same way:
+// observe, decide, render, apply, record, tell.
+//
+// What is particular to a custom resource is a Kind: pure functions of a dialect. What is here is I/O only, and every rule about it is
+// in one place: create first and adopt by identity, delete with a UID precondition, one status write at the end, events after it.
+package controller
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Kind is what the reconciler needs to know about a custom resource. Its functions are pure: they read nothing but their arguments,
+// and may be called again for the same object in one pass.
+type Kind[T client.Object] struct {
+	// Name of the controller in logs, metrics and the queue, such as "sparkapplication".
+	Name string
+	// New returns an empty object.
+	New func() T
+	// Status returns a pointer to the object's status, which is what a pass writes.
+	Status func(T) any
+	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
+	Decide func(T, lifecycle.Observed, time.Time) lifecycle.Plan
+	// Render returns the objects that a Create action makes. An error is the user's: no attempt of this spec can be rendered.
+	Render func(T, lifecycle.Action, time.Time) (submit.Objects, error)
+	// Events returns what to tell about a plan once the status that holds it is stored.
+	Events func(T, lifecycle.Plan) []Event
+}
+
+// Event is a Kubernetes Event about the custom resource.
+type Event struct {
+	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
+	Reason  string // CamelCase, for machines
+	Message string // for people
+}
+
+// Clock tells the time. The decisions get it as an argument.
+type Clock func() time.Time

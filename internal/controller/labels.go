@@ -1,0 +1,69 @@
+package controller
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The labels by which children are found. Identity is the owner's UID and the attempt, never a name.
+const (
+	labelAppUID  = "sparkoperator.dev/app-uid"
+	labelAttempt = "sparkoperator.dev/attempt"
+	labelRole    = "spark-role" // Spark's own
+	roleDriver   = "driver"
+	roleExecutor = "executor"
+)
+
+// fieldOwner is the field manager of every write.
+const fieldOwner = "spark-operator"
+
+// ourChildren selects what carries an application's UID.
+func ourChildren() labels.Selector {
+	return labels.NewSelector().Add(must(labels.NewRequirement(labelAppUID, selection.Exists, nil)))
+}
+
+// ourPods selects the drivers and executors among ourChildren.
+func ourPods() labels.Selector {
+	return ourChildren().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleExecutor})))
+}
+
+func must(r *labels.Requirement, err error) labels.Requirement {
+	if err != nil {
+		panic(err) // the arguments are constants
+	}
+	return *r
+}
+
+// attemptOf reads the attempt label; 0 when there is none that can be read.
+func attemptOf(obj metav1.Object) int32 {
+	n, err := strconv.ParseInt(obj.GetLabels()[labelAttempt], 10, 32)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return int32(n)
+}
+
+// owned reports whether uid is among the object's owners.
+func owned(obj metav1.Object, uid types.UID) bool {
+	for _, ref := range obj.GetOwnerReferences() {
+		if ref.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// indexAppUID is the cache index by labelAppUID.
+const indexAppUID = "app-uid"
+
+func byAppUID(obj client.Object) []string {
+	if uid := obj.GetLabels()[labelAppUID]; uid != "" {
+		return []string{uid}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// children are the objects in the cluster that belong to one custom resource.
+type children struct {
+	drivers   []corev1.Pod
+	executors []corev1.Pod
+	others    []metav1.PartialObjectMetadata // ConfigMaps and Services
+}
+
+// childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache.
+var childKinds = []string{"ConfigMap", "Service"}
+
+// observe finds the children in the cache and reads them into facts.
+func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
+	uid := p.stored.GetUID()
+	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(uid)}}
+
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, of...); err != nil {
+		return fmt.Errorf("list pods in the cache: %w", err)
+	}
+	p.children = sortPods(pods.Items, uid)
+	for _, kind := range childKinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := r.client.List(ctx, list, of...); err != nil {
+			return fmt.Errorf("list %ss in the cache: %w", kind, err)
+		}
+		for _, item := range list.Items {
+			if owned(&item, uid) {
+				item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+				p.children.others = append(p.children.others, item)
+			}
+		}
+	}
+	p.seen = p.children.facts()
+	return r.explainPending(ctx, p)
+}
+
+// sortPods tells drivers from executors and leaves out what only carries the label: a driver is one whose controller is the custom
+// resource, an executor one that the custom resource or such a driver owns. Anybody who may create pods can set a label.
+func sortPods(pods []corev1.Pod, uid types.UID) children {
+	var c children
+	for _, pod := range pods {
+		if ref := metav1.GetControllerOf(&pod); pod.Labels[labelRole] == roleDriver && ref != nil && ref.UID == uid {
+			c.drivers = append(c.drivers, pod)
+		}
+	}
+	for _, pod := range pods {
+		if pod.Labels[labelRole] != roleExecutor {
+			continue
+		}
+		byDriver := slices.ContainsFunc(c.drivers, func(driver corev1.Pod) bool { return owned(&pod, driver.UID) })
+		if byDriver || owned(&pod, uid) {
+			c.executors = append(c.executors, pod)
+		}
+	}
+	byName := func(a, b corev1.Pod) int { return compareNames(a.Name, b.Name) }
+	slices.SortFunc(c.drivers, byName)
+	slices.SortFunc(c.executors, byName)
+	return c
+}
+
+// compareNames orders executors as people count them: exec-9 before exec-10.
+func compareNames(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// facts reads the children into the words that decisions are made by. The order is fixed, so that one world gives one decision.
+func (c children) facts() lifecycle.Observed {
+	var seen lifecycle.Observed
+	for i := range c.drivers {
+		seen.Drivers = append(seen.Drivers, driverFacts(&c.drivers[i]))
+	}
+	for i := range c.executors {
+		seen.Executors = append(seen.Executors, executorFacts(&c.executors[i]))
+	}
+	for i := range c.others {
+		if attempt := attemptOf(&c.others[i]); attempt > 0 {
+			seen.Remains = append(seen.Remains, attempt)
+		}
+	}
+	slices.Sort(seen.Remains)
+	seen.Remains = slices.Compact(seen.Remains)
+	return seen
+}

@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// passTimeout bounds one pass, so that a hanging API call cannot hold a worker for ever.
+	passTimeout = time.Minute
+	// maxRounds bounds how often one pass decides again from facts that its own actions brought up.
+	maxRounds = 5
+	// lookAgain is the safety net where an informer's event is what really wakes the key.
+	lookAgain = time.Second
+)
+
+// Reconciler makes passes over the custom resources of one kind.
+type Reconciler[T client.Object] struct {
+	kind    Kind[T]
+	client  client.Client // reads the cache
+	live    client.Reader // reads the API server
+	events  *telemetry.Recorder
+	metrics *telemetry.Metrics
+	clock   Clock
+	writes  ownWrites
+}
+
+// pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
+type pass[T client.Object] struct {
+	mu       sync.Mutex // guards made and children while objects are created side by side
+	stored   T
+	children children
+	seen     lifecycle.Observed
+	now      time.Time
+
+	object   T // stored, with the status that Decide wrote
+	plan     lifecycle.Plan
+	made     []client.Object // created in this pass: the cache cannot know them yet
+	warnings []string
+	expired  bool          // the custom resource itself was deleted
+	check    time.Duration // the reconciler's own wish to look again; 0 = none
+}
+
+// Reconcile makes one pass. It is the only place where the steps meet:
+//
+//	observe  children from the cache; a stale read of the object itself is waited out
+//	decide   the dialect, pure
+//	render   the dialect, pure
+//	apply    creates, adopts and deletes; a fact that comes up (refused, found live) leads back to decide
+//	record   one status patch, skipped when nothing changed
+//	tell     events and metrics, of what was stored
+//
+// An error is weather: it is logged by the caller and tried again with backoff. Whatever is for good is in the status instead.
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	defer cancel()
+
+	stored := r.kind.New()
+	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(req.NamespacedName)
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
+	}
+	if r.writes.ahead(stored) {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil // our own last write is on its way here
+	}
+	p := &pass[T]{stored: stored, now: r.clock()}
+	if err := r.observe(ctx, p); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := r.settle(ctx, p); err != nil {
+		if wait, ok := errors.AsType[*waitError](err); ok {
+			log.FromContext(ctx).Info("waiting", "cause", wait.why)
+			return reconcile.Result{RequeueAfter: wait.after}, nil
+		}
+		return reconcile.Result{}, err
+	}
+	return r.finish(ctx, req.NamespacedName, p)
+}
+
+// settle decides and applies until an application brings up no new fact. Each round starts from the stored object, so that nothing
+// of a decision that did not come to pass is kept.
+func (r *Reconciler[T]) settle(ctx context.Context, p *pass[T]) error {
+	for range maxRounds {
+		p.object = p.stored.DeepCopyObject().(T)
+		p.plan = r.kind.Decide(p.object, p.seen, p.now)
+		p.warnings = nil
+		fact, err := r.apply(ctx, p)
+		if err != nil {
+			return err
+		}
+		if fact == nil {
+			return nil
+		}
+		fact(&p.seen)
+	}
+	return fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, p.plan.Do)
+}
+
+// finish records and tells. A conflict ends the pass without an error: somebody changed the object, which is an event of its own.
+func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
+	if p.expired {
+		r.forget(key)
+		return reconcile.Result{}, nil
+	}
+	written, err := r.record(ctx, p)
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil // deleted meanwhile; its own event tells
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+	}
+	if written {
+		r.tell(ctx, p)
+	}
+	r.metrics.Is(r.kind.Name, key, p.plan.Next.Phase)
+	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
+}
+
+func (r *Reconciler[T]) forget(key types.NamespacedName) {
+	r.writes.forget(key)
+	r.metrics.Gone(r.kind.Name, key)
+}
+
+// soonest returns the shorter of two waits, where 0 means none.
+func soonest(a, b time.Duration) time.Duration {
+	switch {
+	case a <= 0:
+		return max(b, 0)
+	case b <= 0:
+		return a
+	}
+	return min(a, b)
+}
+
+// waitError ends a pass without a fault: something is on its way out, and the pass makes sense after it is gone.
+type waitError struct {
+	after time.Duration
+	why   string
+}
+
+// Error says what is waited for.
+func (e *waitError) Error() string { return e.why }

@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+)
+
+// record writes the status if it changed, and reports whether it did. The patch carries the resourceVersion that the decision was
+// made from: a change by anybody meanwhile is a conflict, which ends the pass.
+func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
+	patch, err := r.statusPatch(p)
+	if err != nil || patch == nil {
+		return false, err
+	}
+	target := r.kind.New()
+	target.SetNamespace(p.stored.GetNamespace())
+	target.SetName(p.stored.GetName())
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
+	if err != nil {
+		return false, err
+	}
+	r.writes.wrote(target)
+	return true, nil
+}
+
+func writeResult(err error) string {
+	switch {
+	case err == nil:
+		return telemetry.WriteStored
+	case apierrors.IsConflict(err):
+		return telemetry.WriteConflict
+	}
+	return telemetry.WriteFailed
+}
+
+// statusPatch returns the merge patch from the stored status to the decided one, or nil when they are equal as JSON. The rest of the
+// object is not compared: a pass writes nothing else.
+func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
+	before, err := json.Marshal(r.kind.Status(p.stored))
+	if err != nil {
+		return nil, fmt.Errorf("encode the stored status: %w", err)
+	}
+	after, err := json.Marshal(r.kind.Status(p.object))
+	if err != nil {
+		return nil, fmt.Errorf("encode the status: %w", err)
+	}
+	if bytes.Equal(before, after) {
+		return nil, nil
+	}
+	diff := after
+	// A status that is not there yet is sent whole: a difference to its zero value would leave out fields that the schema requires.
+	if !reflect.ValueOf(r.kind.Status(p.stored)).Elem().IsZero() {
+		if diff, err = jsonpatch.CreateMergePatch(before, after); err != nil {
+			return nil, fmt.Errorf("compare the status: %w", err)
+		}
+	}
+	if string(diff) == "{}" {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.stored.GetUID(), "resourceVersion": p.stored.GetResourceVersion()},
+		"status":   json.RawMessage(diff),
+	})
+}
+
+// ownWrites remembers the resourceVersion of the last status write of each object, until the cache has it. A decision from an older
+// read would take what was just done for not done.
+type ownWrites struct {
+	mu   sync.Mutex
+	last map[types.NamespacedName]ownWrite
+}
+
+type ownWrite struct {
+	uid     types.UID
+	version string
+}
+
+func (w *ownWrites) wrote(obj metav1.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = map[types.NamespacedName]ownWrite{}
+	}
+	w.last[keyOf(obj)] = ownWrite{obj.GetUID(), obj.GetResourceVersion()}
+}
+
+// ahead reports whether a write of ours is newer than obj, a read from the cache.
+func (w *ownWrites) ahead(obj metav1.Object) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, found := w.last[keyOf(obj)]
+	if !found {
+		return false
+	}
+	if last.uid == obj.GetUID() {
+		order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), last.version)
+		if err == nil && order < 0 {
+			return true
+		}
+	}
+	delete(w.last, keyOf(obj))
+	return false
+}
+
+func (w *ownWrites) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.last, key)
+}
+
+func keyOf(obj metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+)
+
+const (
+	// An error backs off from errorDelay to maxErrorDelay, for each object on its own; events of pods are never held up by it.
+	errorDelay    = 200 * time.Millisecond
+	maxErrorDelay = time.Minute
+)
+
+// Environment is what the operator gets from its process rather than from its configuration file.
+type Environment struct {
+	// Rest reaches the API server. Its rate limits are taken off: the server's priority and fairness decides.
+	Rest *rest.Config
+	// Log receives everything that is logged.
+	Log logr.Logger
+	// Registerer receives the metrics of ours; the process's own is sigs.k8s.io/controller-runtime's metrics.Registry.
+	Registerer prometheus.Registerer
+	// SkipNameValidation allows several operators in one process, as tests want.
+	SkipNameValidation bool
+}
+
+// Operator is a manager with what its reconcilers share.
+type Operator struct {
+	manager.Manager
+	config   config.Configuration
+	recorder *telemetry.Recorder
+	metrics  *telemetry.Metrics
+}
+
+// New makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so that a missing custom
+// resource definition is told at the start.
+func New(cfg config.Configuration, env Environment) (*Operator, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	mgr, err := manager.New(unlimited(env.Rest), managerOptions(cfg, env, scheme))
+	if err != nil {
+		return nil, err
+	}
+	op := &Operator{Manager: mgr, config: cfg, metrics: telemetry.NewMetrics(env.Registerer)}
+	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+	if err := mgr.Add(op.recorder); err != nil {
+		return nil, err
+	}
+	if err := op.watchChildren(); err != nil {
+		return nil, err
+	}
+	return op, op.addProbes()
+}
+
+// unlimited leaves the content type unset, by which built-in kinds are spoken of in protobuf and custom resources in JSON.
+func unlimited(base *rest.Config) *rest.Config {
+	unlimited := rest.CopyConfig(base)
+	unlimited.QPS = -1
+	unlimited.RateLimiter = nil
+	unlimited.ContentType = ""
+	return rest.AddUserAgent(unlimited, telemetry.Component)
+}
+
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme) manager.Options {
+	election := cfg.LeaderElection
+	return manager.Options{
+		Scheme: scheme,
+		Logger: env.Log,
+		Cache:  cacheOptions(cfg),
+		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
+			c, err := client.New(rc, options)
+			if err != nil {
+				return nil, err
+			}
+			return client.WithFieldOwner(c, fieldOwner), nil
+		},
+		Metrics:                metricsserver.Options{BindAddress: cfg.Metrics.BindAddress},
+		HealthProbeBindAddress: cfg.Health.BindAddress,
+		PprofBindAddress:       cfg.Pprof.BindAddress,
+
+		LeaderElection:          *election.Enabled,
+		LeaderElectionID:        election.LeaseName,
+		LeaderElectionNamespace: election.Namespace,
+		LeaseDuration:           &election.LeaseDuration.Duration,
+		RenewDeadline:           &election.RenewDeadline.Duration,
+		RetryPeriod:             &election.RetryPeriod.Duration,
+		// Safe, because passes in flight are finished before the manager returns, and nothing acts after it did.
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &cfg.Controller.ShutdownTimeout.Duration,
+		Controller: ctrlconfig.Controller{
+			CacheSyncTimeout:   cfg.Controller.CacheSyncTimeout.Duration,
+			RecoverPanic:       new(true),
+			EnableWarmup:       new(true), // one that stands by has its caches full when it takes over
+			SkipNameValidation: new(env.SkipNameValidation),
+		},
+	}
+}
+
+// watchChildren indexes what reconcilers look up, which also begins to watch it.
+func (op *Operator) watchChildren() error {
+	objects := []client.Object{&corev1.Pod{}}
+	for _, kind := range childKinds {
+		objects = append(objects, metadataOnly(kind))
+	}
+	for _, object := range objects {
+		if err := op.GetFieldIndexer().IndexField(context.Background(), object, indexAppUID, byAppUID); err != nil {
+			return fmt.Errorf("index %T: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// addProbes answers /healthz while the process runs, and /readyz once the caches are full. One that stands by is ready as well.
+func (op *Operator) addProbes() error {
+	synced := func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !op.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches are not full yet")
+		}
+		return nil
+	}
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddReadyzCheck("caches", synced))
+}
+
+// backoff is the rate limiter of a kind's queue. Only errors pass through it.
+func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
+}
+
+// namespaced is the key of a custom resource from the namespace of a child and the name in its owner reference.
+func namespaced(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}

@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// reasonWarning is the Event's reason for what a rendered submission warns of.
+const reasonWarning = "SubmissionWarning"
+
+// tell logs, counts and emits what the stored status holds. It runs after the write, so that nothing is told that did not come to
+// pass; a crash in between loses an event, never a fact.
+func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
+	logger := log.FromContext(ctx)
+	for _, t := range p.plan.Trail {
+		logger.Info("phase entered", "from", t.From, "to", t.To, "attempt", t.Attempt,
+			"outcome", t.Outcome, "reason", t.Cause.Reason, "message", t.Cause.Message)
+	}
+	r.metrics.Stored(r.kind.Name, p.stored.GetCreationTimestamp().Time, p.plan)
+
+	ref := r.reference(p.stored)
+	for _, event := range r.kind.Events(p.object, p.plan) {
+		r.events.Event(ref, p.now, event.Type, event.Reason, event.Message)
+	}
+	for _, warning := range p.warnings {
+		r.events.Event(ref, p.now, corev1.EventTypeWarning, reasonWarning, warning)
+	}
+}
+
+func (r *Reconciler[T]) reference(obj client.Object) corev1.ObjectReference {
+	ref := corev1.ObjectReference{
+		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+	}
+	// An object read through a typed client has no kind of its own; the scheme knows it.
+	if gvk, err := apiutil.GVKForObject(obj, r.client.Scheme()); err == nil {
+		ref.APIVersion, ref.Kind = gvk.GroupVersion().String(), gvk.Kind
+	}
+	return ref
+}

@@ -1,0 +1,187 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Component is the name that the operator's Events carry as their source.
+const Component = "spark-operator"
+
+const (
+	eventWorkers = 2
+	eventQueue   = 4096 // for each worker: some megabytes at most
+	eventTries   = 4
+	drainTimeout = 5 * time.Second
+	// maxMessage is the limit that the API server sets for events.k8s.io and that readers of the core API expect as well.
+	maxMessage = 1024
+)
+
+// Recorder writes core/v1 Events in the background. Event never blocks; what does not fit into the queue is dropped and counted.
+//
+// It is not client-go's recorder, whose spam filter drops the 26th event of an object, whose single worker sleeps through a failing
+// write while the queue overflows, and which loses what is queued when the process ends. An Event's name here is computed from what it
+// says, so that one told again (by a new leader, say) becomes a higher count and not another object.
+type Recorder struct {
+	writer  client.Client
+	reader  client.Reader
+	log     logr.Logger
+	metrics *Metrics
+	shards  [eventWorkers]chan *corev1.Event
+}
+
+// NewRecorder returns a recorder that writes with writer, and reads an Event that exists already with reader (uncached).
+func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
+	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics}
+	for i := range r.shards {
+		r.shards[i] = make(chan *corev1.Event, eventQueue)
+	}
+	return r
+}
+
+// Event queues an event about the object that ref names, seen at now. kind is corev1.EventTypeNormal or corev1.EventTypeWarning,
+// reason a CamelCase word.
+func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason, message string) {
+	event := newEvent(ref, now, kind, reason, message)
+	// The events of one object stay in order: they are always on one worker's queue.
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(ref.UID))
+	select {
+	case r.shards[h.Sum32()%eventWorkers] <- event:
+	default:
+		r.drop(event, fmt.Errorf("more than %d events wait to be written", eventQueue))
+	}
+}
+
+func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message string) *corev1.Event {
+	message = truncate(message, maxMessage)
+	said := sha256.Sum256([]byte(string(ref.UID) + "\x00" + kind + "\x00" + reason + "\x00" + message))
+	at := metav1.NewTime(now)
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ref.Namespace,
+			Name:      truncate(ref.Name, 253-17) + "." + hex.EncodeToString(said[:8]),
+		},
+		InvolvedObject:      ref,
+		Type:                kind,
+		Reason:              reason,
+		Message:             message,
+		Source:              corev1.EventSource{Component: Component},
+		ReportingController: Component,
+		FirstTimestamp:      at,
+		LastTimestamp:       at,
+		Count:               1,
+	}
+}
+
+// truncate shortens s to at most n bytes without cutting a character.
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// NeedLeaderElection makes the recorder outlive the reconcilers: the manager stops what needs no leader after what does, so that the
+// events of the last passes are still written.
+func (r *Recorder) NeedLeaderElection() bool { return false }
+
+// Start writes events until ctx ends, then what is left in the queues, for at most a few seconds.
+func (r *Recorder) Start(ctx context.Context) error {
+	// A write in flight is not cut short by the end of ctx, only by the end of the drain.
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })
+	var workers sync.WaitGroup
+	for _, queue := range r.shards {
+		workers.Go(func() { r.work(ctx, writing, queue) })
+	}
+	workers.Wait()
+	return nil
+}
+
+func (r *Recorder) work(ctx, writing context.Context, queue <-chan *corev1.Event) {
+	for {
+		select {
+		case event := <-queue:
+			r.write(writing, event)
+		case <-ctx.Done():
+			r.drain(writing, queue)
+			return
+		}
+	}
+}
+
+func (r *Recorder) drain(writing context.Context, queue <-chan *corev1.Event) {
+	for {
+		select {
+		case event := <-queue:
+			r.write(writing, event)
+		default:
+			return
+		}
+	}
+}
+
+func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
+	wait := 100 * time.Millisecond
+	for try := 1; ; try++ {
+		err := r.store(ctx, event)
+		if err == nil {
+			return
+		}
+		if try == eventTries || !worthRetrying(err) || ctx.Err() != nil {
+			r.drop(event, err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		wait *= 4
+	}
+}
+
+// worthRetrying tells weather from an answer: a namespace that is going, or a missing right, stays as it is.
+func worthRetrying(err error) bool {
+	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
+}
+
+func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
+	err := r.writer.Create(ctx, event.DeepCopy())
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	var stored corev1.Event
+	if err := r.reader.Get(ctx, client.ObjectKeyFromObject(event), &stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			return r.writer.Create(ctx, event.DeepCopy()) // it expired between the two calls
+		}
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"count":%d,"lastTimestamp":%q}`, stored.Count+1, event.LastTimestamp.UTC().Format(time.RFC3339))
+	return r.writer.Patch(ctx, &stored, client.RawPatch(types.MergePatchType, patch))
+}
+
+func (r *Recorder) drop(event *corev1.Event, err error) {
+	r.metrics.EventDropped()
+	ref := event.InvolvedObject
+	r.log.Info("an event was not written", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
+		"kind", ref.Kind, "reason", event.Reason, "cause", err.Error())
+}
