@@ -24,6 +24,8 @@ import (
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+
+	"github.com/sparkoperator/spark-operator/local/kube/localpath"
 )
 
 // programs maps a program's name to its main function. os.Args[0] is the name when it is called.
@@ -35,6 +37,7 @@ var programs = map[string]func(){
 	"kube-proxy":              daemon(proxy.NewProxyCommand),
 	"kubelet":                 daemon(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
 	"kubectl":                 client,
+	"local-path-provisioner":  daemon(localpath.NewCommand),
 }
 
 func main() {

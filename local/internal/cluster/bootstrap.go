@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+)
+
+// Users of our own parts that the API server's built-in roles do not know.
+const (
+	dnsUser       = "sparklocal:coredns"
+	localPathUser = "sparklocal:local-path-provisioner"
+	// provisioner is the name in the StorageClass by which claims reach our provisioner.
+	provisioner = "sparkoperator.dev/local-path"
+)
+
+type object map[string]any
+
+// rule is one line of a ClusterRole.
+func rule(group string, resources, verbs []string) object {
+	return object{"apiGroups": []string{group}, "resources": resources, "verbs": verbs}
+}
+
+// role is a ClusterRole and its binding to a user, under the user's name.
+func role(user string, rules ...object) []posted {
+	const api, group = "/apis/rbac.authorization.k8s.io/v1/", "rbac.authorization.k8s.io"
+	meta := object{"name": user}
+	return []posted{
+		{api + "clusterroles", object{"apiVersion": group + "/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules}},
+		{api + "clusterrolebindings", object{
+			"apiVersion": group + "/v1", "kind": "ClusterRoleBinding", "metadata": meta,
+			"roleRef":  object{"apiGroup": group, "kind": "ClusterRole", "name": user},
+			"subjects": []object{{"apiGroup": group, "kind": "User", "name": user}},
+		}},
+	}
+}
+
+// posted is an object and the collection it is created in.
+type posted struct {
+	path   string
+	object object
+}
+
+// bootstrapObjects are all that a new cluster holds beyond what Kubernetes itself makes: the rights of CoreDNS and of the provisioner, and the
+// default StorageClass.
+func bootstrapObjects() []posted {
+	read := []string{"get", "list", "watch"}
+	objects := role(dnsUser,
+		rule("", []string{"services", "pods", "namespaces", "endpoints"}, []string{"list", "watch"}),
+		rule("discovery.k8s.io", []string{"endpointslices"}, []string{"list", "watch"}),
+	)
+	objects = append(objects, role(localPathUser,
+		rule("", []string{"persistentvolumes"}, append(read, "create", "delete")),
+		rule("", []string{"persistentvolumeclaims"}, read),
+		rule("", []string{"events"}, []string{"create", "patch"}),
+		rule("storage.k8s.io", []string{"storageclasses"}, read),
+	)...)
+	return append(objects, posted{"/apis/storage.k8s.io/v1/storageclasses", object{
+		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+		"metadata": object{
+			"name":        DefaultStorageClass,
+			"annotations": object{"storageclass.kubernetes.io/is-default-class": "true"},
+		},
+		"provisioner":       provisioner,
+		"reclaimPolicy":     "Delete",
+		"volumeBindingMode": "WaitForFirstConsumer",
+	}})
+}
+
+func (r *runner) bootstrap(ctx context.Context) error {
+	admin, err := r.Admin()
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	for _, p := range bootstrapObjects() {
+		if err := admin.Create(ctx, p.path, p.object); err != nil {
+			return fmt.Errorf("first objects: %s: %w", p.path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/debian"
+	"github.com/sparkoperator/spark-operator/local/internal/isolate"
+	"github.com/sparkoperator/spark-operator/local/internal/proc"
+	"github.com/sparkoperator/spark-operator/local/internal/registry"
+)
+
+// mountPoints are host directories that programs of the node use under fixed names. In the cluster's own mounts the directory of that name below
+// node/ lies over each.
+var mountPoints = map[string]string{
+	"kubelet": "/var/lib/kubelet",
+	"cni":     "/var/lib/cni",
+	"log":     "/var/log",
+}
+
+// cniDirs are where distributions and the plugins' own releases put the network plugins.
+var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
+
+// prepareNode gets what a node needs besides the programs that are built: packages of the distribution and the pause image.
+func prepareNode(ctx context.Context, spec *Spec, cache string, tell Teller) error {
+	began := time.Now()
+	if missing := missingPackages(); len(missing) > 0 {
+		tell.Line("installing packages of the distribution: " + strings.Join(missing, " "))
+		if err := debian.Install(ctx, missing...); err != nil {
+			return err
+		}
+		if still := missingPackages(); len(still) > 0 {
+			return fmt.Errorf("after installing them, the programs of these packages are still not found: %s", strings.Join(still, " "))
+		}
+		tell.Step("packages", time.Since(began))
+	}
+	spec.Node = &Node{CNIBin: cniBin()}
+	out, err := exec.CommandContext(ctx, "containerd", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("containerd --version: %w", err)
+	}
+	if spec.Node.ContainerdMajor, spec.Node.ContainerdMinor, err = containerdVersion(string(out)); err != nil {
+		return err
+	}
+	spec.Node.PauseTar, err = pauseImage(ctx, cache)
+	return err
+}
+
+// missingPackages are the Debian packages whose programs are not there.
+func missingPackages() []string {
+	var missing []string
+	for _, need := range []struct{ pkg, program string }{
+		{"containerd", "containerd"}, {"containerd", "ctr"}, {"runc", "runc"}, {"iptables", "iptables"}, {"iproute2", "ip"},
+	} {
+		if _, err := exec.LookPath(need.program); err != nil && (len(missing) == 0 || missing[len(missing)-1] != need.pkg) {
+			missing = append(missing, need.pkg)
+		}
+	}
+	if cniBin() == "" {
+		missing = append(missing, "containernetworking-plugins")
+	}
+	return missing
+}
+
+// cniBin is the directory that holds every network plugin we use, or empty.
+func cniBin() string {
+next:
+	for _, dir := range cniDirs {
+		for _, plugin := range []string{"ptp", "host-local", "portmap", "loopback"} {
+			if _, err := os.Stat(filepath.Join(dir, plugin)); err != nil {
+				continue next
+			}
+		}
+		return dir
+	}
+	return ""
+}
+
+var versionPattern = regexp.MustCompile(`\bv?(\d+)\.(\d+)\.`)
+
+// containerdVersion reads `containerd --version`, whose third field is the version in some form: 1.6.20~ds1, v2.0.5, 1.7.12-0ubuntu4.
+func containerdVersion(line string) (major, minor int, err error) {
+	match := versionPattern.FindStringSubmatch(line)
+	if match == nil {
+		return 0, 0, fmt.Errorf("containerd --version says %q: no version is found in it", strings.TrimSpace(line))
+	}
+	// The pattern lets only digits through; a number too large for an int is no version.
+	if major, err = strconv.Atoi(match[1]); err != nil {
+		return 0, 0, fmt.Errorf("containerd's version: %w", err)
+	}
+	if minor, err = strconv.Atoi(match[2]); err != nil {
+		return 0, 0, fmt.Errorf("containerd's version: %w", err)
+	}
+	if major < 1 || (major == 1 && minor < 6) {
+		return 0, 0, fmt.Errorf("containerd %d.%d is too old: 1.6 or newer is needed", major, minor)
+	}
+	return major, minor, nil
+}
+
+// enter makes the cluster's namespaces, its control group and its link to the host.
+func (r *runner) enter() error {
+	began := time.Now()
+	if err := r.nodeDirectories(); err != nil {
+		return err
+	}
+	if err := r.writeNodeFiles(); err != nil {
+		return err
+	}
+	if err := isolate.Host.Make(r.Node.Cgroup); err != nil {
+		return err
+	}
+	var binds []isolate.Bind
+	for name, to := range mountPoints {
+		binds = append(binds, isolate.Bind{From: r.path("node", name), To: to})
+	}
+	var err error
+	if r.thread, err = isolate.NewThread(func() error { return isolate.EnterNamespaces(r.Node.Run, binds) }); err != nil {
+		return err
+	}
+	tid := 0
+	err = r.thread.Do(func() (err error) {
+		tid = isolate.ThreadID()
+		if r.Node.NetNS, err = proc.Namespace("thread-self", "net"); err != nil {
+			return err
+		}
+		r.Node.MntNS, err = proc.Namespace("thread-self", "mnt")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.remember(); err != nil {
+		return err
+	}
+	if err := r.connect(tid); err != nil {
+		return err
+	}
+	r.sup.Step("network and mounts", began)
+	return nil
+}
+
+// nodeDirectories makes the node's directories, and the mount points that the host does not have.
+func (r *runner) nodeDirectories() error {
+	for _, dir := range []string{r.Node.Run, r.path("node", "etc"), r.path("node", "volumes"), r.path("node", "cni"), r.path("node", "log")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("node's directories: %w", err)
+		}
+	}
+	// What is in them belongs to pods that are gone: addresses given out, sandboxes' results.
+	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
+		return fmt.Errorf("node's directories: %w", err)
+	}
+	for name, dir := range mountPoints {
+		if err := os.MkdirAll(r.path("node", name), 0o755); err != nil {
+			return fmt.Errorf("node's directories: %w", err)
+		}
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			r.Node.MadeDirs = append(r.Node.MadeDirs, dir)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("mount point: %w", err)
+		}
+	}
+	return nil
+}
+
+// remember adds to the registry what the cluster has taken since it was entered there.
+func (r *runner) remember() error {
+	unlock, err := r.reg.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	entry, ok := r.reg.Get(r.ID)
+	if !ok {
+		return fmt.Errorf("cluster %s is not on the list of running clusters", r.ID)
+	}
+	entry.Node = &r.Node.Node
+	return r.reg.Put(entry)
+}
+
+// connect makes the veth pair between the host and the cluster, and the addresses and routes inside. Inside there is no default route: what the
+// cluster asks of the world outside, such as an image, fails at once instead of by a timeout.
+func (r *runner) connect(tid int) error {
+	link := r.Node.link()
+	host := [][]string{
+		{"link", "add", r.Node.HostLink, "type", "veth", "peer", "name", "eth0", "netns", strconv.Itoa(tid)},
+		{"addr", "add", link.Host.String(), "dev", r.Node.HostLink},
+		{"link", "set", r.Node.HostLink, "up"},
+	}
+	inside := [][]string{
+		{"link", "set", "lo", "up"},
+		// Not on a bridge: pods are routed one by one, so that every packet between them meets the service rules.
+		{"addr", "add", gateway + "/32", "dev", "lo"},
+		{"addr", "add", link.Node.String(), "dev", "eth0"},
+		{"link", "set", "eth0", "up"},
+		// The node's own calls to services need some route before the service rules turn them to a pod.
+		{"route", "add", serviceRange, "dev", "lo", "src", gateway},
+	}
+	for _, args := range host {
+		if err := ip(args, (*exec.Cmd).Start); err != nil {
+			return err
+		}
+	}
+	for _, args := range inside {
+		if err := ip(args, r.thread.Launch); err != nil {
+			return err
+		}
+	}
+	return r.thread.Do(func() error {
+		if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
+			return fmt.Errorf("forwarding between pods: %w", err)
+		}
+		return nil
+	})
+}
+
+// ip runs one ip(8) command where start starts it.
+func ip(args []string, start func(*exec.Cmd) error) error {
+	var out strings.Builder
+	cmd := exec.Command("ip", args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(out.String()))
+	}
+	return nil
+}
+
+// releaseNode ends what is left of a node: containers outlive the container runtime, and they hold the namespaces, which hold the mounts, the
+// links and the packet rules.
+func releaseNode(e registry.Entry, all []registry.Entry) error {
+	find := func() []int {
+		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)
+	}
+	if err := proc.KillAll(killLimit, find); err != nil {
+		return fmt.Errorf("ending the containers of the cluster in %s: %w", e.Dir, err)
+	}
+	if err := removeCgroup(e.Node.Cgroup); err != nil {
+		return err
+	}
+	// The link goes with the namespace, some moments after its last process. Gone now, its address is free for the next cluster.
+	if _, err := os.Stat(filepath.Join("/sys/class/net", e.Node.HostLink)); err == nil {
+		if err := ip([]string{"link", "del", e.Node.HostLink}, (*exec.Cmd).Start); err != nil {
+			if _, still := os.Stat(filepath.Join("/sys/class/net", e.Node.HostLink)); still == nil {
+				return err
+			}
+		}
+	}
+	return removeMountPoints(e, all)
+}
+
+// removeCgroup tries for a while: a killed process leaves its group a moment after it is gone from /proc.
+func removeCgroup(name string) error {
+	for end := time.Now().Add(killLimit); ; time.Sleep(20 * time.Millisecond) {
+		err := isolate.Host.Remove(name)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// removeMountPoints removes the directories that we made on the host, unless another cluster's mounts lie over them: the last one out removes
+// them.
+func removeMountPoints(e registry.Entry, all []registry.Entry) error {
+	made := e.Node.MadeDirs
+	for _, other := range all {
+		if other.ID != e.ID && other.Node != nil {
+			return nil
+		}
+	}
+	for _, dir := range made {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			// Somebody else has put something there since.
+			continue
+		}
+	}
+	return nil
+}

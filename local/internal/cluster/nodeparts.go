@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/kubeapi"
+	"github.com/sparkoperator/spark-operator/local/internal/supervise"
+)
+
+// withNode starts everything of a cluster with a node. The container runtime needs nothing of the control plane, and starts beside it.
+func (r *runner) withNode(ctx context.Context) error {
+	err := together(
+		func() error { return r.controlPlane(ctx) },
+		func() error {
+			if err := r.component(ctx, r.containerd); err != nil {
+				return err
+			}
+			began := time.Now()
+			if err := r.Spec.load(ctx, r.Node.PauseTar); err != nil {
+				return err
+			}
+			r.sup.Step("pause image", began)
+			return nil
+		},
+	)
+	if err != nil {
+		return err
+	}
+	if err := r.bootstrap(ctx); err != nil {
+		return err
+	}
+	return together(
+		func() error { return r.component(ctx, r.kubelet) },
+		func() error { return r.component(ctx, r.proxy) },
+		func() error { return r.component(ctx, r.coredns) },
+		func() error { return r.component(ctx, r.localPath) },
+	)
+}
+
+func (s *Spec) containerd() (supervise.Component, error) {
+	path, err := exec.LookPath("containerd")
+	if err != nil {
+		return supervise.Component{}, fmt.Errorf("containerd: %w", err)
+	}
+	return supervise.Component{
+		Name: "containerd", Path: path, Env: s.environment(),
+		Args:  []string{"--config", s.path("node", "etc", "containerd.toml"), "--log-level", "info"},
+		Ready: listening("unix", s.Node.containerdSocket()),
+	}, nil
+}
+
+// kubelet is ready when the node is: the control plane has heard that pods can run, and has taken its taint away.
+func (s *Spec) kubelet() (supervise.Component, error) {
+	admin, err := s.Admin()
+	if err != nil {
+		return supervise.Component{}, err
+	}
+	ready := func(ctx context.Context) error {
+		var node nodeObject
+		if err := admin.Get(ctx, "/api/v1/nodes/"+NodeName, &node); err != nil {
+			return err
+		}
+		return node.ready()
+	}
+	return s.kube("kubelet", ready,
+		"--config="+s.path("node", "etc", "kubelet.yaml"),
+		"--kubeconfig="+s.pki("kubelet.kubeconfig"),
+		"--cert-dir="+s.pki("kubelet"),
+		"--hostname-override="+NodeName, "--node-ip="+s.host(),
+	), nil
+}
+
+// nodeObject is what we read of a Node.
+type nodeObject struct {
+	Spec struct {
+		Taints []struct{ Key string }
+	}
+	Status struct {
+		Conditions []struct{ Type, Status, Message string }
+	}
+}
+
+func (n nodeObject) ready() error {
+	for _, t := range n.Spec.Taints {
+		if strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			return fmt.Errorf("the node has the taint %s", t.Key)
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == "Ready" && c.Status == "True" {
+			return nil
+		}
+		if c.Type == "Ready" {
+			return fmt.Errorf("the node is not ready: %s", c.Message)
+		}
+	}
+	return fmt.Errorf("the node says nothing yet")
+}
+
+// plainHealth is a check of a health port that has no TLS and tells no more than its status.
+func (s *Spec) plainHealth(port int, path string) func(context.Context) error {
+	client := kubeapi.New("http://"+net.JoinHostPort(s.host(), strconv.Itoa(port)), nil)
+	return func(ctx context.Context) error { return client.Get(ctx, path, nil) }
+}
+
+func (s *Spec) proxy() (supervise.Component, error) {
+	return s.kube("kube-proxy", s.plainHealth(proxyPort, "/healthz"),
+		"--kubeconfig="+s.pki("kube-proxy.kubeconfig"),
+		"--proxy-mode=iptables", "--hostname-override="+NodeName, "--cluster-cidr="+podRange,
+		// The connection table is the host's, whose size is not ours to change.
+		"--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0",
+		"--healthz-bind-address="+net.JoinHostPort(s.host(), strconv.Itoa(proxyPort)),
+	), nil
+}
+
+func (s *Spec) coredns() (supervise.Component, error) {
+	return supervise.Component{
+		Name: "coredns", Path: s.CoreDNS, Env: s.environment(),
+		Args:  []string{"-conf", s.path("node", "etc", "Corefile")},
+		Ready: s.plainHealth(dnsPort, "/ready"),
+	}, nil
+}
+
+func (s *Spec) localPath() (supervise.Component, error) {
+	return s.kube("local-path-provisioner", nil,
+		"--kubeconfig="+s.pki("local-path.kubeconfig"), "--dir="+s.path("node", "volumes"), "--node="+NodeName,
+	), nil
+}

@@ -1,0 +1,202 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Cgroups is the machine's control groups: the directory that every hierarchy (version 1) or the only one (version 2) is mounted in.
+type Cgroups struct{ Root string }
+
+// Host is where Linux distributions mount control groups.
+var Host = Cgroups{Root: "/sys/fs/cgroup"}
+
+// nodeControllers are what the kubelet and the container runtime use of version 2, where a group has only what its parent hands down.
+var nodeControllers = []string{"cpu", "cpuset", "memory", "pids", "io", "hugetlb"}
+
+// shelter is the version 2 group that takes the processes of the root when that is not the machine's root but a container's: a group that hands
+// controllers down may hold no process itself.
+const shelter = "sparklocal-shelter"
+
+func (c Cgroups) unified() bool {
+	_, err := os.Stat(filepath.Join(c.Root, "cgroup.controllers"))
+	return err == nil
+}
+
+// hierarchies are the directories that a group must be made in.
+func (c Cgroups) hierarchies() ([]string, error) {
+	if c.unified() {
+		return []string{c.Root}, nil
+	}
+	entries, err := os.ReadDir(c.Root)
+	if err != nil {
+		return nil, fmt.Errorf("control groups: %w", err)
+	}
+	var dirs []string
+	for _, e := range entries {
+		dir := filepath.Join(c.Root, e.Name())
+		// Links such as cpu -> cpu,cpuacct are no hierarchies of their own; unified is version 2 beside version 1, without controllers.
+		if e.IsDir() && e.Name() != "unified" && exists(filepath.Join(dir, "cgroup.procs")) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("no control group hierarchy is mounted below %s", c.Root)
+	}
+	return dirs, nil
+}
+
+// Make makes a group of that name directly under the root of every hierarchy, ready for the kubelet to make groups in.
+func (c Cgroups) Make(name string) error {
+	dirs, err := c.hierarchies()
+	if err != nil {
+		return err
+	}
+	if c.unified() {
+		if err := c.handDown(); err != nil {
+			return err
+		}
+	}
+	for _, dir := range dirs {
+		group := filepath.Join(dir, name)
+		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("control group: %w", err)
+		}
+		// A new version 1 cpuset is empty, and no process may enter an empty one.
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			if c.unified() || !exists(filepath.Join(group, file)) {
+				continue
+			}
+			b, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				return fmt.Errorf("control group: %w", err)
+			}
+			if err := os.WriteFile(filepath.Join(group, file), b, 0o644); err != nil {
+				return fmt.Errorf("control group: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// handDown enables the controllers for the groups below a version 2 root.
+func (c Cgroups) handDown() error {
+	have, err := os.ReadFile(filepath.Join(c.Root, "cgroup.controllers"))
+	if err != nil {
+		return fmt.Errorf("control groups: %w", err)
+	}
+	control := filepath.Join(c.Root, "cgroup.subtree_control")
+	enabled, err := os.ReadFile(control)
+	if err != nil {
+		return fmt.Errorf("control groups: %w", err)
+	}
+	var ask []string
+	for _, controller := range nodeControllers {
+		if slices.Contains(strings.Fields(string(have)), controller) && !slices.Contains(strings.Fields(string(enabled)), controller) {
+			ask = append(ask, "+"+controller)
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	request := []byte(strings.Join(ask, " "))
+	err = os.WriteFile(control, request, 0o644)
+	if errors.Is(err, syscall.EBUSY) {
+		if err := c.emptyRoot(); err != nil {
+			return err
+		}
+		err = os.WriteFile(control, request, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("control groups: enabling %s at the root: %w", request, err)
+	}
+	return nil
+}
+
+// emptyRoot moves the processes of the root into the shelter, where they stay: the container they belong to sees no difference.
+func (c Cgroups) emptyRoot() error {
+	dir := filepath.Join(c.Root, shelter)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("control group: %w", err)
+	}
+	for _, pid := range processes(c.Root) {
+		err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
+		if err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("control group: moving process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// Processes lists the processes in the group and all below it.
+func (c Cgroups) Processes(name string) []int {
+	dirs, err := c.hierarchies()
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, dir := range dirs {
+		for _, group := range groups(filepath.Join(dir, name)) {
+			pids = append(pids, processes(group)...)
+		}
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+// Remove removes the group and all below it from every hierarchy. They must hold no process.
+func (c Cgroups) Remove(name string) error {
+	dirs, err := c.hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		below := groups(filepath.Join(dir, name))
+		// Children first: a group with children cannot be removed, and its files need not be.
+		for _, group := range slices.Backward(below) {
+			if err := syscall.Rmdir(group); err != nil && !errors.Is(err, syscall.ENOENT) {
+				return fmt.Errorf("control group %s: %w", group, err)
+			}
+		}
+	}
+	return nil
+}
+
+// groups lists a group and all below it, parents first; none when it does not exist.
+func groups(root string) []string {
+	var found []string
+	// An error is a group that goes away while we look.
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
+}
+
+func processes(group string) []int {
+	b, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, field := range strings.Fields(string(b)) {
+		if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package isolate
+
+import "errors"
+
+// Bind puts one directory over another.
+type Bind struct{ From, To string }
+
+// EnterNamespaces works on Linux only.
+func EnterNamespaces(string, []Bind) error { return errors.New("namespaces need Linux") }
+
+// ThreadID works on Linux only.
+func ThreadID() int { return 0 }
