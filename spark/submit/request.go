@@ -33,8 +33,11 @@ type Request struct {
 	Master string
 	// SubmitTime is spark.app.submitTime.
 	SubmitTime time.Time
-	// User is SPARK_USER in the driver.
+	// User is SPARK_USER in the driver; empty means "spark", the user of the official images.
 	User string
+	// Environment is what spark-submit reads from the submitter's environment: PYSPARK_PYTHON, PYSPARK_DRIVER_PYTHON, SPARK_LOCAL_DIRS,
+	// SPARK_DRIVER_MEMORY and what "${env:NAME}" names. It is not the driver's environment.
+	Environment map[string]string
 
 	// MainClass is required for a Java or Scala application.
 	MainClass string

@@ -1,0 +1,134 @@
+package conf
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Conf is a Spark configuration. Keys keep the order in which they were first set. The zero value is empty and ready; a nil *Conf can be
+// read, and reads as empty. It is not safe for concurrent use while it is written.
+type Conf struct {
+	keys   []string
+	values map[string]string
+	env    map[string]string
+}
+
+// New returns an empty configuration.
+func New() *Conf { return &Conf{values: map[string]string{}} }
+
+// FromMap returns a configuration with the pairs of m, sorted by key, so that the same map always gives the same order.
+func FromMap(m map[string]string) *Conf {
+	c := &Conf{keys: slices.Sorted(maps.Keys(m)), values: make(map[string]string, len(m))}
+	maps.Copy(c.values, m)
+	return c
+}
+
+// Set gives key a value. A key that is there already keeps its place.
+func (c *Conf) Set(key, value string) {
+	if c.values == nil {
+		c.values = map[string]string{}
+	}
+	if _, ok := c.values[key]; !ok {
+		c.keys = append(c.keys, key)
+	}
+	c.values[key] = value
+}
+
+// SetIfMissing gives key a value unless it has one, and tells whether it did. An empty value counts as a value.
+func (c *Conf) SetIfMissing(key, value string) bool {
+	if _, ok := c.Get(key); ok {
+		return false
+	}
+	c.Set(key, value)
+	return true
+}
+
+// Get returns the raw text of key: no aliases, no substitution.
+func (c *Conf) Get(key string) (string, bool) {
+	if c == nil {
+		return "", false
+	}
+	v, ok := c.values[key]
+	return v, ok
+}
+
+// Has tells whether key has a value, which may be empty.
+func (c *Conf) Has(key string) bool {
+	_, ok := c.Get(key)
+	return ok
+}
+
+// Delete removes keys; those that are not there are ignored.
+func (c *Conf) Delete(keys ...string) {
+	for _, key := range keys {
+		if !c.Has(key) {
+			continue
+		}
+		delete(c.values, key)
+		c.keys = slices.DeleteFunc(c.keys, func(k string) bool { return k == key })
+	}
+}
+
+// Len is the number of keys.
+func (c *Conf) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.keys)
+}
+
+// Keys returns the keys in order; the slice is the caller's.
+func (c *Conf) Keys() []string {
+	if c == nil {
+		return nil
+	}
+	return slices.Clone(c.keys)
+}
+
+// All yields keys and raw values in order.
+func (c *Conf) All() iter.Seq2[string, string] { return c.WithPrefix("") }
+
+// WithPrefix yields the keys that begin with prefix, without it, and their raw values, in order. It is how Spark reads families of keys
+// such as spark.kubernetes.driver.label.*.
+func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if c == nil {
+			return
+		}
+		for _, key := range c.keys {
+			if rest, ok := strings.CutPrefix(key, prefix); ok && !yield(rest, c.values[key]) {
+				return
+			}
+		}
+	}
+}
+
+// Map returns the raw pairs as a new map.
+func (c *Conf) Map() map[string]string {
+	if c == nil {
+		return map[string]string{}
+	}
+	m := make(map[string]string, len(c.values))
+	maps.Copy(m, c.values)
+	return m
+}
+
+// Clone returns an independent copy, environment included. A nil Conf gives an empty one.
+func (c *Conf) Clone() *Conf {
+	if c == nil {
+		return New()
+	}
+	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]string, len(c.values)), env: maps.Clone(c.env)}
+	maps.Copy(out.values, c.values)
+	return out
+}
+
+// WithEnvironment returns a copy whose typed reads replace "${env:NAME}" from env. Without one such a reference stays as it is: a
+// configuration never reads the environment of the process.
+func (c *Conf) WithEnvironment(env map[string]string) *Conf {
+	out := c.Clone()
+	out.env = maps.Clone(env)
+	return out
+}

@@ -1,0 +1,202 @@
+package conf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MarshalProperties writes c as java.util.Properties.store does into a Writer: comment lines, then key=value lines in order, with
+// backslash escapes; text that is not ASCII stays as it is.
+func MarshalProperties(c *Conf, comments ...string) string {
+	var b strings.Builder
+	for _, comment := range comments {
+		b.WriteByte('#')
+		b.WriteString(strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#").Replace(comment))
+		b.WriteByte('\n')
+	}
+	for key, value := range c.All() {
+		escapeProperty(&b, key, true)
+		b.WriteByte('=')
+		escapeProperty(&b, value, false)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// escapeProperty writes text so that load gives it back. Blanks end a key, and are skipped only before a value.
+func escapeProperty(b *strings.Builder, text string, isKey bool) {
+	for i := range len(text) {
+		switch ch := text[i]; ch {
+		case ' ':
+			if isKey || i == 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(' ')
+		case '\t':
+			b.WriteString(`\t`)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\f':
+			b.WriteString(`\f`)
+		case '\\', ':', '=', '#', '!':
+			b.WriteByte('\\')
+			b.WriteByte(ch)
+		default:
+			b.WriteByte(ch)
+		}
+	}
+}
+
+// UnmarshalProperties reads text as java.util.Properties.load does: "#" and "!" comments, "key=value", "key:value" and "key value",
+// continued lines, backslash escapes. Of a key that comes twice the last value counts. It takes any text but a broken \uXXXX escape.
+func UnmarshalProperties(text string) (*Conf, error) {
+	c := New()
+	for line := range logicalLines(text) {
+		keyEnd, valueStart := splitProperty(line)
+		key, err := unescapeProperty(line[:keyEnd])
+		if err != nil {
+			return nil, err
+		}
+		value, err := unescapeProperty(line[valueStart:])
+		if err != nil {
+			return nil, &Error{Key: key, Err: err}
+		}
+		c.Set(key, value)
+	}
+	return c, nil
+}
+
+// logicalLines yields lines without leading blanks, comments and empty lines, continued lines joined. A comment is never continued, but a
+// continued line may begin with "#".
+func logicalLines(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		var joined string
+		continuing := false
+		for text != "" {
+			var line string
+			if end := strings.IndexAny(text, "\r\n"); end < 0 {
+				line, text = text, ""
+			} else {
+				next := end + 1
+				if strings.HasPrefix(text[end:], "\r\n") {
+					next++
+				}
+				line, text = text[:end], text[next:]
+			}
+			line = strings.TrimLeft(line, " \t\f")
+			if !continuing && (line == "" || line[0] == '#' || line[0] == '!') {
+				continue
+			}
+			if trailingBackslashes(line)%2 == 1 {
+				joined, continuing = joined+line[:len(line)-1], true
+				continue
+			}
+			if joined += line; joined != "" && !yield(joined) {
+				return
+			}
+			joined, continuing = "", false
+		}
+		// A last line that ends in a backslash is continued by nothing.
+		if joined != "" {
+			yield(joined)
+		}
+	}
+}
+
+func trailingBackslashes(line string) int {
+	return len(line) - len(strings.TrimRight(line, `\`))
+}
+
+// splitProperty finds the end of the key and the start of the value: the first bare "=", ":" or blank ends the key; blanks and at most
+// one "=" or ":" stand before the value.
+func splitProperty(line string) (keyEnd, valueStart int) {
+	for keyEnd < len(line) && !strings.ContainsRune("=: \t\f", rune(line[keyEnd])) {
+		if line[keyEnd] == '\\' {
+			keyEnd++
+		}
+		keyEnd++
+	}
+	keyEnd = min(keyEnd, len(line))
+	valueStart = skipBlanks(line, keyEnd)
+	if valueStart < len(line) && (line[valueStart] == '=' || line[valueStart] == ':') {
+		valueStart = skipBlanks(line, valueStart+1)
+	}
+	return keyEnd, valueStart
+}
+
+func skipBlanks(line string, i int) int {
+	return len(line) - len(strings.TrimLeft(line[i:], " \t\f"))
+}
+
+// unescapeProperty undoes backslash escapes; a backslash before any other character is dropped.
+func unescapeProperty(text string) (string, error) {
+	if !strings.Contains(text, `\`) {
+		return text, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i++; i == len(text) {
+			break
+		}
+		switch text[i] {
+		case 't':
+			b.WriteByte('\t')
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 'f':
+			b.WriteByte('\f')
+		case 'u':
+			r, width, err := unicodeEscape(text[i-1:])
+			if err != nil {
+				return "", err
+			}
+			b.WriteRune(r)
+			i += width - 2
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String(), nil
+}
+
+// unicodeEscape reads \uXXXX, or two of them that make one character above U+FFFF, and returns how many bytes it took. Half of such a
+// pair alone becomes U+FFFD, since Go text cannot hold it.
+func unicodeEscape(text string) (rune, int, error) {
+	first, err := hex4(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !utf16.IsSurrogate(first) {
+		return first, 6, nil
+	}
+	if len(text) > 6 && strings.HasPrefix(text[6:], `\u`) {
+		if second, err := hex4(text[6:]); err == nil {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return r, 12, nil
+			}
+		}
+	}
+	return utf8.RuneError, 6, nil
+}
+
+func hex4(text string) (rune, error) {
+	if len(text) < 6 {
+		return 0, fmt.Errorf("broken escape %q: \\u needs four hexadecimal digits", text)
+	}
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return 0, fmt.Errorf("broken escape %q: \\u needs four hexadecimal digits", text[:6])
+	}
+	return rune(n), nil
+}

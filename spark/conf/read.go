@@ -1,0 +1,210 @@
+package conf
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Error is a value that cannot be read as what it should be.
+type Error struct {
+	// Key is the configuration key as the user wrote it, an old name included.
+	Key string
+	// Err says what is wrong with the value.
+	Err error
+}
+
+// Error names the key first.
+func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// aliases are the old names that Spark's typed reads still honour, newest first (the withAlternative of its config entries).
+var aliases = map[string][]string{
+	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
+	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
+	"spark.kerberos.keytab":                   {"spark.yarn.keytab"},
+	"spark.kerberos.principal":                {"spark.yarn.principal"},
+	"spark.kerberos.relogin.period":           {"spark.yarn.kerberos.relogin.period"},
+	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems"},
+}
+
+// Lookup finds key or, if it has no value, one of its old names. It returns the raw text and the name that held it.
+func (c *Conf) Lookup(key string) (name, value string, ok bool) {
+	if v, ok := c.Get(key); ok {
+		return key, v, true
+	}
+	for _, old := range aliases[key] {
+		if v, ok := c.Get(old); ok {
+			return old, v, true
+		}
+	}
+	return key, "", false
+}
+
+// read is the way of every typed read: old names, substitution, then parse. A key without value gives def.
+func read[T any](c *Conf, key string, def T, parse func(string) (T, error)) (T, error) {
+	name, raw, ok := c.Lookup(key)
+	if !ok {
+		return def, nil
+	}
+	text, err := c.Expand(raw)
+	if err == nil {
+		var v T
+		if v, err = parse(text); err == nil {
+			return v, nil
+		}
+	}
+	var zero T
+	return zero, &Error{Key: name, Err: err}
+}
+
+// String reads text with old names and substitution. An error means a cycle of references.
+func (c *Conf) String(key, def string) (string, error) {
+	return read(c, key, def, func(s string) (string, error) { return s, nil })
+}
+
+// Int reads a 32-bit whole number.
+func (c *Conf) Int(key string, def int) (int, error) {
+	return read(c, key, def, func(s string) (int, error) {
+		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+		if err != nil {
+			return 0, fmt.Errorf("should be a whole number, but is %q", s)
+		}
+		return int(n), nil
+	})
+}
+
+// Float reads a number with fraction, as Spark's double entries do.
+func (c *Conf) Float(key string, def float64) (float64, error) {
+	return read(c, key, def, func(s string) (float64, error) {
+		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || strings.ContainsAny(s, "_xXpP") {
+			return 0, fmt.Errorf("should be a number, but is %q", s)
+		}
+		return f, nil
+	})
+}
+
+// Bool reads "true" or "false" in any case, blanks around allowed.
+func (c *Conf) Bool(key string, def bool) (bool, error) {
+	return read(c, key, def, func(s string) (bool, error) {
+		switch strings.ToLower(strings.TrimSpace(s)) {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return false, fmt.Errorf("should be true or false, but is %q", s)
+	})
+}
+
+// Size reads an amount of memory and returns it in units of unit, rounded down as Spark does (1000k in MiB is 0). A number without
+// suffix is in units of unit; so is def.
+func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
+	return read(c, key, def, func(s string) (int64, error) {
+		n, err := ParseSize(s, unit)
+		return n / int64(unit), err
+	})
+}
+
+// Duration reads a time. A number without suffix is in units of unit; def is a duration as it is.
+func (c *Conf) Duration(key string, def, unit time.Duration) (time.Duration, error) {
+	return read(c, key, def, func(s string) (time.Duration, error) { return ParseDuration(s, unit) })
+}
+
+// List reads comma-separated text: every item trimmed, empty ones dropped.
+func (c *Conf) List(key string, def []string) ([]string, error) {
+	return read(c, key, def, func(s string) ([]string, error) { return SplitList(s), nil })
+}
+
+// SplitList splits at commas, trims every item and drops empty ones (Spark's Utils.stringToSeq).
+func SplitList(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// errCycle is a reference that leads back to itself.
+var errCycle = errors.New("the reference leads back to itself")
+
+// Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
+// keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment). A reference to nothing stays as it is, and so
+// does "${system:...}": there is no JVM to ask. References inside a replacement are replaced too; a cycle is an error.
+func (c *Conf) Expand(text string) (string, error) { return c.expand(text, nil) }
+
+func (c *Conf) expand(text string, path []string) (string, error) {
+	var b strings.Builder
+	for {
+		start := strings.Index(text, "${")
+		if start < 0 {
+			break
+		}
+		end := strings.IndexByte(text[start:], '}')
+		if end < 0 {
+			break
+		}
+		end += start
+		b.WriteString(text[:start])
+		ref := text[start+2 : end]
+		value, ok := c.resolve(ref)
+		switch {
+		case !ok:
+			// Spark's pattern takes the first "${" up to the first "}"; what is no reference stays and is not looked at again.
+			b.WriteString(text[start : end+1])
+		default:
+			for _, seen := range path {
+				if seen == ref {
+					return "", fmt.Errorf("${%s}: %w", ref, errCycle)
+				}
+			}
+			inner, err := c.expand(value, append(path, ref))
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(inner)
+		}
+		text = text[end+1:]
+	}
+	b.WriteString(text)
+	return b.String(), nil
+}
+
+// defaults are what "${key}" gives for keys that are not set: only entries with a default that a submission meets.
+var defaults = map[string]string{
+	"spark.driver.cores":                            "1",
+	"spark.driver.memory":                           "1g",
+	"spark.executor.memory":                         "1g",
+	"spark.executor.cores":                          "1",
+	"spark.kubernetes.namespace":                    "default",
+	"spark.kubernetes.container.image.pullPolicy":   "IfNotPresent",
+	"spark.kubernetes.memoryOverheadFactor":         "0.1",
+	"spark.kubernetes.local.dirs.tmpfs":             "false",
+	"spark.kubernetes.submission.waitAppCompletion": "true",
+}
+
+func (c *Conf) resolve(ref string) (string, bool) {
+	prefix, name, found := strings.Cut(ref, ":")
+	switch {
+	case found && prefix == "env":
+		if c == nil {
+			return "", false
+		}
+		v, ok := c.env[name]
+		return v, ok
+	case strings.HasPrefix(ref, "spark."):
+		if _, v, ok := c.Lookup(ref); ok {
+			return v, true
+		}
+		v, ok := defaults[ref]
+		return v, ok
+	}
+	return "", false
+}

@@ -1,0 +1,96 @@
+package conf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Unit is an amount of memory in bytes.
+type Unit int64
+
+// The units of Spark's size strings; all are powers of 1024 (org.apache.spark.network.util.ByteUnit).
+const (
+	Byte Unit = 1
+	KiB  Unit = 1 << 10
+	MiB  Unit = 1 << 20
+	GiB  Unit = 1 << 30
+	TiB  Unit = 1 << 40
+	PiB  Unit = 1 << 50
+)
+
+var sizeSuffixes = map[string]Unit{
+	"b": Byte, "k": KiB, "kb": KiB, "m": MiB, "mb": MiB, "g": GiB, "gb": GiB, "t": TiB, "tb": TiB, "p": PiB, "pb": PiB,
+}
+
+var timeSuffixes = map[string]time.Duration{
+	"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "m": time.Minute, "min": time.Minute, "h": time.Hour,
+	"d": 24 * time.Hour,
+}
+
+// ParseSize reads a Spark size such as "512m" or "2GB" and returns bytes. A number without suffix is in units of unit. Blanks around
+// and the case do not matter; fractions and negative numbers are refused, and so is more than 2^63-1 bytes (JavaUtils.byteStringAs).
+func ParseSize(text string, unit Unit) (int64, error) {
+	digits, suffix := splitNumber(text)
+	if suffix != "" {
+		var ok bool
+		if unit, ok = sizeSuffixes[suffix]; !ok {
+			return 0, sizeError(text)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, sizeError(text)
+	}
+	if unit > 0 && n > math.MaxInt64/int64(unit) {
+		return 0, fmt.Errorf("size %q is too large", text)
+	}
+	return n * int64(unit), nil
+}
+
+// HasUnit tells whether a size or time has a suffix, such as "512m".
+func HasUnit(text string) bool {
+	_, suffix := splitNumber(text)
+	return suffix != ""
+}
+
+func sizeError(text string) error {
+	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %q", text)
+}
+
+// ParseDuration reads a Spark time such as "30s" or "5min". A number without suffix is in units of unit. Suffixes are us, ms, s, m or min,
+// h and d; fractions are refused (JavaUtils.timeStringAs).
+func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
+	negative := strings.HasPrefix(strings.TrimSpace(text), "-")
+	digits, suffix := splitNumber(strings.TrimPrefix(strings.TrimSpace(text), "-"))
+	wrong := fmt.Errorf("time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is %q", text)
+	if suffix != "" {
+		var ok bool
+		if unit, ok = timeSuffixes[suffix]; !ok {
+			return 0, wrong
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, wrong
+	}
+	if unit > 0 && n > math.MaxInt64/int64(unit) {
+		return 0, fmt.Errorf("time %q is too long", text)
+	}
+	if negative {
+		n = -n
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// splitNumber cuts leading digits from the rest, after trimming and lowering.
+func splitNumber(text string) (digits, suffix string) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], text[end:]
+}
