@@ -1,25 +1,30 @@
-{{/* The operator's configuration file: what the other values say, with the value "config" merged over it. */}}
+{{/* The operator's configuration file (docs/configuration.md): what the other values say, with the value "config" merged over it. */}}
 {{- define "spark-operator.config" -}}
-{{- $namespaces := fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
-{{- if include "spark-operator.allNamespaces" . -}}
-{{- $namespaces = list -}}
+{{- $controller := .Values.controller -}}
+{{- $namespaces := dict -}}
+{{- if not (include "spark-operator.allNamespaces" .) -}}
+{{- $namespaces = dict "names" (fromJsonArray (include "spark-operator.namedNamespaces" .)) -}}
 {{- end -}}
-{{- $election := .Values.controller.leaderElection -}}
 {{- $derived := dict
-  "apiVersion" "config.sparkoperator.dev/v1alpha1"
-  "kind" "OperatorConfiguration"
   "namespaces" $namespaces
-  "workers" (int .Values.controller.workers)
-  "logging" (dict "level" .Values.controller.logLevel "encoder" .Values.controller.logEncoder)
-  "health" (dict "bindAddress" ":8081")
-  "metrics" (dict "bindAddress" (ternary (printf ":%d" (int .Values.prometheus.metrics.port)) "0" .Values.prometheus.metrics.enable))
   "leaderElection" (dict
-    "enabled" $election.enable
+    "enabled" $controller.leaderElection.enable
+    "leaseName" (include "spark-operator.controller.leaseName" .)
     "namespace" .Release.Namespace
-    "name" (include "spark-operator.controller.leaseName" .)
-    "leaseDuration" $election.leaseDuration
-    "renewDeadline" $election.renewDeadline
-    "retryPeriod" $election.retryPeriod)
+    "leaseDuration" $controller.leaderElection.leaseDuration
+    "renewDeadline" $controller.leaderElection.renewDeadline
+    "retryPeriod" $controller.leaderElection.retryPeriod)
+  "metrics" (dict "bindAddress" (ternary (printf ":%d" (int .Values.prometheus.metrics.port)) "0" .Values.prometheus.metrics.enable))
+  "health" (dict "bindAddress" ":8081")
+  "pprof" (dict "bindAddress" (ternary (printf ":%d" (int $controller.pprof.port)) "0" $controller.pprof.enable))
+  "logging" (dict "level" $controller.logLevel "format" (get (dict "json" "json" "console" "text") $controller.logEncoder))
+  "controller" (dict "workers" (int $controller.workers))
+  "application" (dict
+    "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
+    "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)
+    "driverPodCreationGracePeriod" $controller.driverPodCreationGracePeriod)
 -}}
-{{- toYaml (mergeOverwrite $derived (deepCopy .Values.config)) -}}
+apiVersion: config.sparkoperator.dev/v1alpha1
+kind: Configuration
+{{ toYaml (mergeOverwrite $derived (deepCopy .Values.config)) }}
 {{- end -}}

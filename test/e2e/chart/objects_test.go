@@ -1,0 +1,404 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	psa "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	kyaml "sigs.k8s.io/yaml"
+)
+
+func unstructuredOf(doc []byte) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	return u, kyaml.UnmarshalStrict(doc, &u.Object)
+}
+
+// names lists the objects as "Kind namespace/name", definitions left out.
+func names(r rendered) []string {
+	var found []string
+	for _, o := range r.objects {
+		if _, crd := o.(*apiextensions.CustomResourceDefinition); crd {
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()))
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Other tools and users' manifests refer to these names, so they are listed one by one.
+func TestObjects(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		in   install
+		want []string
+	}{
+		{"defaults", install{}, []string{
+			"ConfigMap spark-operator/spark-operator-controller",
+			"Deployment spark-operator/spark-operator-controller",
+			"Role default/spark-operator-controller",
+			"Role default/spark-operator-spark",
+			"Role spark-operator/spark-operator-controller-lock",
+			"RoleBinding default/spark-operator-controller",
+			"RoleBinding default/spark-operator-spark",
+			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"ServiceAccount default/spark-operator-spark",
+			"ServiceAccount spark-operator/spark-operator-controller",
+		}},
+		{"another release, its own namespace among the jobs'", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
+			"ConfigMap ops/team-spark-operator-controller",
+			"Deployment ops/team-spark-operator-controller",
+			"Role jobs/team-spark-operator-controller",
+			"Role jobs/team-spark-operator-spark",
+			"Role ops/team-spark-operator-controller",
+			"Role ops/team-spark-operator-controller-lock",
+			"Role ops/team-spark-operator-spark",
+			"RoleBinding jobs/team-spark-operator-controller",
+			"RoleBinding jobs/team-spark-operator-spark",
+			"RoleBinding ops/team-spark-operator-controller",
+			"RoleBinding ops/team-spark-operator-controller-lock",
+			"RoleBinding ops/team-spark-operator-spark",
+			"ServiceAccount jobs/team-spark-operator-spark",
+			"ServiceAccount ops/team-spark-operator-controller",
+			"ServiceAccount ops/team-spark-operator-spark",
+		}},
+		{"every namespace, one prepared", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
+			"ClusterRole /so-controller",
+			"ClusterRoleBinding /so-controller",
+			"ConfigMap spark-operator/so-controller",
+			"Deployment spark-operator/so-controller",
+			"Role jobs/so-spark",
+			"Role spark-operator/so-controller-lock",
+			"RoleBinding jobs/so-spark",
+			"RoleBinding spark-operator/so-controller-lock",
+			"ServiceAccount jobs/so-spark",
+			"ServiceAccount spark-operator/so-controller",
+		}},
+		{"nothing that others make", install{values: `
+controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
+spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false}}
+crds: {install: false}`}, []string{
+			"ConfigMap spark-operator/spark-operator-controller",
+			"Deployment spark-operator/spark-operator-controller",
+		}},
+		{"everything that can be switched on", install{values: `
+controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true}}
+prometheus: {podMonitor: {create: true, labels: {team: a}}}
+spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: []string{"monitoring.coreos.com/v1/PodMonitor"}}, []string{
+			"ConfigMap spark-operator/spark-operator-controller",
+			"Deployment spark-operator/spark-operator-controller",
+			"PodDisruptionBudget spark-operator/spark-operator-controller-pdb",
+			"PodMonitor spark-operator/spark-operator-podmonitor",
+			"Role default/spark-operator-controller",
+			"Role spark-operator/spark-operator-controller-lock",
+			"RoleBinding default/spark-operator-controller",
+			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"Service spark-operator/spark-operator-controller-svc",
+			"ServiceAccount spark-operator/spark-operator-controller",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := mustRender(t, test.in)
+			if diff := cmp.Diff(test.want, names(r)); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// However long the release's name is, every name fits what Kubernetes allows.
+func TestNamesFit(t *testing.T) {
+	long := strings.Repeat("a-very-long-name-", 4)[:52] + "x" // Helm allows 53 in a release name
+	for _, in := range []install{
+		{release: long, namespace: "ops"},
+		{release: "r", namespace: "ops", values: "nameOverride: " + strings.Repeat("n", 63)},
+		{release: "r", namespace: "ops", values: "fullnameOverride: " + strings.Repeat("f", 63)},
+	} {
+		for _, o := range mustRender(t, in).objects {
+			if _, crd := o.(*apiextensions.CustomResourceDefinition); crd {
+				continue
+			}
+			if faults := validation.IsDNS1123Label(o.GetName()); len(faults) > 0 {
+				t.Errorf("%T %s: %v", o, o.GetName(), faults)
+			}
+			for key, value := range o.GetLabels() {
+				if faults := validation.IsValidLabelValue(value); len(faults) > 0 {
+					t.Errorf("%T %s: label %s=%s: %v", o, o.GetName(), key, value, faults)
+				}
+			}
+		}
+	}
+}
+
+func TestCommonLabelsAreOnEverything(t *testing.T) {
+	r := mustRender(t, install{values: "commonLabels: {team: data}"})
+	for _, o := range r.objects {
+		for key, want := range map[string]string{"team": "data", "app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "spark-operator"} {
+			if got := o.GetLabels()[key]; got != want {
+				t.Errorf("%T %s: label %s is %q, want %q", o, o.GetName(), key, got, want)
+			}
+		}
+	}
+	if pod := one[*appsv1.Deployment](t, r).Spec.Template; pod.Labels["team"] != "data" {
+		t.Errorf("the pod's labels are %v", pod.Labels)
+	}
+}
+
+func TestControllerIsRestricted(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template
+	level := psa.LevelVersion{Level: psa.LevelRestricted, Version: psa.LatestVersion()}
+	for _, result := range evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
+		if !result.Allowed {
+			t.Errorf("Pod Security Standard restricted: %s: %s", result.ForbiddenReason, result.ForbiddenDetail)
+		}
+	}
+	container := pod.Spec.Containers[0]
+	if s := container.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+		t.Error("the root file system is writable")
+	}
+	if user := pod.Spec.SecurityContext.RunAsUser; user == nil || *user != 65532 {
+		t.Errorf("runs as user %v, want 65532", user)
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	d := one[*appsv1.Deployment](t, mustRender(t, install{values: `
+image: {registry: registry.example, repository: team/operator, tag: "7", pullPolicy: Always, pullSecrets: [{name: regcred}]}
+controller:
+  labels: {a: b}
+  annotations: {c: d}
+  env: [{name: HTTPS_PROXY, value: "http://proxy"}]
+  volumes: [{name: extra, emptyDir: {}}]
+  volumeMounts: [{name: extra, mountPath: /extra}]
+  sidecars: [{name: proxy, image: "proxy:1"}]
+  replicas: 3
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+  hostUsers: false
+  priorityClassName: high
+  nodeSelector: {disk: ssd}
+  tolerations: [{key: k, operator: Exists}]
+`}))
+	pod := d.Spec.Template
+	container := pod.Spec.Containers[0]
+	selector := labels.SelectorFromSet(d.Spec.Selector.MatchLabels)
+	for _, check := range []struct {
+		name      string
+		got, want any
+	}{
+		{"container's name", container.Name, "spark-operator-controller"},
+		{"image", container.Image, "registry.example/team/operator:7"},
+		{"pull policy", container.ImagePullPolicy, corev1.PullAlways},
+		{"pull secrets", pod.Spec.ImagePullSecrets, []corev1.LocalObjectReference{{Name: "regcred"}}},
+		{"arguments", container.Args, []string{"controller", "start", "--config=/etc/spark-operator/config.yaml"}},
+		{"liveness", container.LivenessProbe.HTTPGet.Path, "/healthz"},
+		{"readiness", container.ReadinessProbe.HTTPGet.Path, "/readyz"},
+		{"env", container.Env, []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy"}}},
+		{"mounts", len(container.VolumeMounts), 2},
+		{"volumes", len(pod.Spec.Volumes), 2},
+		{"sidecar", pod.Spec.Containers[1].Name, "proxy"},
+		{"replicas", *d.Spec.Replicas, int32(3)},
+		{"host users", *pod.Spec.HostUsers, false},
+		{"priority class", pod.Spec.PriorityClassName, "high"},
+		{"node selector", pod.Spec.NodeSelector, map[string]string{"disk": "ssd"}},
+		{"tolerations", len(pod.Spec.Tolerations), 1},
+		{"spread selects the pod", pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, d.Spec.Selector.MatchLabels},
+		{"selector matches the pod", selector.Matches(labels.Set(pod.Labels)), true},
+		{"label", pod.Labels["a"], "b"},
+		{"annotation", pod.Annotations["c"], "d"},
+		{"service account", pod.Spec.ServiceAccountName, "spark-operator-controller"},
+	} {
+		if diff := cmp.Diff(check.want, check.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", check.name, diff)
+		}
+	}
+	ports := map[string]int32{}
+	for _, p := range container.Ports {
+		ports[p.Name] = p.ContainerPort
+	}
+	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
+		if port := probe.HTTPGet.Port; port.Type != intstr.String || ports[port.StrVal] != 8081 {
+			t.Errorf("probe %s asks port %s of %v, want 8081", probe.HTTPGet.Path, port.String(), ports)
+		}
+	}
+	if ports["metrics"] != 8080 {
+		t.Errorf("ports are %v, want metrics at 8080", ports)
+	}
+}
+
+func TestDisruptionBudgetSelectsTheController(t *testing.T) {
+	r := mustRender(t, install{values: "controller: {replicas: 2, podDisruptionBudget: {enable: true}}"})
+	pdb, d := one[*policyv1.PodDisruptionBudget](t, r), one[*appsv1.Deployment](t, r)
+	if diff := cmp.Diff(d.Spec.Selector, pdb.Spec.Selector); diff != "" {
+		t.Errorf("selector (-deployment +budget):\n%s", diff)
+	}
+	if pdb.Spec.MinAvailable.IntValue() != 1 {
+		t.Errorf("minAvailable is %v, want 1", pdb.Spec.MinAvailable)
+	}
+}
+
+// The rights are listed in full: a right more or a right less is a decision, not an accident.
+func TestRights(t *testing.T) {
+	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}} {
+		r := mustRender(t, in)
+		roles := map[string][]rbacv1.PolicyRule{}
+		for _, role := range only[*rbacv1.Role](r) {
+			roles[role.Name] = role.Rules
+		}
+		for _, role := range only[*rbacv1.ClusterRole](r) {
+			roles[role.Name] = role.Rules
+		}
+		for name, rules := range roles {
+			for _, rule := range rules {
+				all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames, rule.NonResourceURLs)
+				if slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, "*") }) {
+					t.Errorf("role %s has a wildcard: %v", name, rule)
+				}
+				if slices.Contains(rule.Resources, "secrets") {
+					t.Errorf("role %s reaches Secrets: %v", name, rule)
+				}
+			}
+		}
+		if diff := cmp.Diff(controllerRights, granted(roles["spark-operator-controller"])); diff != "" {
+			t.Errorf("rights of the controller (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(leaseRights, granted(roles["spark-operator-controller-lock"])); diff != "" {
+			t.Errorf("rights on the lease (-want +got):\n%s", diff)
+		}
+	}
+}
+
+var (
+	controllerRights = map[string]string{
+		"sparkoperator.k8s.io/sparkapplications":            "delete get list watch",
+		"sparkoperator.k8s.io/sparkapplications/status":     "get patch update",
+		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
+		"/pods":                             "create delete get list watch",
+		"/configmaps":                       "create delete get list watch",
+		"/services":                         "create delete get list watch",
+		"/events":                           "create get list patch update",
+		"events.k8s.io/events":              "create get list patch update",
+		"networking.k8s.io/networkpolicies": "create delete get list watch",
+	}
+	leaseRights = map[string]string{
+		"coordination.k8s.io/leases":                                 "create",
+		"coordination.k8s.io/leases[spark-operator-controller-lock]": "get update",
+		"/events":              "create patch",
+		"events.k8s.io/events": "create patch",
+	}
+)
+
+// granted lists the verbs by "group/resource[name]".
+func granted(rules []rbacv1.PolicyRule) map[string]string {
+	rights := map[string]string{}
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				key := group + "/" + resource
+				if len(rule.ResourceNames) > 0 {
+					key += fmt.Sprint(rule.ResourceNames)
+				}
+				rights[key] = strings.Join(slices.Sorted(slices.Values(rule.Verbs)), " ")
+			}
+		}
+	}
+	return rights
+}
+
+// A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend).
+func TestDriverRights(t *testing.T) {
+	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
+	for _, role := range only[*rbacv1.Role](r) {
+		if role.Name != "spark-operator-spark" {
+			continue
+		}
+		want := "create delete deletecollection get list patch update watch"
+		if diff := cmp.Diff(map[string]string{"/pods": want, "/configmaps": want, "/services": want, "/persistentvolumeclaims": want}, granted(role.Rules)); diff != "" {
+			t.Errorf("rights of drivers (-want +got):\n%s", diff)
+		}
+	}
+	bound := map[string]rbacv1.Subject{}
+	for _, b := range only[*rbacv1.RoleBinding](r) {
+		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]
+	}
+	for role, want := range map[string]rbacv1.Subject{
+		"jobs/spark-operator-spark":                     {Kind: "ServiceAccount", Name: "spark-operator-spark", Namespace: "jobs"},
+		"jobs/spark-operator-controller":                {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
+		"spark-operator/spark-operator-controller-lock": {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
+	} {
+		if diff := cmp.Diff(want, bound[role]); diff != "" {
+			t.Errorf("role %s is bound to (-want +got):\n%s", role, diff)
+		}
+	}
+}
+
+// The definitions reach the cluster as they were generated; only the release's labels and the keep policy are added.
+func TestDefinitions(t *testing.T) {
+	generated := readCRDs(t)
+	for _, test := range []struct {
+		values string
+		keep   string
+		want   bool
+	}{
+		{"", "keep", true},
+		{"crds: {keep: false}", "", true},
+		{"crds: {install: false}", "", false},
+		{"crds: {sparkoperator: {enable: false}}", "", false},
+	} {
+		got := map[string]*apiextensions.CustomResourceDefinition{}
+		for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values})) {
+			got[crd.Name] = crd
+		}
+		for name, want := range generated {
+			crd := got[name]
+			if (crd != nil) != test.want {
+				t.Errorf("values %q: %s rendered: %v, want %v", test.values, name, crd != nil, test.want)
+			}
+			if crd == nil {
+				continue
+			}
+			if diff := cmp.Diff(want.Spec, crd.Spec); diff != "" {
+				t.Errorf("values %q: %s (-generated +rendered):\n%s", test.values, name, diff)
+			}
+			if policy := crd.Annotations["helm.sh/resource-policy"]; policy != test.keep {
+				t.Errorf("values %q: %s has the resource policy %q, want %q", test.values, name, policy, test.keep)
+			}
+			for key, value := range want.Annotations {
+				if crd.Annotations[key] != value {
+					t.Errorf("%s lost annotation %s=%s", name, key, value)
+				}
+			}
+		}
+	}
+}
+
+// `kubectl apply` stores the whole object in an annotation, and all annotations together hold 256 KiB.
+func TestDefinitionsCanBeApplied(t *testing.T) {
+	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{})) {
+		compact, err := json.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(compact) >= 256<<10 {
+			t.Errorf("%s has %d bytes as compact JSON, the limit is %d", crd.Name, len(compact), 256<<10)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	kyaml "sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+func TestRefusedValues(t *testing.T) {
+	for _, test := range []struct{ name, values, want string }{
+		{"unknown key", "contoller: {}", "contoller"},
+		{"unknown key below", "controller: {logLevl: info}", "logLevl"},
+		{"level", "controller: {logLevel: chatty}", "/controller/logLevel"},
+		{"replicas", "controller: {replicas: -1}", "/controller/replicas"},
+		{"workers", "controller: {workers: many}", "/controller/workers"},
+		{"duration", "controller: {leaderElection: {leaseDuration: soon}}", "/controller/leaderElection/leaseDuration"},
+		{"namespaces as a string", "spark: {jobNamespaces: default}", "/spark/jobNamespaces"},
+		{"namespace's name", "spark: {jobNamespaces: [No_Good]}", "/spark/jobNamespaces/0"},
+		{"pull policy", "image: {pullPolicy: Sometimes}", "/image/pullPolicy"},
+		{"port", "prometheus: {metrics: {port: 0}}", "/prometheus/metrics/port"},
+		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
+		{"two without a leader", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
+		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
+		{"spread of one", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
+		{"metrics path", "prometheus: {metrics: {endpoint: /other}}", "prometheus.metrics.endpoint"},
+		{"one port twice", "prometheus: {metrics: {port: 8081}}", "must differ"},
+		{"monitor without the API", "prometheus: {podMonitor: {create: true}}", "monitoring.coreos.com/v1"},
+		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := render(t, install{values: test.values})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want it to name %q", err, test.want)
+			}
+		})
+	}
+}
+
+// unserved is an entry of files/peer-values.yaml.
+type unserved struct {
+	Key      string `json:"key"`
+	Harmless any    `json:"harmless"`
+	Effect   string `json:"effect"`
+	Why      string `json:"why"`
+}
+
+// A values file of the peer's chart is taken: what is not served is told or refused, never silent, and what asks for nothing passes.
+func TestPeerValues(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []unserved
+	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range table {
+		t.Run(entry.Key, func(t *testing.T) {
+			if entry.Harmless != nil {
+				if r := mustRender(t, install{values: at(t, entry.Key, entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
+					t.Errorf("the harmless value %v is told:\n%s", entry.Harmless, r.notes)
+				}
+			}
+			r, err := render(t, install{values: at(t, entry.Key, other(entry.Harmless))})
+			switch entry.Effect {
+			case "refused":
+				if err == nil || !strings.Contains(err.Error(), entry.Key+": "+entry.Why) {
+					t.Errorf("error %v, want it to name %s and why", err, entry.Key)
+				}
+			case "ignored":
+				if err != nil || !strings.Contains(r.notes, entry.Key+": "+entry.Why) {
+					t.Errorf("error %v, and the notes do not tell %s:\n%s", err, entry.Key, r.notes)
+				}
+			default:
+				t.Errorf("effect %q is neither refused nor ignored", entry.Effect)
+			}
+		})
+	}
+}
+
+// at writes values that hold one key.
+func at(t *testing.T, path string, value any) string {
+	t.Helper()
+	parts := strings.Split(path, ".")
+	for i := len(parts) - 1; i >= 0; i-- {
+		value = map[string]any{parts[i]: value}
+	}
+	text, err := kyaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// other is a value of the same type that asks for something.
+func other(harmless any) any {
+	switch harmless.(type) {
+	case bool:
+		return true
+	case string:
+		return "x"
+	default:
+		return map[string]any{"enable": true}
+	}
+}
+
+// The file that the chart writes is read by the operator's own loader.
+func TestConfiguration(t *testing.T) {
+	read := func(values string) config.Configuration {
+		t.Helper()
+		maps := one[*corev1.ConfigMap](t, mustRender(t, install{values: values}))
+		c, err := config.Parse([]byte(maps.Data["config.yaml"]))
+		if err != nil {
+			t.Fatalf("values %q: %v\n%s", values, err, maps.Data["config.yaml"])
+		}
+		return c
+	}
+	want := config.Default()
+	want.Namespaces.Names = []string{"default"}
+	want.LeaderElection.Namespace = "spark-operator"
+	if diff := cmp.Diff(want, read("")); diff != "" {
+		t.Errorf("defaults of the operator and of the chart (-operator +chart):\n%s", diff)
+	}
+	got := read(`
+controller:
+  leaderElection: {enable: false, leaseDuration: 1m, renewDeadline: 30s, retryPeriod: 5s}
+  workers: 3
+  logLevel: debug
+  logEncoder: console
+  defaultTimeToLiveSeconds: 60
+  maxTrackedExecutorPerApp: 5
+  driverPodCreationGracePeriod: 3s
+  pprof: {enable: true, port: 7000}
+prometheus: {metrics: {port: 9090}}
+spark: {jobNamespaces: ["", a]}
+config:
+  controller: {shutdownTimeout: 7s}
+  application: {timeouts: {runSeconds: 9}}
+`)
+	for _, check := range []struct {
+		name      string
+		got, want any
+	}{
+		{"namespaces", got.Namespaces.Names, []string(nil)},
+		{"leaderElection.enabled", *got.LeaderElection.Enabled, false},
+		{"leaderElection.leaseDuration", got.LeaderElection.LeaseDuration.Duration, time.Minute},
+		{"leaderElection.renewDeadline", got.LeaderElection.RenewDeadline.Duration, 30 * time.Second},
+		{"leaderElection.retryPeriod", got.LeaderElection.RetryPeriod.Duration, 5 * time.Second},
+		{"workers", got.Controller.Workers, 3},
+		{"logging", got.Logging, config.Logging{Level: "debug", Format: "text"}},
+		{"defaultTimeToLiveSeconds", got.Application.DefaultTimeToLiveSeconds, int64(60)},
+		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(5)},
+		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
+		{"pprof", got.Pprof.BindAddress, ":7000"},
+		{"metrics", got.Metrics.BindAddress, ":9090"},
+		{"config.controller.shutdownTimeout", got.Controller.ShutdownTimeout.Duration, 7 * time.Second},
+		{"config.application.timeouts.runSeconds", got.Application.Timeouts.RunSeconds, int64(9)},
+	} {
+		if diff := cmp.Diff(check.want, check.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", check.name, diff)
+		}
+	}
+	if off := read("prometheus: {metrics: {enable: false}}").Metrics.BindAddress; off != config.Off {
+		t.Errorf("metrics that are off bind %q", off)
+	}
+}
+
+// The operator reads its configuration once: another one must make other pods, the same one must not.
+func TestConfigurationRollsThePods(t *testing.T) {
+	sum := func(values string) string {
+		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+	}
+	if sum("") == "" || sum("") != sum("controller: {revisionHistoryLimit: 3}") {
+		t.Errorf("the checksum changes without the configuration: %s, %s", sum(""), sum("controller: {revisionHistoryLimit: 3}"))
+	}
+	if sum("") == sum("controller: {logLevel: debug}") {
+		t.Error("the checksum is the same for another configuration")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	for _, test := range []struct{ name, values, want, not string }{
+		{"defaults", "", "serviceAccount: spark-operator-spark", "WARNING"},
+		{"where", "spark: {jobNamespaces: [jobs]}", "kubectl --namespace jobs get sparkapplications", "every namespace"},
+		{"everywhere", "spark: {jobNamespaces: []}", "every namespace", "made in"},
+		{"definitions go", "crds: {keep: false}", "A first application", "keeps the custom resource definitions"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			notes := mustRender(t, install{values: test.values}).notes
+			if !strings.Contains(notes, test.want) || strings.Contains(notes, test.not) {
+				t.Errorf("want %q and not %q in:\n%s", test.want, test.not, notes)
+			}
+		})
+	}
+}
