@@ -60,6 +60,9 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 		c.Set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*executor.DeleteOnTermination))
 	}
 	dynamicAllocation(c, spec.DynamicAllocation)
+	if enabled, _ := c.Get("spark.dynamicAllocation.enabled"); enabled != "true" {
+		c.SetIfMissing("spark.executor.instances", "1") // this API's default; Spark's own would be 2
+	}
 	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &driver.SparkPodSpec, "executor": &executor.SparkPodSpec} {
 		if err := localVolumes(c, spec.Volumes, role, pod); err != nil {
 			return nil, err

@@ -1,0 +1,112 @@
+package sparkoperator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// driverOverlay is what the driver pod gets beyond what Spark's configuration can say.
+func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
+	driver := &app.Spec.Driver
+	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
+	if err != nil {
+		return o, err
+	}
+	o.Ports, o.Lifecycle, o.PriorityClassName = ports(driver.Ports), driver.Lifecycle, value(driver.PriorityClassName)
+	return o, nil
+}
+
+// executorOverlay is laid over the template that Spark makes executors from. The plain owner reference to the application is what
+// Kueue finds executors by; it does not keep one alive longer than its driver is watched, since an attempt's end deletes them.
+func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
+	executor := &app.Spec.Executor
+	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
+	if err != nil {
+		return o, err
+	}
+	o.Ports, o.Lifecycle, o.PriorityClassName = ports(executor.Ports), executor.Lifecycle, value(executor.PriorityClassName)
+	owner := ownerReference(app)
+	owner.Controller, owner.BlockOwnerDeletion = nil, nil
+	o.OwnerReferences = []metav1.OwnerReference{owner}
+	o.EnableServiceLinks = new(false)
+	return o, nil
+}
+
+// podOverlay is what driver and executor have in common.
+func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
+	o := overlay.Overlay{
+		Env: pod.Env, EnvFrom: pod.EnvFrom,
+		HadoopConfigMap: value(app.Spec.HadoopConfigMap), SparkConfigMap: value(app.Spec.SparkConfigMap),
+		HostNetwork: pod.HostNetwork != nil && *pod.HostNetwork, HostAliases: pod.HostAliases, DNSConfig: pod.DNSConfig,
+		InitContainers: pod.InitContainers, Sidecars: pod.Sidecars,
+		SchedulerName: value(pod.SchedulerName), NodeSelector: pod.NodeSelector, Affinity: pod.Affinity, Tolerations: pod.Tolerations,
+		SecurityContext: pod.SecurityContext, PodSecurityContext: pod.PodSecurityContext,
+		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
+		ShareProcessNamespace:         pod.ShareProcessNamespace != nil && *pod.ShareProcessNamespace,
+	}
+	for _, config := range pod.ConfigMaps {
+		o.ConfigMaps = append(o.ConfigMaps, overlay.ConfigMap{Name: config.Name, Path: config.Path})
+	}
+	if pod.GPU != nil {
+		o.GPU = overlay.GPU{Name: pod.GPU.Name, Quantity: pod.GPU.Quantity}
+	}
+	if pod.MemoryLimit != nil {
+		limit, err := memoryQuantity(*pod.MemoryLimit)
+		if err != nil {
+			return o, &FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
+		}
+		o.MemoryLimit = &limit
+	}
+	for i, mount := range pod.VolumeMounts {
+		at := slices.IndexFunc(app.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if at < 0 {
+			return o, &FieldError{Field: fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i),
+				Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
+		}
+		if strings.HasPrefix(mount.Name, localVolumePrefix) {
+			continue // travels as Spark configuration
+		}
+		if !slices.ContainsFunc(o.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name }) {
+			o.Volumes = append(o.Volumes, app.Spec.Volumes[at])
+		}
+		o.VolumeMounts = append(o.VolumeMounts, mount)
+	}
+	return o, nil
+}
+
+// memoryQuantity reads a Java memory string, such as "2g", as the binary quantity that Kubernetes means by 2Gi. A quantity that Kubernetes
+// can read and Java cannot, such as "2Gi", is taken as it is.
+func memoryQuantity(text string) (resource.Quantity, error) {
+	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil {
+		return *resource.NewQuantity(bytes, resource.BinarySI), nil
+	}
+	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	if err != nil || q.Sign() <= 0 {
+		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
+	}
+	return q, nil
+}
+
+func ports(in []v1beta2.Port) []corev1.ContainerPort {
+	var out []corev1.ContainerPort
+	for _, p := range in {
+		out = append(out, corev1.ContainerPort{Name: p.Name, Protocol: corev1.Protocol(p.Protocol), ContainerPort: p.ContainerPort})
+	}
+	return out
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
