@@ -1,0 +1,156 @@
+package crd
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Probes returns objects that try the limits of what a version of a definition accepts: each sets one property, however deep, to one
+// value of a kind that types in Go are known to stumble over (numbers beyond int32 and int64, odd quantities and times, null), and
+// everything that this property requires to plain values. Many of them are meant to be refused: Admit tells.
+//
+// What is accepted must be decodable by the Go type: a watch by a typed client ends at the first object that is not.
+func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.Seq2[string, map[string]any] {
+	root := schemaOf(crd, version)
+	return func(yield func(string, map[string]any) bool) {
+		kind := map[string]any{
+			"apiVersion": crd.Spec.Group + "/" + version, "kind": crd.Spec.Names.Kind,
+			"metadata": map[string]any{"name": "probe", "namespace": "default"},
+		}
+		for _, part := range []string{"spec", "status"} {
+			property := root.Properties[part]
+			for path, value := range probes("."+part, &property) {
+				obj, _ := sample(root).(map[string]any)
+				maps.Copy(obj, kind)
+				obj[part] = value
+				if !yield(path, obj) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// probes returns the values to try for a schema and all below it.
+func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, v := range leaves(s) {
+			if !yield(path, v) {
+				return
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			property := s.Properties[name]
+			for at, value := range probes(path+"."+name, &property) {
+				obj, _ := sample(s).(map[string]any)
+				obj[name] = value
+				if !yield(at, obj) {
+					return
+				}
+			}
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			for at, value := range probes(path+"{}", s.AdditionalProperties.Schema) {
+				if !yield(at, map[string]any{"key": value}) {
+					return
+				}
+			}
+		}
+		if s.Items != nil && s.Items.Schema != nil {
+			for at, value := range probes(path+"[]", s.Items.Schema) {
+				if !yield(at, []any{value}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+var (
+	integers = []any{
+		int64(0), int64(1), int64(-1), int64(math.MaxInt32), int64(math.MaxInt32) + 1, int64(math.MinInt32) - 1,
+		int64(math.MaxInt64), int64(math.MinInt64), 9.3e18, 1e30, 2.0, 1.5,
+	}
+	texts = []any{
+		"", "a", " ", "1", "1.5", "é\u0000", strings.Repeat("x", 300),
+		// quantities
+		"1Ki", "1e3", "1e1.5", "1E-3", ".5", "5.", "1e99999", "1e99999999999", "0.0000000000001", "99999999999999999999999Ei", "+1", "-1",
+		// times
+		"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456789+01:00", "2026-01-02t03:04:05z", "2026-01-02T03:04:05", "2026-01-02 03:04:05",
+		"2026-02-30T03:04:05Z", "0000-01-01T00:00:00Z", "2026-01-02T23:59:60Z", "2026-01-02T24:00:00Z", "2026-01-02T03:04:05+24:00", "AAAA",
+	}
+)
+
+// leaves returns the values to try for a schema itself.
+func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
+	out := []any{nil, sample(s)}
+	switch {
+	case s.XIntOrString:
+		out = append(append(out, integers...), texts...)
+	case set(s.XPreserveUnknownFields):
+		out = append(out, map[string]any{"spec": "not a pod", "n": 1e300})
+	case s.Type == "integer" || s.Type == "number":
+		out = append(out, integers...)
+	case s.Type == "string" && (s.Format != "" || s.Pattern != ""):
+		out = append(out, texts...)
+	case s.Type == "string":
+		out = append(out, "", "é\u0000")
+	case s.Type == "boolean":
+		out = append(out, true, false)
+	case s.Type == "array":
+		out = append(out, []any{})
+	case s.Type == "object":
+		out = append(out, map[string]any{})
+	}
+	for _, v := range s.Enum {
+		out = append(out, strings.Trim(string(v.Raw), `"`))
+	}
+	return out
+}
+
+// sample returns a plain value that a schema accepts, with only what it requires.
+func sample(s *apiextensionsv1.JSONSchemaProps) any {
+	switch {
+	case len(s.Enum) > 0:
+		return strings.Trim(string(s.Enum[0].Raw), `"`)
+	case s.XIntOrString:
+		return "1"
+	case s.Type == "integer" || s.Type == "number":
+		if s.Minimum != nil {
+			return int64(*s.Minimum)
+		}
+		return int64(1)
+	case s.Type == "string":
+		return sampleText(s)
+	case s.Type == "boolean":
+		return true
+	case s.Type == "array":
+		return []any{}
+	}
+	obj := map[string]any{}
+	for _, name := range s.Required {
+		property := s.Properties[name]
+		obj[name] = sample(&property)
+	}
+	return obj
+}
+
+func sampleText(s *apiextensionsv1.JSONSchemaProps) string {
+	if s.Format == "date-time" {
+		return "2026-01-02T03:04:05Z"
+	}
+	if pattern, err := regexp.Compile(s.Pattern); err == nil && s.Pattern != "" {
+		for _, candidate := range []string{"a", "1", "A"} {
+			if pattern.MatchString(candidate) {
+				return candidate
+			}
+		}
+	}
+	return "a"
+}

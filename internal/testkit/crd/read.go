@@ -1,0 +1,96 @@
+// Package crd lets tests ask of custom resource definitions what an API server would: whether a definition is valid, whether it accepts
+// an object and what it stores of it, whether it accepts all that another one accepts, and whether all that it accepts can be decoded.
+//
+// It runs the API server's own code (k8s.io/apiextensions-apiserver) in the test's process, so a question costs microseconds.
+package crd
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Root returns the repository's root: the nearest directory above the test's that holds the main module's go.mod.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/sparkoperator/spark-operator\n")) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod of the main module above the test's directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Ours reads a definition that tools/generate.sh wrote, by its file's name in config/crd.
+func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	return mustRead(t, filepath.Join(Root(t), "config", "crd", file))
+}
+
+// Theirs reads a definition that a peer publishes, by its file's name without .gz. They are not part of the repository: where they are
+// absent, the test says so and is skipped.
+func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	path := filepath.Join(Root(t), "..", "shared", "data", "peer-crds", file+".gz")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("the peers' definitions are not beside the repository (%s)", filepath.Join("..", "shared", "data", "peer-crds"))
+	}
+	return mustRead(t, path)
+}
+
+func mustRead(t testing.TB, path string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+// Read reads a definition from a YAML file, which may be compressed (.gz). Fields that are not of the API are errors.
+func Read(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(path, ".gz") {
+		unzip, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if raw, err = io.ReadAll(unzip); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &crd, nil
+}
+
+// CompactSize returns how many bytes the definition has as compact JSON, the form that kubectl apply stores in an annotation, where
+// 256 KiB is the most that all annotations may have.
+func CompactSize(crd *apiextensionsv1.CustomResourceDefinition) (int, error) {
+	raw, err := json.Marshal(crd)
+	return len(raw), err
+}

@@ -1,0 +1,84 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	definition "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// Schema is one version of a definition, ready to be asked about objects.
+type Schema struct {
+	structural *schema.Structural
+	validator  validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// NewSchema returns a version of a definition. It fails for a definition that an API server would refuse, for whatever reason: one that
+// is not structural, rules that do not compile or cost too much, a missing approval of a protected group.
+func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
+	crd = crd.DeepCopy()
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	crd.Status.StoredVersions = []string{version}
+	var internal apiextensions.CustomResourceDefinition
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, &internal, nil); err != nil {
+		return nil, err
+	}
+	if errs := definition.ValidateCustomResourceDefinition(context.Background(), &internal); len(errs) > 0 {
+		return nil, fmt.Errorf("definition %s: %w", crd.Name, errs.ToAggregate())
+	}
+
+	of, err := apiextensions.GetSchemaForVersion(&internal, version)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := schema.NewStructural(of.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(of.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{
+		structural: structural,
+		validator:  validator,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// Admit does to an object in JSON what an API server does to one that is created: it drops what the schema does not know, fills in the
+// schema's defaults and validates. It returns what would be stored, and why the object is refused, if it is.
+func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
+	var obj map[string]any
+	if err := json.Unmarshal(object, &obj); err != nil {
+		return nil, field.ErrorList{field.Invalid(nil, string(object), err.Error())}
+	}
+	pruning.Prune(obj, s.structural, true)
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, s.structural)
+	defaulting.Default(obj, s.structural)
+
+	ctx := context.Background()
+	errs := validation.ValidateCustomResource(nil, obj, s.validator)
+	errs = append(errs, objectmeta.Validate(ctx, nil, obj, s.structural, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, obj)...)
+	// As in the API server: rules read fields by their declared types, so they only see objects that are otherwise valid.
+	if len(errs) == 0 {
+		broken, _ := s.rules.Validate(ctx, nil, s.structural, obj, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, broken...)
+	}
+	return obj, errs
+}

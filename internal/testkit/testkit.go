@@ -1,0 +1,217 @@
+// Package testkit gives tests a real API server: etcd, kube-apiserver and kube-controller-manager of an embedded control plane, one for
+// each test binary, with our custom resource definitions installed. There is no node: a test that needs a kubelet plays it.
+//
+// A control plane that cannot be started fails the tests that want it; only -short skips them.
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+const (
+	// startTimeout leaves room for building the control plane's programs, which a cold cache needs.
+	startTimeout = 40 * time.Minute
+	// waitTimeout is how long Wait waits: far more than anything takes, so that only what never happens fails.
+	waitTimeout = 60 * time.Second
+	waitStep    = 20 * time.Millisecond
+)
+
+// controlPlane is the one of this process.
+var controlPlane struct {
+	once sync.Once
+	dir  string
+	rest *rest.Config
+	err  error
+}
+
+// Main runs a package's tests and ends the control plane that they started, if any. It is a TestMain's whole body.
+func Main(m *testing.M) {
+	code := m.Run()
+	if controlPlane.dir != "" {
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "testkit:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// Rest returns how to reach the control plane, as a cluster administrator. The first call starts it.
+func Rest(t testing.TB) *rest.Config {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a control plane; -short leaves it out")
+	}
+	controlPlane.once.Do(func() { controlPlane.rest, controlPlane.err = start() })
+	if controlPlane.err != nil {
+		t.Fatalf("start the control plane: %v", controlPlane.err)
+	}
+	return rest.CopyConfig(controlPlane.rest)
+}
+
+// Client returns a client without a cache for the built-in kinds and those that register adds.
+func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range append(register, clientgoscheme.AddToScheme) {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rc := Rest(t)
+	rc.QPS = -1
+	c, err := client.New(rc, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Namespace makes a namespace for one test, with its default service account, and deletes it afterwards.
+func Namespace(t testing.TB) string {
+	t.Helper()
+	c := Client(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := c.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended here.
+		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+		defer cancel()
+		if err := c.Delete(ctx, namespace); err != nil {
+			t.Errorf("delete namespace %s: %v", namespace.Name, err)
+		}
+	})
+	Wait(t, "the default service account of "+namespace.Name, func(ctx context.Context) error {
+		return c.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "default"}, &corev1.ServiceAccount{})
+	})
+	return namespace.Name
+}
+
+// Wait calls condition until it returns nil, and fails the test with its last error when that takes too long.
+func Wait(t testing.TB, what string, condition func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	tick := time.NewTicker(waitStep)
+	defer tick.Stop()
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited %s for %s: %v", waitTimeout, what, err)
+		}
+	}
+}
+
+// Root returns the repository's root: the nearest directory above the package under test that holds go.mod.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod above the working directory")
+		}
+		dir = parent
+	}
+}
+
+func start() (*rest.Config, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "testkit-")
+	if err != nil {
+		return nil, err
+	}
+	controlPlane.dir = dir
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	program, err := sparklocal(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	// The owner's id makes the control plane end with this process, however that ends.
+	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
+		return nil, err
+	}
+	rc, err := clientcmd.BuildConfigFromFlags("", filepath.Join(state(), "kubeconfig"))
+	if err != nil {
+		return nil, err
+	}
+	_, err = envtest.InstallCRDs(rc, envtest.CRDInstallOptions{
+		Scheme: clientgoscheme.Scheme, Paths: []string{filepath.Join(root, "config", "crd")}, ErrorIfPathMissing: true,
+	})
+	return rc, err
+}
+
+func state() string { return filepath.Join(controlPlane.dir, "cluster") }
+
+func stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	program, err := sparklocal(ctx, root)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(ctx, program, "down", "--dir", state()), os.RemoveAll(controlPlane.dir))
+}
+
+// sparklocal returns the program that runs control planes: $SPARKLOCAL, or one that is built from ../local, a module of its own.
+func sparklocal(ctx context.Context, root string) (string, error) {
+	if program := os.Getenv("SPARKLOCAL"); program != "" {
+		return program, nil
+	}
+	program := filepath.Join(controlPlane.dir, "sparklocal")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	return program, run(ctx, "go", "build", "-C", filepath.Join(root, "local"), "-o", program, "./cmd/sparklocal")
+}
+
+func run(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	// A process that is left running must not keep this one waiting for its output.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out.Bytes())
+	}
+	return nil
+}
