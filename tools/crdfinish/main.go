@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -93,13 +94,24 @@ func finishSchema(schema map[string]any, inside bool) {
 	}
 }
 
-// narrow bounds what the Go type of a schema cannot hold.
+// Quantities in exponent form have whole exponents; the pattern that Kubernetes' type brings along lets fractions through.
+const (
+	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
+	wholeExponent = `([eE](\+|-)?[0-9]+)`
+)
+
+// narrow refuses the values that a schema accepts and its Go type cannot decode. internal/testkit/crd's probes find them.
 func narrow(schema map[string]any) {
-	if schema["x-kubernetes-int-or-string"] != true {
-		return
-	}
-	if _, quantity := schema["pattern"]; !quantity {
+	pattern, _ := schema["pattern"].(string)
+	switch {
+	case schema["x-kubernetes-int-or-string"] == true && pattern == "":
 		// intstr.IntOrString holds an int32.
 		schema["minimum"], schema["maximum"] = -1<<31, 1<<31-1
+	case schema["x-kubernetes-int-or-string"] == true:
+		// resource.Quantity
+		schema["pattern"] = strings.Replace(pattern, looseExponent, wholeExponent, 1)
+	case schema["format"] == "date-time" && pattern == "":
+		// The format allows a lower case t and z, metav1.Time does not.
+		schema["pattern"] = "^[^tz]*$"
 	}
 }

@@ -138,6 +138,8 @@ type ScheduledSparkApplicationStatus struct {
 // ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
 type ScheduleOperatorStatus struct {
 	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	LastTick *metav1.MicroTime `json:"lastTick,omitempty"`
 	// Value of the run-now request that was honoured last.

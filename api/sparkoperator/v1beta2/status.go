@@ -164,18 +164,26 @@ type OperatorStatus struct {
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// When the phase was entered.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
 	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// When the current or last attempt was submitted.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
 	// When the last attempt ended. Absent while one goes on.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
 	// When a waiting retry is due. Absent if none waits.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
 	// How the attempt that ended last ended.
@@ -207,6 +215,8 @@ type OperatorTransition struct {
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// When it was entered.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	At *metav1.MicroTime `json:"at,omitempty"`
 	// The attempt it belongs to.

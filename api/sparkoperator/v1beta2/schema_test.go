@@ -1,0 +1,264 @@
+package v1beta2_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+)
+
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
+	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
+	for _, file := range []string{applications, schedules} {
+		t.Run(file, func(t *testing.T) {
+			definition := crd.Ours(t, file)
+			schema := newSchema(t, definition)
+			accepted, refused := 0, 0
+			for path, probe := range crd.Probes(definition, version) {
+				stored, errs := schema.Admit(encode(t, probe))
+				if len(errs) > 0 {
+					refused++
+					continue
+				}
+				accepted++
+				if _, _, err := decoder.Decode(encode(t, stored), nil, nil); err != nil {
+					t.Errorf("%s: accepted, but cannot be decoded: %v", path, err)
+				}
+			}
+			t.Logf("%d accepted, %d refused", accepted, refused)
+			if accepted < 1000 || refused < 1000 {
+				t.Errorf("%d accepted and %d refused probes: too few to mean anything", accepted, refused)
+			}
+		})
+	}
+}
+
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
+	t.Helper()
+	schema, err := crd.NewSchema(definition, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+func TestDefinitionsCanBeApplied(t *testing.T) {
+	for _, file := range []string{applications, schedules} {
+		size, err := crd.CompactSize(crd.Ours(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", file, size)
+		if limit := 256 * 1024; size >= limit {
+			t.Errorf("%s has %d bytes as compact JSON, the limit is %d: shorten descriptions", file, size, limit)
+		}
+	}
+}
+
+// The chart installs copies.
+func TestChartHasTheSameDefinitions(t *testing.T) {
+	root := crd.Root(t)
+	for _, file := range []string{applications, schedules} {
+		copied, err := os.ReadFile(filepath.Join(root, "charts/spark-operator/files/crds", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(filepath.Join(root, "config/crd", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(copied, source) {
+			t.Errorf("the chart's %s is not the one in config/crd: run make generate", file)
+		}
+	}
+}
+
+// What an API server stores of our manifests is what they say: nothing is dropped, nothing refused.
+func TestManifestsAreStoredWhole(t *testing.T) {
+	schemas := map[string]*crd.Schema{
+		"SparkApplication":          newSchema(t, crd.Ours(t, applications)),
+		"ScheduledSparkApplication": newSchema(t, crd.Ours(t, schedules)),
+	}
+	for _, path := range fixtures(t) {
+		_, manifest := load(t, path)
+		stored, errs := schemas[manifest["kind"].(string)].Admit(encode(t, manifest))
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", path, errs.ToAggregate())
+		}
+		var got map[string]any
+		if err := json.Unmarshal(encode(t, stored), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(manifest, got); diff != "" {
+			t.Errorf("%s: (-manifest +stored):\n%s", path, diff)
+		}
+	}
+}
+
+// Each change is made to the minimal manifest. Only what could never run may be refused, and the refusal has to help.
+func TestAdmission(t *testing.T) {
+	schema := newSchema(t, crd.Ours(t, applications))
+	scheduled := newSchema(t, crd.Ours(t, schedules))
+	for _, tc := range []struct {
+		name    string
+		path    string
+		value   any      // nil removes the field
+		refused []string // parts of the refusal's text; nil: accepted
+	}{
+		{"nothing changed", "mode", "cluster", nil},
+		{"client mode, as the peer", "mode", "client", nil},
+		{"unknown mode", "mode", "remote", []string{"spec.mode", `"cluster", "client"`}},
+		{"no driver", "driver", nil, []string{"spec.driver", "Required"}},
+		{"no executor", "executor", nil, []string{"spec.executor", "Required"}},
+		{"no main file", "mainApplicationFile", nil, []string{"spec.mainApplicationFile", "Required"}},
+		{"no version", "sparkVersion", nil, []string{"spec.sparkVersion", "Required"}},
+		{"no type", "type", nil, []string{"spec.type", "Required"}},
+		{"unknown type", "type", "Perl", []string{"spec.type", `"Java", "Python", "Scala", "R"`}},
+
+		{"memory in words", "driver.memory", "lots", []string{"spec.driver.memory", "whole number", "4g"}},
+		{"memory in Kubernetes' unit", "driver.memory", "4Gi", []string{"spec.driver.memory", "whole number"}},
+		{"memory with a fraction", "executor.memory", "1.5g", []string{"spec.executor.memory", "1536m"}},
+		{"memory of nothing", "executor.memory", "", []string{"spec.executor.memory"}},
+		{"memory below zero", "driver.memory", "-1g", []string{"spec.driver.memory"}},
+		{"memory with a blank before the unit", "driver.memory", "1 g", []string{"spec.driver.memory"}},
+		{"overhead in words", "executor.memoryOverhead", "some", []string{"spec.executor.memoryOverhead", "whole number"}},
+		{"memory", "driver.memory", "4g", nil},
+		{"memory in capitals", "driver.memory", "512M", nil},
+		{"memory with two letters", "driver.memory", "1Tb", nil},
+		{"memory in bytes", "driver.memory", "1073741824b", nil},
+		{"memory without a unit", "executor.memory", "1024", nil},
+		{"memory with blanks around", "driver.memory", "\t1g ", nil},
+		{"memory by substitution", "driver.memory", "${env:MEM}", nil},
+		{"memory partly by substitution", "driver.memory", "${spark.my.size}g", nil},
+		{"overhead", "driver.memoryOverhead", "384m", nil},
+
+		{"no cores", "driver.cores", 0, []string{"spec.driver.cores", "greater than or equal to 1"}},
+		{"no executors", "executor.instances", 0, []string{"spec.executor.instances"}},
+		{"more cores than numbers", "driver.cores", int64(1) << 31, []string{"spec.driver.cores"}},
+		{"a pod name", "driver.podName", "my.driver-1", nil},
+		{"a pod name in capitals", "driver.podName", "MyDriver", []string{"spec.driver.podName", "lower case"}},
+		{"a pod name with an end", "driver.podName", "driver-", []string{"spec.driver.podName"}},
+		{"a template that is no pod", "driver.template", map[string]any{"spec": "none"}, nil},
+		{"a template that is no object", "driver.template", "none", []string{"spec.driver.template"}},
+		{"an unknown secret type", "driver.secrets", []any{map[string]any{"name": "a", "path": "/a", "secretType": "Other"}}, nil},
+		{"a secret without a path", "driver.secrets", []any{map[string]any{"name": "a", "secretType": "Other"}}, []string{"secrets[0].path"}},
+		{"a sidecar's port by name", "driver.sidecars", sidecar("http"), nil},
+		{"a sidecar's port beyond numbers", "driver.sidecars", sidecar(int64(1) << 31), []string{"httpGet.port"}},
+
+		{"retries below zero", "restartPolicy", map[string]any{"type": "OnFailure", "onFailureRetries": -1}, []string{"onFailureRetries"}},
+		{"no interval", "restartPolicy", map[string]any{"onFailureRetryInterval": 0}, []string{"onFailureRetryInterval"}},
+		{"unknown restart policy", "restartPolicy", map[string]any{"type": "Sometimes"}, []string{"spec.restartPolicy.type"}},
+		{"backoff", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 2, "maxSeconds": 60}}, nil},
+		{"backoff that shrinks", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 0}}, []string{"backoff.factor"}},
+		{"time to live below zero, as the peer", "timeToLiveSeconds", -5, nil},
+		{"no bound", "timeouts", map[string]any{"runSeconds": 0}, nil},
+		{"a bound below zero", "timeouts", map[string]any{"runSeconds": -1}, []string{"spec.timeouts.runSeconds"}},
+		{"unknown submission", "submission", map[string]any{"mode": "Manual"}, []string{"spec.submission.mode"}},
+		{"a low port", "monitoring", monitoring(80), []string{"spec.monitoring.prometheus.port"}},
+		{"a good port", "monitoring", monitoring(9090), nil},
+		{"a route without a parent's name", "sparkUIOptions", map[string]any{"route": map[string]any{"parentRefs": []any{map[string]any{}}}},
+			[]string{"spec.sparkUIOptions.route.parentRefs[0].name"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, application := load(t, "testdata/application-minimal.json")
+			change(application["spec"].(map[string]any), tc.path, tc.value)
+			_, errs := schema.Admit(encode(t, application))
+			check(t, errs, tc.refused)
+
+			// A schedule's template is under the same rules.
+			_, schedule := load(t, "testdata/schedule-minimal.json")
+			change(schedule["spec"].(map[string]any)["template"].(map[string]any), tc.path, tc.value)
+			_, errs = scheduled.Admit(encode(t, schedule))
+			var below []string
+			for _, part := range tc.refused {
+				below = append(below, strings.Replace(part, "spec.", "spec.template.", 1))
+			}
+			check(t, errs, below)
+		})
+	}
+}
+
+func TestScheduleAdmission(t *testing.T) {
+	schema := newSchema(t, crd.Ours(t, schedules))
+	for _, tc := range []struct {
+		name    string
+		path    string
+		value   any
+		refused []string
+	}{
+		{"no schedule", "schedule", nil, []string{"spec.schedule", "Required"}},
+		{"no template", "template", nil, []string{"spec.template", "Required"}},
+		{"a schedule that is none, told by a condition", "schedule", "whenever", nil},
+		{"an unknown policy, as the peer", "concurrencyPolicy", "Maybe", nil},
+		{"history below zero, as the peer", "failedRunHistoryLimit", -1, nil},
+		{"a deadline below zero", "startingDeadlineSeconds", -1, []string{"spec.startingDeadlineSeconds"}},
+		{"jitter below zero", "jitterSeconds", -1, []string{"spec.jitterSeconds"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, schedule := load(t, "testdata/schedule-minimal.json")
+			change(schedule["spec"].(map[string]any), tc.path, tc.value)
+			_, errs := schema.Admit(encode(t, schedule))
+			check(t, errs, tc.refused)
+		})
+	}
+}
+
+// change sets, or removes, the field at a dotted path.
+func change(obj map[string]any, path string, value any) {
+	for parent, rest, more := strings.Cut(path, "."); more; parent, rest, more = strings.Cut(path, ".") {
+		obj, path = obj[parent].(map[string]any), rest
+	}
+	if value == nil {
+		delete(obj, path)
+		return
+	}
+	obj[path] = value
+}
+
+func check(t *testing.T, errs field.ErrorList, want []string) {
+	t.Helper()
+	if want == nil {
+		if len(errs) > 0 {
+			t.Errorf("refused: %v", errs.ToAggregate())
+		}
+		return
+	}
+	if len(errs) == 0 {
+		t.Fatal("accepted")
+	}
+	for _, part := range want {
+		if said := errs.ToAggregate().Error(); !strings.Contains(said, part) {
+			t.Errorf("refused without a word of %q: %s", part, said)
+		}
+	}
+}
+
+func sidecar(port any) []any {
+	probe := map[string]any{"httpGet": map[string]any{"path": "/", "port": port}}
+	return []any{map[string]any{"name": "side", "image": "side", "livenessProbe": probe}}
+}
+
+func monitoring(port int) map[string]any {
+	return map[string]any{"exposeDriverMetrics": true, "exposeExecutorMetrics": true,
+		"prometheus": map[string]any{"jmxExporterJar": "/jmx.jar", "port": port}}
+}
