@@ -1,0 +1,144 @@
+package sparkoperator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// rule finds what is wrong with one aspect of an application.
+type rule func(*v1beta2.SparkApplication) []*FieldError
+
+// rules are all that Validate asks, in the order of the fields.
+var rules = []rule{
+	validName,
+	validSparkConf,
+	validNodeSelectors,
+	validTemplates,
+	validSubmission,
+	servedYet,
+}
+
+// Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
+// ends an application that got past it; submit.Build finds what is wrong with values.
+func Validate(app *v1beta2.SparkApplication) []*FieldError {
+	var wrong []*FieldError
+	for _, r := range rules {
+		wrong = append(wrong, r(app)...)
+	}
+	return wrong
+}
+
+// validName holds the name to a DNS label (RFC 1035): names of Services are made from it.
+func validName(app *v1beta2.SparkApplication) []*FieldError {
+	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
+		return []*FieldError{{"metadata.name", fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+	}
+	return nil
+}
+
+// denied are the Spark configuration keys that are the operator's or have a field of their own, with the way out. Namespace, owner, pod
+// name, master and credentials of a submission are never a tenant's word: the operator acts with rights that the tenant has not.
+var denied = map[string]string{
+	"spark.master":                                              "the operator sets it",
+	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
+	"spark.kubernetes.container.image":                          "use spec.image",
+	"spark.kubernetes.driver.container.image":                   "use spec.driver.image",
+	"spark.kubernetes.executor.container.image":                 "use spec.executor.image",
+	"spark.kubernetes.authenticate.driver.serviceaccountname":   "use spec.driver.serviceAccount",
+	"spark.kubernetes.authenticate.executor.serviceaccountname": "use spec.executor.serviceAccount",
+	"spark.kubernetes.driver.podtemplatefile":                   "use spec.driver.template",
+	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
+}
+
+// Credentials of every kind begin with credentialPrefix; files that are mounted into the driver's own pod are the tenant's business.
+const (
+	credentialPrefix = "spark.kubernetes.authenticate."
+	mountedPrefix    = "spark.kubernetes.authenticate.driver.mounted."
+)
+
+// validSparkConf refuses the keys that are not the user's. Spark's keys mind the case, but nothing good is ever meant by a variant.
+func validSparkConf(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
+		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
+		if way, ok := denied[folded]; ok {
+			wrong = append(wrong, &FieldError{field, "is not allowed: " + way})
+			continue
+		}
+		if strings.HasPrefix(folded, credentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) {
+			wrong = append(wrong, &FieldError{field, "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
+			continue
+		}
+		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {
+			wrong = append(wrong, &FieldError{field, fmt.Sprintf("%q is not allowed: an application runs in its own namespace, %q; remove the key", value, app.Namespace)})
+		}
+	}
+	return wrong
+}
+
+// validNodeSelectors refuses the old field beside the new ones, since it is not clear which should win.
+func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	if len(app.Spec.NodeSelector) == 0 {
+		return nil
+	}
+	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec} {
+		if len(pod.NodeSelector) > 0 {
+			wrong = append(wrong, &FieldError{"spec.nodeSelector", fmt.Sprintf("cannot be set together with spec.%s.nodeSelector; move its entries there", role)})
+		}
+	}
+	slices.SortFunc(wrong, func(a, b *FieldError) int { return strings.Compare(a.Message, b.Message) })
+	return wrong
+}
+
+// validTemplates decodes the pod templates, which the API server stores unseen.
+func validTemplates(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	check := func(field string, template *runtime.RawExtension) {
+		if template == nil || len(template.Raw) == 0 {
+			return
+		}
+		var decoded corev1.PodTemplateSpec
+		if err := json.Unmarshal(template.Raw, &decoded); err != nil {
+			wrong = append(wrong, &FieldError{field, fmt.Sprintf("is not a pod template: %v", err)})
+		}
+	}
+	check("spec.driver.template", app.Spec.Driver.Template)
+	check("spec.executor.template", app.Spec.Executor.Template)
+	return wrong
+}
+
+// validSubmission refuses the one submission mode that needs a Spark distribution.
+func validSubmission(app *v1beta2.SparkApplication) []*FieldError {
+	if s := app.Spec.Submission; s != nil && s.Mode == v1beta2.SubmissionModeSparkSubmit {
+		return []*FieldError{{"spec.submission.mode", "SparkSubmit is not served by this version; use Native, or leave the field out"}}
+	}
+	return nil
+}
+
+// servedYet refuses the fields of this API that this version does not act on: a field that is accepted works.
+func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	spec := &app.Spec
+	for _, f := range []struct {
+		field string
+		set   bool
+	}{
+		{"spec.batchScheduler", spec.BatchScheduler != nil && *spec.BatchScheduler != ""},
+		{"spec.monitoring.prometheus", spec.Monitoring != nil && spec.Monitoring.Prometheus != nil},
+		{"spec.monitoring.prometheusServlet", spec.Monitoring != nil && spec.Monitoring.PrometheusServlet != nil && *spec.Monitoring.PrometheusServlet},
+		{"spec.sparkUIOptions", spec.SparkUIOptions != nil},
+		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
+		{"spec.driverPodDisruptionBudget", spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget},
+	} {
+		if f.set {
+			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})
+		}
+	}
+	return wrong
+}
