@@ -289,20 +289,18 @@ func TestRights(t *testing.T) {
 var (
 	controllerRights = map[string]string{
 		"sparkoperator.k8s.io/sparkapplications":            "delete get list watch",
-		"sparkoperator.k8s.io/sparkapplications/status":     "get patch update",
+		"sparkoperator.k8s.io/sparkapplications/status":     "patch",
 		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
 		"/pods":                             "create delete get list watch",
 		"/configmaps":                       "create delete get list watch",
 		"/services":                         "create delete get list watch",
-		"/events":                           "create get list patch update",
-		"events.k8s.io/events":              "create get list patch update",
-		"networking.k8s.io/networkpolicies": "create delete get list watch",
+		"/events":                           "create get list patch",
+		"networking.k8s.io/networkpolicies": "create delete get",
 	}
 	leaseRights = map[string]string{
 		"coordination.k8s.io/leases":                                 "create",
 		"coordination.k8s.io/leases[spark-operator-controller-lock]": "get update",
-		"/events":              "create patch",
-		"events.k8s.io/events": "create patch",
+		"/events": "create patch",
 	}
 )
 

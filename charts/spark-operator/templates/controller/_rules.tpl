@@ -1,25 +1,23 @@
 {{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
-     subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. */}}
+     subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
+     read to tell why a pod does not come up. */}}
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
   verbs: [get, list, watch, delete]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/status]
-  verbs: [get, patch, update]
+  verbs: [patch]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/finalizers]
   verbs: [update]
 - apiGroups: [""]
-  resources: [pods]
-  verbs: [get, list, watch, create, delete]
-- apiGroups: [""]
-  resources: [configmaps, services]
+  resources: [pods, configmaps, services]
   verbs: [get, list, watch, create, delete]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get, list, watch, create, delete]
-- apiGroups: ["", events.k8s.io]
+  verbs: [get, create, delete]
+- apiGroups: [""]
   resources: [events]
-  verbs: [get, list, create, patch, update]
+  verbs: [get, list, create, patch]
 {{- end -}}

@@ -1,0 +1,211 @@
+// Package cluster brings up an embedded Kubernetes with a node and installs the operator there with Helm, for the end-to-end tests and for
+// the figures. Everything is reached through the command lines that users have: sparklocal, helm and the API server.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// What is installed, under the names that users have as well.
+const (
+	Release      = "spark-operator"
+	Namespace    = "spark-operator" // of the operator
+	SparkVersion = "4.1.4"
+	SparkImage   = "docker.io/apache/spark:" + SparkVersion
+	// ServiceAccount of drivers, made by the chart in every job namespace.
+	ServiceAccount = "spark-operator-spark"
+)
+
+// Options of Start.
+type Options struct {
+	// Root of the repository.
+	Root string
+	// Out receives what the tools say.
+	Out io.Writer
+	// Spark loads the Spark image, for applications that run. Without it every pod waits for an image.
+	Spark bool
+	// Values are further --set arguments of helm install.
+	Values []string
+}
+
+// Cluster is a running Kubernetes, ended with its owner: Close, or the end of the process.
+type Cluster struct {
+	Dir    string // state directory: logs, audit.log, kubeconfig
+	Config *rest.Config
+	Client client.WithWatch
+	Core   kubernetes.Interface
+	// OperatorImage is the docker-archive tar of the operator's image.
+	OperatorImage string
+
+	options     Options
+	local, helm string
+	mu          sync.Mutex // of options.Out, which several tools write to
+}
+
+// Start builds what is missing, brings the cluster up, loads the images and installs the chart. What can run side by side does: images are
+// made while the cluster starts. On an error nothing stays behind.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "spark-e2e-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Dir: dir, options: o, local: filepath.Join(dir, "sparklocal"), helm: filepath.Join(dir, "helm")}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.build(ctx, "local", c.local, "./cmd/sparklocal"); err != nil {
+		return err
+	}
+	group, side := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.build(side, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm") })
+	tars := make([]string, 0, 2)
+	c.OperatorImage = filepath.Join(c.Dir, "spark-operator.tar")
+	tars = append(tars, c.OperatorImage)
+	group.Go(func() error { return c.Local(side, "image", "operator", "--output", c.OperatorImage) })
+	if c.options.Spark {
+		spark := filepath.Join(c.Dir, "spark.tar")
+		tars = append(tars, spark)
+		group.Go(func() error { return c.Local(side, "image", "spark", "--version", SparkVersion, "--output", spark) })
+	}
+	group.Go(func() error {
+		return c.Local(side, "up", "--dir", c.state(), "--audit", "--owner-pid", strconv.Itoa(os.Getpid()))
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := c.connect(); err != nil {
+		return err
+	}
+	if err := c.Local(ctx, append([]string{"load", "--dir", c.state()}, tars...)...); err != nil {
+		return err
+	}
+	return c.Install(ctx)
+}
+
+// state is the cluster's own directory; what is beside it is ours.
+func (c *Cluster) state() string { return filepath.Join(c.Dir, "cluster") }
+
+// Kubeconfig is the path of the administrator's.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.state(), "kubeconfig") }
+
+// AuditLog is the path of the API server's audit log.
+func (c *Cluster) AuditLog() string { return filepath.Join(c.state(), "audit.log") }
+
+// connect makes the clients. They have no rate limit of their own.
+func (c *Cluster) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	config.QPS, config.UserAgent = -1, "spark-e2e"
+	s := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
+		return err
+	}
+	c.Config = config
+	if c.Core, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	c.Client, err = client.NewWithWatch(config, client.Options{Scheme: s})
+	return err
+}
+
+// Install runs helm install and waits until the operator is ready.
+func (c *Cluster) Install(ctx context.Context) error {
+	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace, "--create-namespace",
+		"--wait", "--timeout", "2m",
+		"--set", "image.registry=" + ImageRegistry, "--set", "image.repository=" + ImageRepository, "--set", "image.tag=" + ImageTag,
+		"--set", "controller.logLevel=debug"}
+	for _, value := range c.options.Values {
+		args = append(args, "--set", value)
+	}
+	if err := c.Helm(ctx, args...); err != nil {
+		return fmt.Errorf("%w\n%s", err, c.Diagnose(ctx))
+	}
+	return nil
+}
+
+// Helm runs Helm against the cluster.
+func (c *Cluster) Helm(ctx context.Context, args ...string) error {
+	return c.run(ctx, []string{"KUBECONFIG=" + c.Kubeconfig(), "HELM_CACHE_HOME=" + c.Dir, "HELM_CONFIG_HOME=" + c.Dir, "HELM_DATA_HOME=" + c.Dir}, c.helm, args...)
+}
+
+// Local runs sparklocal.
+func (c *Cluster) Local(ctx context.Context, args ...string) error {
+	return c.run(ctx, nil, c.local, args...)
+}
+
+// Diagnose tells how the operator's pods are and what they logged last, for a failure's sake. It never fails itself.
+func (c *Cluster) Diagnose(ctx context.Context) string {
+	var text strings.Builder
+	for _, args := range [][]string{
+		{"get", "pods", "--all-namespaces", "--output", "wide"},
+		{"describe", "pods", "--namespace", Namespace},
+		{"logs", "--namespace", Namespace, "--tail", "50", "--selector", "app.kubernetes.io/name=spark-operator"},
+	} {
+		out, err := exec.CommandContext(ctx, c.local, append([]string{"kubectl", "--dir", c.state()}, args...)...).CombinedOutput()
+		fmt.Fprintf(&text, "$ kubectl %s\n%s", strings.Join(args, " "), out)
+		if err != nil {
+			fmt.Fprintln(&text, err)
+		}
+	}
+	return text.String()
+}
+
+// Close ends the cluster and removes its directory. A cluster that cannot be ended keeps its directory, for its logs.
+func (c *Cluster) Close() error {
+	if _, err := os.Stat(c.local); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.Local(ctx, "down", "--dir", c.state()); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(c.Dir)
+}
+
+func (c *Cluster) build(ctx context.Context, module, out, pkg string) error {
+	return c.run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-C", filepath.Join(c.options.Root, module), "-trimpath", "-o", out, pkg)
+}
+
+// run runs one tool. Its output is shown when it ends, in one piece, and is part of the error.
+func (c *Cluster) run(ctx context.Context, env []string, name string, args ...string) error {
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = 5 * time.Second
+	text, err := cmd.CombinedOutput()
+	line := filepath.Base(name) + " " + strings.Join(args, " ")
+	c.mu.Lock()
+	fmt.Fprintf(c.options.Out, "%5.1f s  %s\n", time.Since(began).Seconds(), line)
+	c.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", line, err, text)
+	}
+	return nil
+}
