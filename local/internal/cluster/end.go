@@ -44,11 +44,7 @@ func wipe(dir string) error {
 // holds the registry's lock.
 func release(reg registry.Registry, e registry.Entry) error {
 	if e.Node != nil {
-		others, err := reg.List()
-		if err != nil {
-			return err
-		}
-		if err := releaseNode(e, others); err != nil {
+		if err := releaseNode(reg, e); err != nil {
 			return err
 		}
 	}
@@ -91,11 +87,11 @@ func Down(dir string, tell func(string)) error {
 		return err
 	}
 	id := registry.ID(dir)
-	unlock, err := registry.LockFile(reg.RunDir(id) + ".lock")
+	_, forget, err := reg.LockCluster(id)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer forget()
 	if e, ok := reg.Get(id); ok && !e.Dead() {
 		if err := e.Supervisor.Signal(syscall.SIGTERM); err != nil {
 			return err

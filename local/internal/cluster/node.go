@@ -2,18 +2,19 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/local/internal/debian"
+	"github.com/sparkoperator/spark-operator/local/internal/image"
 	"github.com/sparkoperator/spark-operator/local/internal/isolate"
 	"github.com/sparkoperator/spark-operator/local/internal/proc"
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
@@ -51,7 +52,7 @@ func prepareNode(ctx context.Context, spec *Spec, cache string, tell Teller) err
 	if spec.Node.ContainerdMajor, spec.Node.ContainerdMinor, err = containerdVersion(string(out)); err != nil {
 		return err
 	}
-	spec.Node.PauseTar, err = pauseImage(ctx, cache)
+	spec.Node.PauseTar, err = image.Pause(ctx, cache)
 	return err
 }
 
@@ -148,7 +149,7 @@ func (r *runner) enter() error {
 	return nil
 }
 
-// nodeDirectories makes the node's directories, and the mount points that the host does not have.
+// nodeDirectories makes the node's directories, and the mount points that the host lacks.
 func (r *runner) nodeDirectories() error {
 	for _, dir := range []string{r.Node.Run, r.path("node", "etc"), r.path("node", "volumes"), r.path("node", "cni"), r.path("node", "log")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -159,18 +160,17 @@ func (r *runner) nodeDirectories() error {
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
 		return fmt.Errorf("node's directories: %w", err)
 	}
-	for name, dir := range mountPoints {
+	for name := range mountPoints {
 		if err := os.MkdirAll(r.path("node", name), 0o755); err != nil {
 			return fmt.Errorf("node's directories: %w", err)
 		}
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			r.Node.MadeDirs = append(r.Node.MadeDirs, dir)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("mount point: %w", err)
-		}
 	}
-	return nil
+	unlock, err := r.reg.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.reg.MakeDirs(slices.Collect(maps.Values(mountPoints))...)
 }
 
 // remember adds to the registry what the cluster has taken since it was entered there.
@@ -188,8 +188,8 @@ func (r *runner) remember() error {
 	return r.reg.Put(entry)
 }
 
-// connect makes the veth pair between the host and the cluster, and the addresses and routes inside. Inside there is no default route: what the
-// cluster asks of the world outside, such as an image, fails at once instead of by a timeout.
+// connect makes the veth pair between the host and the cluster, and the addresses and routes inside. Inside, the world outside is
+// unreachable: what is asked of it, such as an image, fails at once instead of by a timeout.
 func (r *runner) connect(tid int) error {
 	link := r.Node.link()
 	host := [][]string{
@@ -205,6 +205,7 @@ func (r *runner) connect(tid int) error {
 		{"link", "set", "eth0", "up"},
 		// The node's own calls to services need some route before the service rules turn them to a pod.
 		{"route", "add", serviceRange, "dev", "lo", "src", gateway},
+		{"route", "add", "unreachable", "default"},
 	}
 	for _, args := range host {
 		if err := ip(args, (*exec.Cmd).Start); err != nil {
@@ -241,7 +242,7 @@ func ip(args []string, start func(*exec.Cmd) error) error {
 
 // releaseNode ends what is left of a node: containers outlive the container runtime, and they hold the namespaces, which hold the mounts, the
 // links and the packet rules.
-func releaseNode(e registry.Entry, all []registry.Entry) error {
+func releaseNode(reg registry.Registry, e registry.Entry) error {
 	find := func() []int {
 		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)
 	}
@@ -259,7 +260,7 @@ func releaseNode(e registry.Entry, all []registry.Entry) error {
 			}
 		}
 	}
-	return removeMountPoints(e, all)
+	return reg.RemoveDirs(e.ID)
 }
 
 // removeCgroup tries for a while: a killed process leaves its group a moment after it is gone from /proc.
@@ -270,22 +271,4 @@ func removeCgroup(name string) error {
 			return err
 		}
 	}
-}
-
-// removeMountPoints removes the directories that we made on the host, unless another cluster's mounts lie over them: the last one out removes
-// them.
-func removeMountPoints(e registry.Entry, all []registry.Entry) error {
-	made := e.Node.MadeDirs
-	for _, other := range all {
-		if other.ID != e.ID && other.Node != nil {
-			return nil
-		}
-	}
-	for _, dir := range made {
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			// Somebody else has put something there since.
-			continue
-		}
-	}
-	return nil
 }

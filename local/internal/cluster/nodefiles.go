@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sparkoperator/spark-operator/local/internal/image"
 )
 
 const (
@@ -52,7 +53,7 @@ func (s *Spec) containerdConfig() string {
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %q
     conf_dir = %q
-`, pauseName, s.Node.CNIBin, s.path("node", "etc", "net"))
+`, image.PauseTag, s.Node.CNIBin, s.path("node", "etc", "net"))
 	}
 	// From 2.1 on there may be several directories of plugins, and the single one goes away.
 	bin := fmt.Sprintf("bin_dirs = [%q]", s.Node.CNIBin)
@@ -73,7 +74,7 @@ func (s *Spec) containerdConfig() string {
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     %s
     conf_dir = %q
-`, pauseName, bin, s.path("node", "etc", "net"))
+`, image.PauseTag, bin, s.path("node", "etc", "net"))
 }
 
 // networkConfig gives every pod a routed link of its own (ptp) instead of a port of a bridge: packets on a bridge pass by the service rules unless

@@ -55,13 +55,21 @@ func (s *Spec) containerd() (supervise.Component, error) {
 	}, nil
 }
 
-// kubelet is ready when the node is: the control plane has heard that pods can run, and has taken its taint away.
+// kubelet is ready when it says so and the control plane has heard that pods can run, and has taken the node's taint away. The node object alone
+// does not tell: after a crash it is the old one.
 func (s *Spec) kubelet() (supervise.Component, error) {
 	admin, err := s.Admin()
 	if err != nil {
 		return supervise.Component{}, err
 	}
+	healthy, err := s.health(kubeletPort, "/healthz", clusterCA, "kubelet-client")
+	if err != nil {
+		return supervise.Component{}, err
+	}
 	ready := func(ctx context.Context) error {
+		if err := healthy(ctx); err != nil {
+			return err
+		}
 		var node nodeObject
 		if err := admin.Get(ctx, "/api/v1/nodes/"+NodeName, &node); err != nil {
 			return err

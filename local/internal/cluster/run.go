@@ -20,8 +20,9 @@ const (
 	startLimit = 3 * time.Minute
 	// watchPause is how often the supervisor looks whether anybody still wants the cluster.
 	watchPause = 250 * time.Millisecond
-	// logPause is how often logs are looked at for their size.
-	logPause = 10 * time.Second
+	// logTicks and reapTicks are after how many such pauses logs are looked at for their size and dead containers are taken away.
+	logTicks  = 40
+	reapTicks = 4
 )
 
 // runner is the supervisor process's work on one cluster.
@@ -79,6 +80,9 @@ func (r *runner) up(ctx context.Context) error {
 		}
 		return r.controlPlane(ctx)
 	}
+	if err := isolate.AdoptOrphans(); err != nil {
+		return fmt.Errorf("adopting containers: %w", err)
+	}
 	if err := r.enter(); err != nil {
 		return err
 	}
@@ -103,11 +107,15 @@ func (r *runner) unwanted() bool {
 
 // watch returns when the cluster is to end.
 func (r *runner) watch(ctx context.Context) {
-	for next := time.Now(); ctx.Err() == nil && !r.unwanted(); sleep(ctx, watchPause) {
-		if time.Now().After(next) {
+	var reaper isolate.Reaper
+	for tick := 1; ctx.Err() == nil && !r.unwanted(); tick++ {
+		if tick%logTicks == 0 {
 			r.sup.CapLogs()
-			next = time.Now().Add(logPause)
 		}
+		if tick%reapTicks == 0 && r.Node != nil {
+			reaper.Reap()
+		}
+		sleep(ctx, watchPause)
 	}
 }
 
@@ -134,6 +142,10 @@ func (r *runner) down(cause error) error {
 	if err := release(r.reg, entry); err != nil {
 		return errors.Join(cause, err)
 	}
+	// Twice: the first look only notes who is dead.
+	var reaper isolate.Reaper
+	reaper.Reap()
+	reaper.Reap()
 	if unwanted {
 		return errors.Join(cause, wipe(r.Dir))
 	}

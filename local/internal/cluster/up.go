@@ -52,7 +52,7 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	unlock, err := registry.LockFile(reg.RunDir(registry.ID(o.Dir)) + ".lock")
+	unlock, _, err := reg.LockCluster(registry.ID(o.Dir))
 	if err != nil {
 		return err
 	}

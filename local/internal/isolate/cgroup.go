@@ -30,7 +30,8 @@ func (c Cgroups) unified() bool {
 	return err == nil
 }
 
-// hierarchies are the directories that a group must be made in.
+// hierarchies are the directories that may hold a group. Among those of version 1 there may be one of version 2, without controllers: nobody asks us
+// to make a group in it, but runc does so beside the others, so that it must be looked at when a group is removed.
 func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
@@ -42,8 +43,8 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	var dirs []string
 	for _, e := range entries {
 		dir := filepath.Join(c.Root, e.Name())
-		// Links such as cpu -> cpu,cpuacct are no hierarchies of their own; unified is version 2 beside version 1, without controllers.
-		if e.IsDir() && e.Name() != "unified" && exists(filepath.Join(dir, "cgroup.procs")) {
+		// Links such as cpu -> cpu,cpuacct are no hierarchies of their own.
+		if e.IsDir() && exists(filepath.Join(dir, "cgroup.procs")) {
 			dirs = append(dirs, dir)
 		}
 	}

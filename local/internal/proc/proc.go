@@ -29,28 +29,57 @@ func Of(pid int) (ID, error) {
 	if err != nil {
 		return ID{}, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
 	}
-	state, start, err := parseStat(line)
+	s, err := parseStat(line)
 	if err != nil {
 		return ID{}, fmt.Errorf("process %d: %w", pid, err)
 	}
-	if state == 'Z' || state == 'X' {
+	if s.dead() {
 		return ID{}, fmt.Errorf("process %d has ended: %w", pid, fs.ErrNotExist)
 	}
-	return ID{PID: pid, Start: start}, nil
+	return ID{PID: pid, Start: s.start}, nil
 }
 
-// parseStat reads the state letter and the start time. The command, field 2, may hold blanks and brackets: count from its last bracket.
-func parseStat(line []byte) (state byte, start uint64, err error) {
+// stat is what we read of /proc/PID/stat.
+type stat struct {
+	state  byte
+	parent int
+	start  uint64
+}
+
+// dead reports a process that has ended and whose parent has not asked how.
+func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
+
+// parseStat reads a line of proc(5). The command, field 2, may hold blanks and brackets: count from its last bracket.
+func parseStat(line []byte) (stat, error) {
 	end := bytes.LastIndexByte(line, ')')
 	fields := strings.Fields(string(line[end+1:]))
 	if end < 0 || len(fields) < 20 {
-		return 0, 0, errors.New("stat line is not as proc(5) has it")
+		return stat{}, errors.New("stat line is not as proc(5) has it")
 	}
-	start, err = strconv.ParseUint(fields[19], 10, 64)
+	parent, err := strconv.Atoi(fields[1])
 	if err != nil {
-		return 0, 0, fmt.Errorf("start time: %w", err)
+		return stat{}, fmt.Errorf("parent: %w", err)
 	}
-	return fields[0][0], start, nil
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("start time: %w", err)
+	}
+	return stat{state: fields[0][0], parent: parent, start: start}, nil
+}
+
+// DeadChildren lists the children of a process that have ended and that it has not waited for.
+func DeadChildren(parent int) []ID {
+	var found []ID
+	for _, pid := range all() {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err != nil {
+			continue
+		}
+		if s, err := parseStat(line); err == nil && s.dead() && s.parent == parent {
+			found = append(found, ID{PID: pid, Start: s.start})
+		}
+	}
+	return found
 }
 
 // Alive reports whether that very process still runs.

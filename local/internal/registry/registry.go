@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,8 +50,6 @@ type Node struct {
 	// NetNS and MntNS are the inode numbers of its namespaces; 0 before they are made.
 	NetNS uint64 `json:"netns,omitempty"`
 	MntNS uint64 `json:"mntns,omitempty"`
-	// MadeDirs are mount points that did not exist on the host before.
-	MadeDirs []string `json:"madeDirs,omitempty"`
 }
 
 // Dead reports that nothing keeps the cluster up any more: its supervisor is gone.
@@ -103,23 +102,43 @@ func (r Registry) RunDir(id string) string { return filepath.Join(r.dir, id) }
 // Lock keeps every other sparklocal from changing the registry until the returned function is called.
 func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.Join(r.dir, "lock")) }
 
-// LockFile takes an exclusive lock on a file, made when missing, and waits for it. The kernel gives it back when the process ends.
+// LockFile takes an exclusive lock on a file, made when missing, and waits for it. The kernel gives it back when the process ends. The holder may
+// remove the file: whoever waits then takes the lock of the next one.
 func LockFile(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if !errors.Is(err, syscall.EINTR) {
-			break
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		if err := flock(f); err != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		ours, errOurs := f.Stat()
+		now, errNow := os.Stat(path)
+		if errOurs == nil && errNow == nil && os.SameFile(ours, now) {
+			return func() { _ = f.Close() }, nil
+		}
+		_ = f.Close()
+	}
+}
+
+func flock(f *os.File) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
 		}
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+// LockCluster keeps every other sparklocal from starting or ending the cluster of an ID until unlock is called. forget is unlock for a cluster
+// that is no more: it removes the lock's file too.
+func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
+	path := filepath.Join(r.dir, id+".lock")
+	if unlock, err = LockFile(path); err != nil {
+		return nil, nil, err
 	}
-	return func() { _ = f.Close() }, nil
+	return unlock, func() { _ = os.Remove(path); unlock() }, nil
 }
 
 // Put writes an entry, replacing the one with its ID.
@@ -178,6 +197,56 @@ func (r Registry) Delete(id string) error {
 		return fmt.Errorf("cluster entry: %w", err)
 	}
 	return nil
+}
+
+// MakeDirs makes the directories of the host that are missing, and remembers that they are ours. The caller holds the lock.
+func (r Registry) MakeDirs(dirs ...string) error {
+	made := r.madeDirs()
+	for _, dir := range dirs {
+		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("mount point: %w", err)
+		}
+		made = append(made, dir)
+	}
+	if err := os.WriteFile(r.madeFile(), []byte(strings.Join(made, "\n")), 0o600); err != nil {
+		return fmt.Errorf("list of mount points: %w", err)
+	}
+	return nil
+}
+
+// RemoveDirs removes what MakeDirs has made, unless a cluster with a node other than the one called id is left: mounts of it lie over them, and the
+// kernel would let us remove them all the same. What somebody else has put something into stays. The caller holds the lock.
+func (r Registry) RemoveDirs(id string) error {
+	entries, err := r.List()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Node != nil && e.ID != id }) {
+		return nil
+	}
+	for _, dir := range r.madeDirs() {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+			return fmt.Errorf("mount point: %w", err)
+		}
+	}
+	if err := os.Remove(r.madeFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list of mount points: %w", err)
+	}
+	return nil
+}
+
+func (r Registry) madeFile() string { return filepath.Join(r.dir, "made-dirs") }
+
+func (r Registry) madeDirs() []string {
+	b, err := os.ReadFile(r.madeFile())
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b))
 }
 
 func (r Registry) path(id string) string { return filepath.Join(r.dir, id+".json") }
