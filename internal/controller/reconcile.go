@@ -81,7 +81,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if r.writes.ahead(stored) {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // our own last write is on its way here
 	}
-	p := &pass[T]{stored: stored, now: r.clock()}
+	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
+	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond)}
 	if err := r.observe(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}

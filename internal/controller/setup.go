@@ -42,6 +42,9 @@ type Environment struct {
 	Registerer prometheus.Registerer
 	// SkipNameValidation allows several operators in one process, as tests want.
 	SkipNameValidation bool
+
+	// wrap stands between the reconcilers and the API server in tests that let writes fail.
+	wrap func(client.Client) client.Client
 }
 
 // Operator is a manager with what its reconcilers share.
@@ -52,9 +55,9 @@ type Operator struct {
 	metrics  *telemetry.Metrics
 }
 
-// New makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so that a missing custom
+// newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so that a missing custom
 // resource definition is told at the start.
-func New(cfg config.Configuration, env Environment) (*Operator, error) {
+func newOperator(cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {
 		return nil, err
@@ -94,7 +97,11 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			if err != nil {
 				return nil, err
 			}
-			return client.WithFieldOwner(c, fieldOwner), nil
+			c = client.WithFieldOwner(c, fieldOwner)
+			if env.wrap != nil {
+				c = env.wrap(c)
+			}
+			return c, nil
 		},
 		Metrics:                metricsserver.Options{BindAddress: cfg.Metrics.BindAddress},
 		HealthProbeBindAddress: cfg.Health.BindAddress,

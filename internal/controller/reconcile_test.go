@@ -1,0 +1,321 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+func TestLifeFromCreationToEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	app := w.application("pi")
+
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	driver := w.waitPod("pi-driver")
+	for _, object := range []client.Object{&corev1.ConfigMap{}, &corev1.Service{}} {
+		name := map[bool]string{true: "pi-conf", false: "pi-svc"}[fmt.Sprintf("%T", object) == "*v1.ConfigMap"]
+		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+			t.Error(err)
+		} else if created := object.GetCreationTimestamp(); driver.CreationTimestamp.Before(&created) {
+			t.Errorf("%s was created after the pod that mounts it", name)
+		}
+	}
+	w.kubelet("pi-driver", corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.kubelet("pi-driver", corev1.PodSucceeded, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+
+	testkit.Wait(t, "the events", func(context.Context) error {
+		told := w.eventsOf(app)
+		for _, want := range []string{"TinyLaunched", "TinyRunning", "TinyRetained"} {
+			if _, found := told[want]; !found {
+				return fmt.Errorf("no event %s among %v", want, told)
+			}
+		}
+		return nil
+	})
+	for name, want := range map[string]float64{
+		"spark_application_count": 1, "spark_application_submit_count": 1, "spark_application_success_count": 1,
+		"spark_application_failure_count": 0, "spark_application_failed_submission_count": 0, "spark_application_running_count": 0,
+		"spark_application_submit_latency_seconds_histogram": 1, "spark_application_start_latency_seconds_histogram": 1,
+		// The launch, the run and the end: a status is written when it changed and at no other time.
+		"sparkoperator_status_writes_total": 3,
+	} {
+		if got := w.metric(name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestRunningIsCountedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	app := w.application("pi")
+	w.kubelet("pi-driver", corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	testkit.Wait(t, "the gauge to rise", func(context.Context) error { return want(w.metric("spark_application_running_count"), 1.0) })
+	if err := w.api.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "the gauge to fall", func(context.Context) error { return want(w.metric("spark_application_running_count"), 0.0) })
+}
+
+func want[T comparable](got, want T) error {
+	if got != want {
+		return fmt.Errorf("got %v, want %v", got, want)
+	}
+	return nil
+}
+
+// metric sums a metric over its labels; of a histogram it is the number of observations.
+func (w *world) metric(name string) float64 {
+	w.t.Helper()
+	families, err := w.registry.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	sum := 0.0
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum
+}
+
+func TestDeletionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	app := w.application("pi")
+	driver := w.waitPod("pi-driver")
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	if err := w.api.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(driver)
+	w.waitGone(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-conf"}})
+	w.waitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-svc"}})
+}
+
+// errCrashed is what every write of a crashed operator gets.
+var errCrashed = errors.New("the operator has crashed")
+
+// crashing lets an operator die at its n-th write, before or after the API server carried it out. From then on it writes nothing.
+type crashing struct {
+	client.Client
+	at     int
+	after  bool
+	killed chan struct{}
+
+	mu   sync.Mutex
+	seen int
+}
+
+func (c *crashing) write(do func() error) error {
+	c.mu.Lock()
+	c.seen++
+	n := c.seen
+	c.mu.Unlock()
+	if n < c.at {
+		return do()
+	}
+	if n == c.at {
+		defer close(c.killed)
+		if c.after {
+			_ = do()
+		}
+	}
+	return errCrashed
+}
+
+func (c *crashing) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if _, isEvent := object.(*corev1.Event); isEvent {
+		return c.Client.Create(ctx, object, options...)
+	}
+	return c.write(func() error { return c.Client.Create(ctx, object, options...) })
+}
+
+func (c *crashing) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	return c.write(func() error { return c.Client.Delete(ctx, object, options...) })
+}
+
+func (c *crashing) Status() client.SubResourceWriter { return &crashingStatus{c.Client.Status(), c} }
+
+type crashingStatus struct {
+	client.SubResourceWriter
+	crashing *crashing
+}
+
+func (c *crashingStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	return c.crashing.write(func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
+}
+
+// TestCrashAtEveryWrite kills the operator before and after each write of a submission; the next one finishes the life, with the driver
+// pod of the first if that came to be.
+func TestCrashAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const writes = 4 // ConfigMap, Service, pod, status
+	for at := 1; at <= writes; at++ {
+		for _, after := range []bool{false, true} {
+			name := fmt.Sprintf("at-%d-%t", at, after)
+			crash := &crashing{at: at, after: after, killed: make(chan struct{})}
+			stop := w.runTiny(tinyKind(), func(env *Environment) {
+				env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
+			})
+			w.application(name)
+			<-crash.killed
+			stop()
+
+			var first corev1.Pod
+			key := client.ObjectKey{Namespace: w.namespace, Name: name + "-driver"}
+			if err := client.IgnoreNotFound(w.api.Get(t.Context(), key, &first)); err != nil {
+				t.Fatal(err)
+			}
+			stop = w.runTiny(tinyKind())
+			w.waitState(name, v1beta2.ApplicationStateSubmitted)
+			if driver := w.waitPod(name + "-driver"); first.UID != "" && driver.UID != first.UID {
+				t.Errorf("%s: the driver was made twice", name)
+			}
+			w.kubelet(name+"-driver", corev1.PodSucceeded, exited(0, ""))
+			w.waitState(name, v1beta2.ApplicationStateCompleted)
+			stop()
+		}
+	}
+}
+
+func TestMissingDriverIsConfirmedLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	w.application("pi")
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	if err := w.api.Delete(t.Context(), w.waitPod("pi-driver")); err != nil {
+		t.Fatal(err)
+	}
+	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if app.Status.SubmissionID != "Lost" {
+		t.Errorf("failed for %q, want Lost", app.Status.SubmissionID)
+	}
+}
+
+func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	w.create(tinyDriver(app, 1))
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), live: w.api}
+	p := &pass[*v1beta2.SparkApplication]{stored: app} // an empty cache
+
+	for attempt, found := range map[int32]bool{1: true, 2: false} {
+		fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Attempt: attempt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen lifecycle.Observed
+		fact(&seen)
+		if (seen.Driver(attempt) != nil) != found || seen.Confirmed == found {
+			t.Errorf("attempt %d: %+v", attempt, seen)
+		}
+	}
+}
+
+func TestPanicStopsNobodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		if app.Name == "poison" {
+			panic("no such case")
+		}
+		return tinyDecide(app, seen, now)
+	}
+	w.runTiny(kind)
+	w.application("poison")
+	testkit.Wait(t, "the panic to be logged with its object", func(context.Context) error {
+		if log := w.log.String(); !strings.Contains(log, "no such case") || !strings.Contains(log, "poison") {
+			return errors.New("not logged")
+		}
+		return nil
+	})
+	w.application("healthy")
+	w.waitState("healthy", v1beta2.ApplicationStateSubmitted)
+}
+
+func TestRenderErrorIsTheApplications(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	kind.Render = func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+		return submit.Objects{}, errors.New(`spec.driver.memory: "lots" is not a size`)
+	}
+	w.runTiny(kind)
+	w.application("pi")
+	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if diff := cmp.Diff([2]string{reasonRender, `spec.driver.memory: "lots" is not a size`},
+		[2]string{app.Status.SubmissionID, app.Status.AppState.ErrorMessage}); diff != "" {
+		t.Errorf("cause (-want +got):\n%s", diff)
+	}
+}
+
+func TestWarningsAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+		objects, err := tinyRender(app, action, now)
+		objects.Warnings = []string{"this image may be too old"}
+		return objects, err
+	}
+	w.runTiny(kind)
+	app := w.application("pi")
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	testkit.Wait(t, "the warning", func(context.Context) error {
+		return want(w.eventsOf(app)[reasonWarning], "this image may be too old")
+	})
+}
+
+// TestRenderedOutsideItsNamespace: whatever a dialect renders, nothing is created where the custom resource is not, or without identity.
+func TestRenderedOutsideItsNamespace(t *testing.T) {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "pi", UID: "u"}}
+	for _, test := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		fault  string
+	}{
+		{"as it should be", func(*corev1.Pod) {}, ""},
+		{"another namespace", func(p *corev1.Pod) { p.Namespace = "kube-system" }, "kube-system"},
+		{"no label", func(p *corev1.Pod) { delete(p.Labels, labelAppUID) }, "identity"},
+		{"no owner", func(p *corev1.Pod) { p.OwnerReferences = nil }, "identity"},
+		{"another attempt", func(p *corev1.Pod) { p.Labels[labelAttempt] = "2" }, "attempt 2"},
+	} {
+		app.Spec.Image = new("image")
+		pod := tinyDriver(app, 1)
+		test.change(pod)
+		err := ours(pod, app, 1)
+		if (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
