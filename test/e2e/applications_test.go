@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// patience bounds one application. Two cores run several JVMs at once here.
+const patience = 4 * time.Minute
+
+var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
+
+// examples run as they are in the repository, to a result in the driver's log.
+func (w *world) examples(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"spark-pi.yaml", "spark-pi-python.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			app := w.example(t, file, nil)
+			w.create(t, app)
+			w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+			if log := w.driverLog(t, app); !piLine.MatchString(log) {
+				t.Errorf("no result in the driver's log:\n%s", log)
+			}
+			if got := app.Status.ExecutionAttempts; got != 1 {
+				t.Errorf("executionAttempts is %d, want 1", got)
+			}
+			if c := condition(app, "Succeeded"); c.Status != metav1.ConditionTrue {
+				t.Errorf("condition Succeeded is %+v", c)
+			}
+			if len(app.Status.ExecutorState) != int(*app.Spec.Executor.Instances) {
+				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState, *app.Spec.Executor.Instances)
+			}
+			if reasons := w.events(t, app); len(reasons) == 0 {
+				t.Error("no event tells of the application")
+			}
+			w.remove(t, app)
+		})
+	}
+}
+
+// refused are applications that the API server does not even take.
+func (w *world) refused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(spec map[string]any)
+		want   string
+	}{
+		{"no driver", func(spec map[string]any) { delete(spec, "driver") }, "spec.driver: Required value"},
+		{"memory that Spark never reads", func(spec map[string]any) { spec["driver"].(map[string]any)["memory"] = "lots" }, "spec.driver.memory"},
+		{"no executor instances", func(spec map[string]any) { spec["executor"].(map[string]any)["instances"] = int64(0) }, "spec.executor.instances"},
+		{"unknown type", func(spec map[string]any) { spec["type"] = "Fortran" }, "spec.type: Unsupported value"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name = "refused" })
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.change(content["spec"].(map[string]any))
+			err = w.Client.Create(t.Context(), &unstructured.Unstructured{Object: content}, client.DryRunAll)
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want it to name %q", err, test.want)
+			}
+		})
+	}
+}
+
+// trouble is an application that cannot succeed, and how its user learns why.
+type trouble struct {
+	name   string
+	app    func(*v1beta2.SparkApplication)
+	state  v1beta2.ApplicationStateType // where it ends or waits
+	reason string                       // of the condition Ready
+	says   []string                     // in that condition's message, and in an event's
+}
+
+// troubles: each application ends or waits in a named state whose message and event tell the cause, and deleting it leaves nothing.
+func (w *world) troubles(t *testing.T) {
+	t.Parallel()
+	powerless := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless", Namespace: "default"}}
+	if err := w.Client.Create(t.Context(), powerless); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []trouble{
+		{
+			name:  "no-such-image",
+			app:   func(a *v1beta2.SparkApplication) { a.Spec.Image = new("docker.io/apache/spark:no-such-tag") },
+			state: v1beta2.ApplicationStateSubmitted, reason: "ImagePull", says: []string{"docker.io/apache/spark:no-such-tag"},
+		},
+		{
+			name:  "no-such-class",
+			app:   func(a *v1beta2.SparkApplication) { a.Spec.MainClass = new("org.example.NoSuchClass") },
+			state: v1beta2.ApplicationStateFailed, says: []string{"org.example.NoSuchClass"},
+		},
+		{
+			name: "no-such-file",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
+				a.Spec.MainApplicationFile = "local:///opt/spark/no-such-file.py"
+			},
+			state: v1beta2.ApplicationStateFailed, says: []string{"no-such-file.py"},
+		},
+		{
+			name:  "no-such-account",
+			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("no-such-account") },
+			state: v1beta2.ApplicationStateFailed, says: []string{`serviceaccount "no-such-account" not found`},
+		},
+		{
+			name:  "account-without-rights",
+			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("powerless") },
+			state: v1beta2.ApplicationStateFailed, says: []string{"powerless", "forbidden"},
+		},
+		{
+			name: "undecodable-template",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.Driver.Template = raw(`{"spec": {"containers": "lots"}}`)
+			},
+			state: v1beta2.ApplicationStateFailed, says: []string{"spec.driver.template"},
+		},
+		{
+			name: "denied-key",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.SparkConf = map[string]string{"spark.kubernetes.namespace": "kube-system"}
+			},
+			state: v1beta2.ApplicationStateFailed, says: []string{"spark.kubernetes.namespace", "is not allowed"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w.trouble(t, test)
+		})
+	}
+}
+
+func (w *world) trouble(t *testing.T, test trouble) {
+	app := w.example(t, "spark-pi.yaml", test.app)
+	app.Name = test.name
+	w.create(t, app)
+	w.await(t, app, patience, string(test.state)+" with its cause", func(a *v1beta2.SparkApplication) bool {
+		ready := condition(a, "Ready")
+		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.says)
+	})
+	ready := condition(app, "Ready")
+	if ready.Status != metav1.ConditionFalse || ready.Reason == "" {
+		t.Errorf("condition Ready is %+v, want False with a reason", ready)
+	}
+	if test.state == v1beta2.ApplicationStateFailed {
+		if !contains(app.Status.AppState.ErrorMessage, test.says) {
+			t.Errorf("errorMessage %q does not tell %q", app.Status.AppState.ErrorMessage, test.says)
+		}
+		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue, "Stalled": metav1.ConditionTrue, "Reconciling": metav1.ConditionFalse} {
+			if c := condition(app, kind); c.Status != want {
+				t.Errorf("condition %s is %+v, want %s", kind, c, want)
+			}
+		}
+	}
+	// An event is written after the status.
+	eventually(t, 30*time.Second, "an event that tells the cause", func() (string, bool) {
+		return w.describe(t, app), slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
+			return e.Type == corev1.EventTypeWarning && contains(e.Message, test.says)
+		})
+	})
+	w.remove(t, app)
+}
+
+// retries: an application that ends badly is run again as often as it asks, under the same names, and then it is over.
+func (w *world) retries(t *testing.T) {
+	t.Parallel()
+	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = "retries"
+		a.Spec.Arguments = []string{"not-a-number"}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
+	})
+	w.create(t, app)
+	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+	if got := app.Status.ExecutionAttempts; got != 2 {
+		t.Errorf("executionAttempts is %d, want 2", got)
+	}
+	if !strings.Contains(app.Status.AppState.ErrorMessage, "not-a-number") {
+		t.Errorf("errorMessage does not tell the cause: %q", app.Status.AppState.ErrorMessage)
+	}
+	w.remove(t, app)
+}
+
+// survivesRestart kills the operator's pod while an application runs: it completes, in its only attempt.
+func (w *world) survivesRestart(t *testing.T) {
+	t.Parallel()
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = "survives"
+		a.Spec.Executor.Instances = new(int32(1))
+	})
+	w.create(t, app)
+	w.await(t, app, patience, "the driver to be submitted", func(a *v1beta2.SparkApplication) bool { return a.Status.SubmissionID != "" })
+	submission := app.Status.SubmissionID
+	ours := []client.DeleteAllOfOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}, client.GracePeriodSeconds(0)}
+	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, ours...); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 || app.Status.SubmissionAttempts != 1 {
+		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", app.Status.SubmissionID, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts, submission)
+	}
+	w.remove(t, app)
+}
+
+// deletedWhileRunning: deleting an application ends its driver and its executors.
+func (w *world) deletedWhileRunning(t *testing.T) {
+	t.Parallel()
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = "deleted"
+		a.Spec.Arguments = []string{"100000"}
+		a.Spec.Executor.Instances = new(int32(1))
+	})
+	w.create(t, app)
+	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.Executors != nil && a.Status.Executors.Running > 0
+	})
+	if state := app.Status.AppState.State; state != v1beta2.ApplicationStateRunning {
+		t.Errorf("the state is %s with a running executor", state)
+	}
+	w.remove(t, app)
+}
+
+func contains(text string, all []string) bool {
+	return !slices.ContainsFunc(all, func(want string) bool { return !strings.Contains(text, want) })
+}

@@ -1,0 +1,114 @@
+// Package e2e runs real Spark applications through the operator on an embedded Kubernetes with a node, installed with Helm.
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// root of the repository, seen from this package.
+const root = "../.."
+
+// TestOperator is one cluster's life: installed, used by many applications at once, uninstalled. It is one test since a cluster with images
+// takes longer to bring up than most applications take to run.
+func TestOperator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster with a node, which takes a minute")
+	}
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Skip("a node needs Linux and root")
+	}
+	absolute, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.Diagnose(context.WithoutCancel(t.Context())))
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("end the cluster: %v", err)
+		}
+	})
+	world := &world{Cluster: c}
+	t.Run("applications", func(t *testing.T) {
+		t.Run("examples", world.examples)
+		t.Run("refused", world.refused)
+		t.Run("troubles", world.troubles)
+		t.Run("retries", world.retries)
+		t.Run("survives its operator", world.survivesRestart)
+		t.Run("deleted while it runs", world.deletedWhileRunning)
+	})
+	t.Run("uninstall", world.uninstall)
+}
+
+// uninstall leaves the definitions, and with them the applications; nothing else of ours.
+func (w *world) uninstall(t *testing.T) {
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name, a.Spec.Suspend = "kept", new(true)
+	})
+	w.create(t, app)
+	w.await(t, app, time.Minute, "SUSPENDED", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.AppState.State == v1beta2.ApplicationStateSuspended
+	})
+	ctx := t.Context()
+	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
+		t.Fatal(err)
+	}
+	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
+	for _, list := range []client.ObjectList{
+		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
+		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+	} {
+		eventually(t, time.Minute, "no objects of the release", func() (string, bool) {
+			if err := w.Client.List(ctx, list, ours); err != nil {
+				t.Fatal(err)
+			}
+			left := objectNames(list)
+			return strings.Join(left, ", "), len(left) == 0
+		})
+	}
+	var crds apiextensions.CustomResourceDefinitionList
+	if err := w.Client.List(ctx, &crds, ours); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"sparkapplications.sparkoperator.k8s.io", "scheduledsparkapplications.sparkoperator.k8s.io"} {
+		if !slices.Contains(objectNames(&crds), "/"+want) {
+			t.Errorf("the definition %s is gone; there are %v", want, objectNames(&crds))
+		}
+	}
+	if err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
+		t.Errorf("the application is gone with its operator: %v", err)
+	}
+	// An application whose operator is gone can still be deleted: nothing holds it.
+	if err := w.Client.Delete(ctx, app); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "the application to be gone", func() (string, bool) {
+		err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
+		return "it is there", apierrors.IsNotFound(err)
+	})
+	// Kept definitions are taken up again by the next installation of the same release.
+	if err := w.Install(ctx); err != nil {
+		t.Errorf("install again: %v", err)
+	}
+}

@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// labelAppUID is on every object of an application.
+const labelAppUID = "sparkoperator.dev/app-uid"
+
+// world is the cluster as the tests see it.
+type world struct{ *cluster.Cluster }
+
+// example reads a file of examples/ strictly, changed for the test's purpose.
+func (w *world) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "examples", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var app v1beta2.SparkApplication
+	if err := yaml.UnmarshalStrict(text, &app); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if change != nil {
+		change(&app)
+	}
+	return &app
+}
+
+// create makes the application, and deletes it after the test if the test did not.
+func (w *world) create(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	if err := w.Client.Create(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await reads the application until it is as wanted. When it takes too long, the status and the events tell where it stands.
+func (w *world) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
+	t.Helper()
+	eventually(t, limit, what, func() (string, bool) {
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+			return err.Error(), false
+		}
+		if done(app) {
+			return "", true
+		}
+		return w.describe(t, app), false
+	})
+}
+
+// awaitEnd waits for COMPLETED or FAILED and wants one of them.
+func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
+	t.Helper()
+	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
+		return slices.Contains([]v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed}, a.Status.AppState.State)
+	})
+	if got := app.Status.AppState.State; got != want {
+		t.Fatalf("ended as %s, want %s\n%s", got, want, w.describe(t, app))
+	}
+}
+
+// describe tells what a user could read about the application.
+func (w *world) describe(t *testing.T, app *v1beta2.SparkApplication) string {
+	t.Helper()
+	status, err := yaml.Marshal(app.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	text.Write(status)
+	for _, e := range w.events(t, app) {
+		fmt.Fprintf(&text, "event %s %s: %s\n", e.Type, e.Reason, e.Message)
+	}
+	return text.String()
+}
+
+// events are those about the application itself, not about its pods.
+func (w *world) events(t *testing.T, app *v1beta2.SparkApplication) []corev1.Event {
+	t.Helper()
+	var list corev1.EventList
+	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingFields{"involvedObject.uid": string(app.UID)}); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// driverLog reads the whole log of the application's driver.
+func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
+	t.Helper()
+	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// remove deletes the application and waits until nothing of it is left: no pod, ConfigMap or Service.
+func (w *world) remove(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	if err := w.Client.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 90*time.Second, "nothing of the application to be left", func() (string, bool) {
+		left := w.children(t, app)
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), &v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
+			left = append(left, "SparkApplication "+app.Name)
+		}
+		return strings.Join(left, ", "), len(left) == 0
+	})
+}
+
+// children lists what belongs to the application, by our label, by owner and by name: one that lost its label would be found as well.
+func (w *world) children(t *testing.T, app *v1beta2.SparkApplication) []string {
+	t.Helper()
+	var found []string
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}} {
+		if err := w.Client.List(t.Context(), list, client.InNamespace(app.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects(list) {
+			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
+			if owned || o.GetLabels()[labelAppUID] == string(app.UID) || strings.HasPrefix(o.GetName(), app.Name+"-") {
+				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
+			}
+		}
+	}
+	return found
+}
+
+// eventually asks until the answer is yes. The last answer's text explains a failure.
+func eventually(t *testing.T, limit time.Duration, what string, ask func() (state string, done bool)) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		state, done := ask()
+		if done {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s; last seen:\n%s", limit, what, state)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("waiting for %s: %v", what, t.Context().Err())
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// condition returns the condition of a type, or one of status "" when there is none.
+func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
+	if found := meta.FindStatusCondition(app.Status.Conditions, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{Type: kind}
+}
+
+func objects(list client.ObjectList) []client.Object {
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		panic(err) // only lists are handed in
+	}
+	found := make([]client.Object, 0, len(items))
+	for _, item := range items {
+		found = append(found, item.(client.Object))
+	}
+	return found
+}
+
+func objectNames(list client.ObjectList) []string {
+	var names []string
+	for _, o := range objects(list) {
+		names = append(names, o.GetNamespace()+"/"+o.GetName())
+	}
+	return names
+}
+
+// raw is a pod template as it stands in a custom resource.
+func raw(text string) *runtime.RawExtension {
+	return &runtime.RawExtension{Raw: bytes.TrimSpace([]byte(text))}
+}
