@@ -1,0 +1,116 @@
+// Command figures measures what the project promises in figures and prints one line for each: start-up times, the operator's size and
+// memory, and how long an application waits for its driver pod. It starts its own clusters and ends them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+func main() {
+	root := flag.String("root", "../..", "the repository's root")
+	n := flag.Int("n", 20, "applications whose latency is measured")
+	demo := flag.Bool("demo", true, "measure the demo as well")
+	verbose := flag.Bool("v", false, "show what the tools say")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *root, *n, *demo, *verbose); err != nil {
+		fmt.Fprintln(os.Stderr, "figures:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, root string, n int, demo, verbose bool) (err error) {
+	root, err = filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	said := io.Discard
+	if verbose {
+		said = os.Stderr
+	}
+	if err := withOperator(ctx, root, n, said); err != nil {
+		return err
+	}
+	if !demo {
+		return nil
+	}
+	return timeDemo(ctx, root, said)
+}
+
+// withOperator measures on one cluster with nothing but the operator on it.
+func withOperator(ctx context.Context, root string, n int, said io.Writer) (err error) {
+	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: said})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	resident, err := operatorResident(ctx, c)
+	if err != nil {
+		return err
+	}
+	show("operator resident, idle", megabytes(resident), "64 MB")
+	size, err := compressedSize(c.OperatorImage)
+	if err != nil {
+		return err
+	}
+	show("operator image, compressed", megabytes(size), "40 MB")
+	waits, err := driverLatency(ctx, c, n)
+	if err != nil {
+		return err
+	}
+	show(fmt.Sprintf("creation to driver pod, median of %d", n), median(waits).Round(10*time.Microsecond).String(), "100 ms")
+	return controlPlaneReady(ctx, c)
+}
+
+// controlPlaneReady times a control plane without a node, beside the idle cluster. The second start is the warm one.
+func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
+	dir := filepath.Join(c.Dir, "control-plane")
+	began := time.Now()
+	if err := c.Local(ctx, "up", "--control-plane-only", "--dir", dir, "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
+		return err
+	}
+	show("control plane alone, ready", seconds(time.Since(began)), "10 s")
+	return c.Local(ctx, "down", "--dir", dir)
+}
+
+// timeDemo times the demo on a cluster of its own.
+func timeDemo(ctx context.Context, root string, said io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "spark-demo-")
+	if err != nil {
+		return err
+	}
+	env := append(os.Environ(), "SPARKLOCAL_DIR="+dir)
+	defer func() {
+		down := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(root, "bin/sparklocal"), "down")
+		down.Env = env
+		err = errors.Join(err, down.Run(), os.RemoveAll(dir))
+	}()
+	demo := exec.CommandContext(ctx, filepath.Join(root, "tools/demo.sh"))
+	demo.Env, demo.Stdout, demo.Stderr = env, said, said
+	began := time.Now()
+	if err := demo.Run(); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	show("demo, warm", seconds(time.Since(began)), "90 s")
+	return nil
+}
+
+func show(what, got, limit string) { fmt.Printf("%-40s %12s   at most %s\n", what, got, limit) }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

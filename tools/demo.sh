@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Brings up the embedded Kubernetes, installs the operator there with Helm, runs examples/spark-pi.yaml to its result and leaves all of it
+# running. What is there already is used: a second run takes seconds. SPARKLOCAL_DIR chooses another cluster than the default one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+spark_version=4.1.4
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+export CGO_ENABLED=0
+
+say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
+
+# step NAME COMMAND... runs a command with its output kept; when it fails, the end of that is shown.
+step() {
+  local name=$1 began=$SECONDS
+  shift
+  if ! "$@" >"$logs/$name" 2>&1; then
+    say "$name failed: $*"
+    tail -n 40 "$logs/$name"
+    return 1
+  fi
+  say "$name: $((SECONDS - began)) s"
+}
+
+kubectl() { bin/sparklocal kubectl "$@"; }
+
+# all PID... waits for every process, so that a failure's output is whole, and fails when one did.
+all() {
+  local failed=0 pid
+  for pid in "$@"; do
+    wait "$pid" || failed=1
+  done
+  return "$failed"
+}
+
+build() {
+  mkdir -p bin dist
+  step sparklocal go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
+}
+
+# Everything that does not need the cluster is made while it starts. Its own progress is the one that is worth watching.
+prepare() {
+  step helm go build -C test/e2e -trimpath -o ../../bin/helm helm.sh/helm/v4/cmd/helm &
+  local helm=$!
+  step operator-image bin/sparklocal image operator --output dist/spark-operator.tar &
+  local operator=$!
+  step spark-image bin/sparklocal image spark --version "$spark_version" --output dist/spark.tar &
+  local spark=$!
+  bin/sparklocal up &
+  all $! "$helm" "$operator" "$spark"
+}
+
+# The operator is installed while the Spark image, which is large, is still being loaded.
+install() {
+  step load-spark-image bin/sparklocal load dist/spark.tar &
+  local spark=$!
+  step load-operator-image bin/sparklocal load dist/spark-operator.tar
+  local running=
+  if kubectl --namespace spark-operator get deployment spark-operator-controller >"$logs/found" 2>&1; then
+    running=yes
+  fi
+  step helm-install bin/helm upgrade --install spark-operator charts/spark-operator --namespace spark-operator --create-namespace \
+    --set image.registry=docker.io,image.repository=sparkoperator/spark-operator,image.tag=dev --wait --timeout 2m
+  if [[ -n $running ]]; then # the image's name is the same, its content may not be
+    step restart kubectl --namespace spark-operator rollout restart deployment spark-operator-controller
+    step rollout kubectl --namespace spark-operator rollout status deployment spark-operator-controller --timeout 2m
+  fi
+  all "$spark"
+}
+
+status() { kubectl get sparkapplication spark-pi --output jsonpath="$1"; }
+
+# follow shows each change of the state until the end.
+follow() {
+  local last='' now state deadline=$((SECONDS + 300))
+  while ((SECONDS < deadline)); do
+    state=$(status '{.status.applicationState.state}')
+    now="${state:-New}, executors running: $(status '{.status.executors.running}')"
+    if [[ $now != "$last" ]]; then
+      say "spark-pi: ${now/%: /: 0}"
+      last=$now
+    fi
+    case $state in
+      COMPLETED) return 0 ;;
+      FAILED) status '{.status.applicationState.errorMessage}'; echo; return 1 ;;
+    esac
+    sleep 0.5
+  done
+  say "spark-pi did not end"
+  kubectl describe sparkapplication spark-pi
+  return 1
+}
+
+run() {
+  step clean kubectl delete --filename examples/spark-pi.yaml --ignore-not-found
+  step apply kubectl apply --filename examples/spark-pi.yaml
+  follow
+  say "$(kubectl logs spark-pi-driver | grep 'Pi is roughly')"
+}
+
+goodbye() {
+  cat <<EOF
+
+Look around:
+  export KUBECONFIG=$(bin/sparklocal kubeconfig)
+  bin/sparklocal kubectl get sparkapp,pods
+  bin/sparklocal kubectl describe sparkapp spark-pi
+  bin/sparklocal kubectl apply -f examples/spark-pi-python.yaml
+  bin/helm list --namespace spark-operator
+  bin/sparklocal status
+End it, without a trace:
+  make demo-down
+On a cluster of your own, after \`make image\` and a push or load of dist/spark-operator.tar:
+  helm install spark-operator charts/spark-operator --namespace spark-operator --create-namespace \\
+    --set image.registry=REGISTRY,image.repository=REPOSITORY,image.tag=TAG
+EOF
+}
+
+build
+prepare
+install
+run
+goodbye
