@@ -1,0 +1,203 @@
+package image
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// release is the distribution that runs on the machine, from /etc/os-release (os-release(5)).
+type release struct {
+	ID       string // debian, ubuntu
+	Codename string // bookworm, noble
+}
+
+// parseRelease reads an os-release file. It fails when the system is not one whose packages we know how to use.
+func parseRelease(text string) (release, error) {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if unquoted, err := strconv.Unquote(value); err == nil {
+			value = unquoted
+		}
+		fields[name] = value
+	}
+	r := release{ID: fields["ID"], Codename: fields["VERSION_CODENAME"]}
+	if r.ID != "debian" && r.ID != "ubuntu" {
+		return release{}, fmt.Errorf("the Spark image is made of the machine's own Debian or Ubuntu packages, but this system is %q", r.ID)
+	}
+	if r.Codename == "" {
+		return release{}, errors.New("/etc/os-release has no VERSION_CODENAME")
+	}
+	return r, nil
+}
+
+// aptTarget is one package index of the machine's apt configuration.
+type aptTarget struct {
+	uri, suite, component string
+	origin                string // of its Release file; empty when the lists have not been fetched
+	source                string // the file and line (or stanza) that named it
+}
+
+// targetFormat makes `apt-get indextargets` print what parseTargets reads.
+const targetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
+
+func parseTargets(text string) []aptTarget {
+	var targets []aptTarget
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 6 || f[0] != "Packages" {
+			continue
+		}
+		t := aptTarget{uri: f[1], suite: f[2], component: f[3], origin: f[4], source: f[5]}
+		if strings.HasPrefix(t.origin, "$(") { // apt leaves the name of a field that it does not have.
+			t.origin = ""
+		}
+		if !slices.Contains(targets, t) {
+			targets = append(targets, t)
+		}
+	}
+	return targets
+}
+
+// distribution keeps the indexes of the distribution itself. A machine often has repositories of vendors too, some of them under the
+// distribution's own suite names; nothing of theirs belongs into an image.
+func (r release) distribution(targets []aptTarget) []aptTarget {
+	own := func(t aptTarget) bool {
+		if t.origin != "" {
+			return strings.EqualFold(t.origin, r.ID)
+		}
+		suite := t.suite == r.Codename || strings.HasPrefix(t.suite, r.Codename+"-") || strings.HasPrefix(t.suite, r.Codename+"/")
+		return suite && slices.Contains([]string{"main", "universe"}, t.component)
+	}
+	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
+}
+
+// sourceLines writes the indexes as lines of a sources.list(5). signedBy gives the keyrings that the machine's own file names for a target.
+func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
+	var lines strings.Builder
+	for _, t := range targets {
+		lines.WriteString("deb ")
+		if keys := signedBy(t); len(keys) > 0 {
+			fmt.Fprintf(&lines, "[signed-by=%s] ", strings.Join(keys, ","))
+		}
+		fmt.Fprintf(&lines, "%s %s %s\n", t.uri, t.suite, t.component)
+	}
+	return lines.String()
+}
+
+// parseSignedBy finds the keyring files in a sources file of either form: `Signed-By: FILE` in a stanza or [signed-by=FILE] in a line.
+// Fingerprints and keys written in place are left out, as they need a keyring that apt trusts anyway.
+func parseSignedBy(text string) []string {
+	var files []string
+	for line := range strings.Lines(text) {
+		lower := strings.ToLower(line)
+		at := strings.Index(lower, "signed-by")
+		if at < 0 || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		value := strings.TrimLeft(line[at+len("signed-by"):], ":= \t")
+		if end := strings.IndexAny(value, "]\n"); end >= 0 {
+			value = value[:end]
+		}
+		if lower[at+len("signed-by")] == '=' { // Another option may follow in the same brackets.
+			value, _, _ = strings.Cut(value, " ")
+		}
+		for _, file := range strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' }) {
+			if strings.HasPrefix(file, "/") && !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// signedByFile reads the keyrings of the file that named the target.
+func signedByFile(t aptTarget) []string {
+	file, _, _ := strings.Cut(t.source, ":")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil // Then apt's own trusted keys count, as for the machine.
+	}
+	return parseSignedBy(string(content))
+}
+
+// parseAcquire takes from `apt-config dump` what the machine needs to reach its mirrors: proxies, and certificates for https.
+func parseAcquire(text string) []string {
+	var options []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name, value, _ := strings.Cut(line, " ")
+		if value == `"";` || strings.HasSuffix(name, "::") {
+			continue
+		}
+		if strings.HasPrefix(name, "Acquire::http::") || strings.HasPrefix(name, "Acquire::https::") {
+			options = append(options, line)
+		}
+	}
+	return options
+}
+
+// parseCandidate reads the version that `apt-cache policy PACKAGE` would install; empty when there is none.
+func parseCandidate(text string) string {
+	for line := range strings.Lines(text) {
+		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate: "); ok && version != "(none)" {
+			return version
+		}
+	}
+	return ""
+}
+
+// hasPackage reports whether apt could install the package.
+func hasPackage(ctx context.Context, name string) (bool, error) {
+	out, err := output(ctx, "apt-cache", "policy", name)
+	return parseCandidate(out) != "", err
+}
+
+// install installs a package when we are root, else it says what to do.
+func install(ctx context.Context, log *progress, name string) error {
+	if os.Getuid() != 0 {
+		return fmt.Errorf("the Spark image is made with %s: run `apt-get install %s` as root", name, name)
+	}
+	defer log.step("apt-get install %s", name)()
+	cmd := exec.CommandContext(ctx, "apt-get", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600", "install", name)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	return run(cmd)
+}
+
+// refreshLists fetches apt's package lists when the machine has none, as is usual in a fresh container.
+func refreshLists(ctx context.Context, log *progress) error {
+	has, err := hasPackage(ctx, "tini")
+	if err != nil || has {
+		return err
+	}
+	if os.Getuid() != 0 {
+		return errors.New("apt knows no package tini: run `apt-get update` as root (on Ubuntu the component universe is needed)")
+	}
+	defer log.step("apt-get update")()
+	return run(exec.CommandContext(ctx, "apt-get", "update"))
+}
+
+// output runs a program and returns what it wrote to standard output.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	var out strings.Builder
+	cmd := exec.CommandContext(ctx, name, args...)
+	w := bufio.NewWriter(&out)
+	cmd.Stdout = w
+	if err := run(cmd); err != nil {
+		return "", err
+	}
+	if err := w.Flush(); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,156 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/local/images"
+)
+
+// requirement is one pinned line of a pip requirements file.
+type requirement struct {
+	name, version string
+	sha256        []string // hexadecimal; any of them fits
+}
+
+var requirementLine = regexp.MustCompile(`^([A-Za-z0-9._-]+)==([A-Za-z0-9.]+)((?:\s+--hash=sha256:[0-9a-f]{64})+)$`)
+
+// parseRequirements reads a requirements file as we allow it: every line pins one version by checksum; # begins a comment.
+func parseRequirements(text string) ([]requirement, error) {
+	var all []requirement
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		m := requirementLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("requirement %q: want NAME==VERSION --hash=sha256:...", line)
+		}
+		r := requirement{name: m[1], version: m[2]}
+		for _, h := range strings.Fields(m[3]) {
+			r.sha256 = append(r.sha256, strings.TrimPrefix(h, "--hash=sha256:"))
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("requirements: empty")
+	}
+	return all, nil
+}
+
+func (r requirement) String() string {
+	return r.name + "==" + r.version + " --hash=sha256:" + strings.Join(r.sha256, " --hash=sha256:")
+}
+
+// sparkDistribution returns the pinned source distribution of a Spark version. The error lists the versions there are.
+func sparkDistribution(version string) (requirement, error) {
+	all, err := embeddedRequirements("spark/requirements.txt")
+	if err != nil {
+		return requirement{}, err
+	}
+	var known []string
+	for _, r := range all {
+		if r.version == version {
+			return r, nil
+		}
+		known = append(known, r.version)
+	}
+	return requirement{}, fmt.Errorf("spark version %q: no checksum is pinned for it in local/images/spark/requirements.txt, there are %s",
+		version, strings.Join(known, ", "))
+}
+
+// SparkVersions lists the Spark versions that Spark can make an image of, oldest first.
+func SparkVersions() []string {
+	all, err := embeddedRequirements("spark/requirements.txt")
+	if err != nil {
+		return nil // A test holds that the embedded file is well formed.
+	}
+	versions := make([]string, len(all))
+	for i, r := range all {
+		versions[i] = r.version
+	}
+	return versions
+}
+
+func embeddedRequirements(file string) ([]requirement, error) {
+	text, err := images.Files.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("requirements: %w", err)
+	}
+	return parseRequirements(string(text))
+}
+
+// pipCommand finds pip, the program or the module of python3, and installs the distribution's when there is none.
+func pipCommand(ctx context.Context, log *progress) ([]string, error) {
+	if command := findPip(ctx); command != nil {
+		return command, nil
+	}
+	if err := install(ctx, log, "python3-pip"); err != nil {
+		return nil, err
+	}
+	if command := findPip(ctx); command != nil {
+		return command, nil
+	}
+	return nil, errors.New("python3-pip is installed, but neither pip3 nor `python3 -m pip` runs")
+}
+
+func findPip(ctx context.Context) []string {
+	for _, command := range [][]string{{"pip3"}, {"pip"}, {"python3", "-m", "pip"}} {
+		if _, err := output(ctx, command[0], append(slices.Clone(command[1:]), "--version")...); err == nil {
+			return command
+		}
+	}
+	return nil
+}
+
+// downloadSource downloads a pinned source distribution into dir and returns its path. pip checks the sum, and then asks the distribution's
+// own build script for its metadata, which needs setuptools: that is pinned too and put beside, so that nothing unpinned runs.
+func downloadSource(ctx context.Context, log *progress, r requirement, dir string) (string, error) {
+	pip, err := pipCommand(ctx, log)
+	if err != nil {
+		return "", err
+	}
+	tools, err := embeddedRequirements("spark/requirements-build.txt")
+	if err != nil {
+		return "", err
+	}
+	toolsDir := filepath.Join(dir, "build-tools")
+	args := []string{"install", "--target", toolsDir, "--only-binary", ":all:"}
+	if err := runPip(ctx, pip, dir, args, tools, nil); err != nil {
+		return "", err
+	}
+	args = []string{"download", "--dest", dir, "--no-binary", ":all:", "--no-build-isolation", "--ignore-requires-python", "--no-cache-dir"}
+	if err := runPip(ctx, pip, dir, args, []requirement{r}, []string{"PYTHONPATH=" + toolsDir}); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, r.name+"-"+r.version+".tar.gz")
+	if !exists(file) {
+		return "", fmt.Errorf("pip said that it downloaded %s, but %s is not there", r.name, file)
+	}
+	return file, nil
+}
+
+func runPip(ctx context.Context, pip []string, dir string, args []string, pinned []requirement, env []string) error {
+	var lines strings.Builder
+	for _, r := range pinned {
+		fmt.Fprintln(&lines, r)
+	}
+	list := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(list, []byte(lines.String()), 0o644); err != nil {
+		return fmt.Errorf("requirements: %w", err)
+	}
+	full := slices.Concat(pip[1:], args, []string{"--no-deps", "--require-hashes", "--progress-bar", "off", "--requirement", list})
+	cmd := exec.CommandContext(ctx, pip[0], full...)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+dir, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_ROOT_USER_ACTION=ignore"), env...)
+	return run(cmd)
+}
