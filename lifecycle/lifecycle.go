@@ -68,9 +68,11 @@ type Cause struct {
 // App is what a custom resource asks for, in the terms a machine decides by. It holds no objects and no Spark configuration: those
 // are rendered by the dialect when an action needs them.
 type App struct {
-	UID      string // of the custom resource
-	SpecHash string // of the spec less the fields that only steer the operator; a change of it replaces the run
-	Deleting bool   // the custom resource has a deletion timestamp
+	UID string // of the custom resource
+	// SpecHash is the hash of the spec less the fields that only steer the operator: "<version of the algorithm>:<digest>". A change of
+	// the digest replaces the run; another version, or none, is never taken for a change.
+	SpecHash string
+	Deleting bool // the custom resource has a deletion timestamp
 	Suspend  bool
 	Invalid  *Cause // set when no attempt of this spec could ever be rendered
 	Restart  Restart
@@ -156,10 +158,14 @@ type Driver struct {
 	AppID     string
 	CreatedAt time.Time
 	StartedAt time.Time // of the Spark container; zero before
+	ReadyAt   time.Time // when the pod last became Ready; zero while it is not
 	EndedAt   time.Time // of the Spark container; zero before
 	ExitCode  int32     // meaningful when HasExit
 	HasExit   bool
 	Evicted   bool
+	// SpecHash is the hash of the spec that the pod was made from, where the pod tells; empty otherwise. An attempt whose launch was not
+	// remembered any more (the operator died in between) is taken for what it is by it, also when the spec was edited meanwhile.
+	SpecHash string
 	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
 	Why Cause
 }
@@ -182,7 +188,8 @@ type Observed struct {
 	Executors []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
-	// Confirmed is set when a live read of the attempt's driver pod found nothing: only then is a missing driver believed.
+	// Confirmed is set when a live read of the attempt's driver pod found nothing: only then is a missing driver believed. A live
+	// read that finds one puts it among Drivers instead. Like Refusal it is a fact of one pass and is not kept for the next.
 	Confirmed bool
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause
@@ -215,12 +222,13 @@ type Part string
 const (
 	Submission  Part = "Submission"  // everything a launch creates: ConfigMaps and Services before the driver pod
 	Attempt     Part = "Attempt"     // everything an attempt has in the cluster: driver, executors, ConfigMaps, Services
-	Executors   Part = "Executors"   // an ended attempt's executors
+	Executors   Part = "Executors"   // an ended attempt's executors that have not ended themselves; those that have are kept for their logs
 	DriverPod   Part = "DriverPod"   // the driver pod alone
 	Application Part = "Application" // the custom resource itself (expiry)
 )
 
-// Action is one step to take in the cluster. It is a comparable value: what it needs is rendered when it is carried out.
+// Action is one step to take in the cluster. All of a plan's actions are carried out before its Next is remembered; one that fails for the
+// moment abandons the plan, one that is refused for good leads to another decision with Observed.Refusal. It is a comparable value: what it needs is rendered when it is carried out.
 type Action struct {
 	Verb    Verb
 	Part    Part
@@ -236,9 +244,18 @@ type Transition struct {
 	At       time.Time
 }
 
+// Notice is something worth telling that enters no phase: what a driver waits for, an executor that failed.
+type Notice struct {
+	Part    Part   // DriverPod or Executors
+	Name    string // of the pod
+	Attempt int32
+	Cause   Cause
+}
+
 // Plan is a decision.
 type Plan struct {
 	Trail []Transition  // phases entered in this pass, oldest first
+	Tell  []Notice      // what else became known in this pass; told after the status was stored, like Trail
 	Next  Memory        // what to remember; everything else is observed again
 	Do    []Action      // in order
 	Check time.Duration // look again after this; 0 = only on a change

@@ -1,0 +1,163 @@
+package application
+
+import (
+	"math"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// end is where an attempt is over, however.
+func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
+	s.m.Outcome = outcome
+	s.m.EndedAt = s.earlier(at)
+	s.m.NextAttempt = time.Time{}
+	return s.to(lifecycle.Ended, cause)
+}
+
+// ended sees to it that the driver does not go on (an attempt that ran out of time has one that does), then follows the restart policy.
+func (s *step) ended() bool {
+	if d := s.seen.Driver(s.m.Attempt); d != nil && !over(d) {
+		s.deleteAll([]int32{s.m.Attempt})
+		return false
+	}
+	if !s.again() {
+		return s.finish()
+	}
+	s.m.NextAttempt = s.m.EndedAt.Add(s.delay())
+	return s.to(lifecycle.Waiting, s.m.Cause)
+}
+
+func over(d *lifecycle.Driver) bool {
+	return d.Phase == lifecycle.DriverSucceeded || d.Phase == lifecycle.DriverFailed
+}
+
+// finish ends the application for good. Its driver pod is kept for its log, as long as the application.
+func (s *step) finish() bool {
+	s.m.NextAttempt = time.Time{}
+	if s.seen.Driver(s.m.Attempt) != nil {
+		return s.to(lifecycle.Retained, s.m.Cause)
+	}
+	return s.to(lifecycle.Done, s.m.Cause)
+}
+
+// again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are
+// counted apart, each since the last edit: what was submitted and did not run was refused.
+func (s *step) again() bool {
+	if s.app.Invalid != nil {
+		return false
+	}
+	rule := s.app.Restart
+	switch {
+	case rule.Policy == lifecycle.Always:
+		return true
+	case rule.Policy != lifecycle.OnFailure || s.m.Outcome == lifecycle.Succeeded:
+		return false
+	case s.m.Outcome == lifecycle.Refused:
+		return s.refusals() <= rule.SubmissionRetries
+	}
+	return s.m.Runs <= rule.FailureRetries
+}
+
+func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
+
+// delay is the time from the end of the last attempt to the next. A run that succeeded is followed after the plain interval: there is
+// nothing to back off from.
+func (s *step) delay() time.Duration {
+	rule := s.app.Restart
+	interval, failures := rule.FailureInterval, s.m.Runs
+	switch s.m.Outcome {
+	case lifecycle.Refused:
+		interval, failures = rule.SubmissionInterval, s.refusals()
+	case lifecycle.Succeeded:
+		return max(interval, 0)
+	}
+	factor := float64(max(s.m.Submissions, 1)) // linear
+	if rule.Factor > 0 {
+		factor = math.Pow(rule.Factor, float64(max(failures, 1)-1))
+	}
+	delay := float64(max(interval, 0)) * factor
+	limit := time.Duration(math.MaxInt64 / 2)
+	if rule.Max > 0 {
+		limit = rule.Max
+	}
+	if delay >= float64(limit) {
+		return limit
+	}
+	return time.Duration(delay)
+}
+
+// waiting holds the next attempt back for the interval, during which the driver's log can still be read, and then until everything of
+// the last one is gone.
+func (s *step) waiting() bool {
+	if s.app.Suspend {
+		return s.to(lifecycle.Suspending, suspendedCause)
+	}
+	if !s.m.NextAttempt.IsZero() {
+		if !s.again() {
+			return s.finish()
+		}
+		if left := s.m.NextAttempt.Sub(s.now); left > 0 {
+			s.releaseExecutors()
+			s.check(left)
+			return false
+		}
+		s.m.NextAttempt = time.Time{}
+	}
+	if !s.cleared(s.m.Attempt) {
+		return false
+	}
+	return s.launch()
+}
+
+// over is the end of the road: nothing happens without an edit but expiry and the removal of what outlived the run.
+func (s *step) over() bool {
+	if s.app.TTL != nil {
+		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
+		switch {
+		case left > 0:
+			s.check(left)
+		case len(s.plan.Trail) > 0:
+			s.check(left) // an end is stored and told before it is forgotten
+		default:
+			s.check(reassert)
+			if s.seen.Refusal == nil {
+				s.do(lifecycle.Delete, lifecycle.Application, 0)
+			}
+			return false
+		}
+	}
+	s.releaseExecutors()
+	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
+	s.releaseRemains()
+	return false
+}
+
+// releaseExecutors deletes the executors that outlive their driver: since the application owns them too, nobody else does.
+func (s *step) releaseExecutors() {
+	d := s.seen.Driver(s.m.Attempt)
+	if d == nil || !over(d) || s.seen.Refusal != nil {
+		return
+	}
+	for i := range s.seen.Executors {
+		e := &s.seen.Executors[i]
+		if e.Attempt == s.m.Attempt && e.Phase != lifecycle.DriverSucceeded && e.Phase != lifecycle.DriverFailed {
+			s.do(lifecycle.Delete, lifecycle.Executors, s.m.Attempt)
+			s.check(reassert)
+			return
+		}
+	}
+}
+
+// releaseRemains deletes what is left of the last attempt once its driver pod is gone, by a live read: the driver's log is all that is kept.
+func (s *step) releaseRemains() {
+	if s.seen.Driver(s.m.Attempt) != nil || len(s.attemptsAt(s.m.Attempt)) == 0 || s.seen.Refusal != nil {
+		return
+	}
+	if !s.seen.Confirmed {
+		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
+		s.check(recheck)
+		return
+	}
+	s.deleteAll([]int32{s.m.Attempt})
+}

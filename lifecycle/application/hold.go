@@ -1,0 +1,131 @@
+package application
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// maxAttempt is no attempt's number: what is asked for up to it is asked for of all attempts.
+const maxAttempt = math.MaxInt32
+
+var suspendedCause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the application is suspended"}
+
+// suspending takes the attempt away. What was lifted meanwhile is resumed from Suspended, when nothing of the attempt is left.
+func (s *step) suspending() bool {
+	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
+	if !s.cleared(maxAttempt) {
+		return false
+	}
+	return s.to(lifecycle.Suspended, suspendedCause)
+}
+
+// suspended holds until the suspension is lifted.
+func (s *step) suspended() bool {
+	if s.app.Suspend {
+		s.deleteAll(s.seenAttempts(maxAttempt))
+		return false
+	}
+	return s.to(lifecycle.Resuming, lifecycle.Cause{})
+}
+
+// resuming launches the next attempt. Attempts go on from where they were.
+func (s *step) resuming() bool {
+	if s.app.Suspend {
+		return s.to(lifecycle.Suspended, suspendedCause)
+	}
+	if !s.cleared(s.m.Attempt) {
+		return false
+	}
+	return s.launch()
+}
+
+// editing takes the run of the old spec away and launches one of the new.
+func (s *step) editing() bool {
+	if !s.cleared(maxAttempt) {
+		return false
+	}
+	if s.app.Suspend {
+		return s.to(lifecycle.Suspended, suspendedCause)
+	}
+	return s.launch()
+}
+
+// cleared reports whether nothing is left of the attempts up to the given one. Else it asks for their deletion; and before it believes its
+// eyes, for a live read of the last driver: the cache may be late, and the next driver may have another name.
+func (s *step) cleared(upTo int32) bool {
+	left := s.seenAttempts(upTo)
+	if len(left) > 0 {
+		s.deleteAll(left)
+		s.waitFor(lifecycle.DriverPod, "", s.leftover(left))
+		return false
+	}
+	if s.m.Attempt > 0 && !s.seen.Confirmed && s.m.Phase != lifecycle.Resuming {
+		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
+		s.check(recheck)
+		return false
+	}
+	return true
+}
+
+// leftover says what a cleared place still waits for. A retry keeps the cause of the failure that it follows.
+func (s *step) leftover(left []int32) lifecycle.Cause {
+	if s.seen.Refusal != nil {
+		return *s.seen.Refusal
+	}
+	for _, attempt := range left {
+		if d := s.seen.Driver(attempt); d != nil && d.Phase == lifecycle.DriverUnknown {
+			return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
+				"driver pod %s is on a node that does not answer; no other is launched before it is gone", d.Name)}
+		}
+	}
+	return s.m.Cause
+}
+
+// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. After a refusal it only waits: the same
+// request would be refused the same way.
+func (s *step) deleteAll(attempts []int32) {
+	if len(attempts) == 0 {
+		return
+	}
+	s.check(reassert)
+	if s.seen.Refusal != nil {
+		return
+	}
+	for _, attempt := range attempts {
+		s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
+	}
+}
+
+// seenAttempts lists the attempts up to the given one of which anything is seen, in order.
+func (s *step) seenAttempts(upTo int32) []int32 {
+	return s.attempts(func(attempt int32) bool { return attempt <= upTo })
+}
+
+// attemptsAt is seenAttempts for one attempt.
+func (s *step) attemptsAt(attempt int32) []int32 {
+	return s.attempts(func(other int32) bool { return other == attempt })
+}
+
+func (s *step) attempts(wanted func(int32) bool) []int32 {
+	var found []int32
+	add := func(attempt int32) {
+		if wanted(attempt) {
+			found = append(found, attempt)
+		}
+	}
+	for i := range s.seen.Drivers {
+		add(s.seen.Drivers[i].Attempt)
+	}
+	for i := range s.seen.Executors {
+		add(s.seen.Executors[i].Attempt)
+	}
+	for _, attempt := range s.seen.Remains {
+		add(attempt)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}

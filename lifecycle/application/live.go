@@ -1,0 +1,216 @@
+package application
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// live follows the driver of a running attempt. The order matters: what is over is over, also when the application is to be suspended,
+// has run out of time, or its driver is being deleted.
+func (s *step) live() bool {
+	d := s.seen.Driver(s.m.Attempt)
+	if d != nil {
+		switch d.Phase {
+		case lifecycle.DriverSucceeded:
+			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
+		case lifecycle.DriverFailed:
+			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, "driver container failed"), d.EndedAt)
+		}
+	}
+	if s.app.Suspend {
+		return s.to(lifecycle.Suspending, suspendedCause)
+	}
+	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
+	switch {
+	case d == nil:
+		return s.missing()
+	case d.Phase == lifecycle.DriverUnknown:
+		return s.lostNode(d)
+	}
+	if outcome, cause, over := s.deadlines(d); over {
+		return s.end(outcome, cause, s.now)
+	}
+	s.progress(d)
+	s.waitFor(lifecycle.DriverPod, d.Name, pendingCause(d))
+	return false
+}
+
+func failedAs(evicted bool) lifecycle.Outcome {
+	if evicted {
+		return lifecycle.Evicted
+	}
+	return lifecycle.Failed
+}
+
+func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
+	if c.Reason == "" {
+		c.Reason = reason
+	}
+	if c.Message == "" {
+		c.Message = message
+	}
+	return c
+}
+
+// pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
+func pendingCause(d *lifecycle.Driver) lifecycle.Cause {
+	if d.Deleting && d.Why.Reason == "" {
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("driver pod %s is being deleted", d.Name)}
+	}
+	return d.Why
+}
+
+// missing deals with a driver that is not seen. Right after its creation the cache may be late; later it is looked for live.
+func (s *step) missing() bool {
+	if s.m.Phase == lifecycle.Launched {
+		if left := s.m.SubmittedAt.Add(s.app.MissingGrace).Sub(s.now); left > 0 {
+			s.check(left)
+			return false
+		}
+	}
+	if !s.seen.Confirmed {
+		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
+		s.check(recheck)
+		return false
+	}
+	// What was seen of a driver that was being taken away is the best account of why it is gone.
+	switch before := s.m.Cause; before.Reason {
+	case lifecycle.ReasonEvicted, lifecycle.ReasonPreempted:
+		return s.end(lifecycle.Evicted, before, s.now)
+	case lifecycle.ReasonNodeLost:
+		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
+			Message: "driver pod not found: its node was lost and the pod is gone"}, s.now)
+	}
+	return s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
+		Message: "driver pod not found: it was deleted before it ended"}, s.now)
+}
+
+// lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it.
+func (s *step) lostNode(d *lifecycle.Driver) bool {
+	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the driver's node does not answer")
+	if s.m.Phase != lifecycle.Unknown {
+		s.to(lifecycle.Unknown, cause)
+	}
+	s.m.Cause = cause
+	return false
+}
+
+// rank orders the phases of a live attempt; a driver never goes back, only reads do.
+var rank = map[lifecycle.Phase]int{
+	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3, lifecycle.Running: 4,
+}
+
+// progress enters the phases that the driver has come through, each of them, up to where it is. From a lost node it is one step to wherever
+// the driver turns out to be.
+func (s *step) progress(d *lifecycle.Driver) {
+	target := s.phaseOf(d)
+	if s.m.Phase == lifecycle.Unknown {
+		s.to(target, lifecycle.Cause{})
+		return
+	}
+	for _, phase := range []lifecycle.Phase{lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running} {
+		if rank[phase] <= rank[s.m.Phase] || rank[phase] > rank[target] || phase == lifecycle.Scaling && target != phase {
+			continue
+		}
+		s.to(phase, lifecycle.Cause{})
+	}
+}
+
+func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
+	switch {
+	case d.Phase == lifecycle.DriverPending:
+		return lifecycle.Launched
+	case !d.Ready:
+		return lifecycle.Started
+	}
+	seen, started := s.executors()
+	switch {
+	case started >= s.app.InitialExecutors:
+		return lifecycle.Running
+	case seen > 0:
+		return lifecycle.Scaling
+	}
+	return lifecycle.Ready
+}
+
+// executors counts the attempt's executors that are seen, and those that came to run.
+func (s *step) executors() (seen, started int32) {
+	for i := range s.seen.Executors {
+		e := &s.seen.Executors[i]
+		if e.Attempt != s.m.Attempt {
+			continue
+		}
+		seen++
+		if e.Phase == lifecycle.DriverRunning || e.Phase == lifecycle.DriverSucceeded {
+			started++
+		}
+	}
+	return seen, started
+}
+
+// deadline is one bound of a live attempt.
+type deadline struct {
+	at      time.Time
+	outcome lifecycle.Outcome
+	cause   lifecycle.Cause
+}
+
+// deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil right after a launch.
+func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
+	var first *deadline
+	for _, next := range s.bounds(d) {
+		if first == nil || next.at.Before(first.at) {
+			first = &next
+		}
+	}
+	switch {
+	case first == nil:
+		return "", lifecycle.Cause{}, false
+	case s.now.Before(first.at):
+		s.check(first.at.Sub(s.now))
+		return "", lifecycle.Cause{}, false
+	}
+	if why := s.m.Cause; why.Reason != "" {
+		first.cause.Message += fmt.Sprintf("; it waited for %s: %s", why.Reason, why.Message)
+	}
+	return first.outcome, first.cause, true
+}
+
+// bounds lists the deadlines that hold where the driver stands.
+func (s *step) bounds(d *lifecycle.Driver) []deadline {
+	var out []deadline
+	add := func(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) {
+		if limit > 0 {
+			out = append(out, deadline{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}})
+		}
+	}
+	limits := s.app.Limits
+	add(s.m.SubmittedAt, limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
+	phase := lifecycle.Launched
+	if d != nil {
+		phase = s.phaseOf(d)
+	}
+	if rank[s.m.Phase] > rank[phase] {
+		phase = s.m.Phase // it once was further: an executor that went, or a read that is late
+	}
+	switch phase {
+	case lifecycle.Launched:
+		add(s.m.SubmittedAt, limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+	case lifecycle.Started:
+		add(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
+	case lifecycle.Ready, lifecycle.Scaling:
+		add(s.from(d.ReadyAt), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
+			fmt.Sprintf("fewer than %d executors ran", s.app.InitialExecutors))
+	}
+	return out
+}
+
+// from is the time that a deadline counts from: as the pod tells, else when we entered the phase.
+func (s *step) from(t time.Time) time.Time {
+	if t.IsZero() {
+		return s.m.Since
+	}
+	return s.earlier(t)
+}

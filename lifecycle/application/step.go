@@ -1,0 +1,202 @@
+// Package application is the state machine of a Spark application: Step, a pure function from what is wanted, remembered and seen to a plan.
+//
+// An application lives in attempts. An attempt has a number that is never used again, and everything it creates carries the number. Three
+// rules keep drivers from being doubled or lost:
+//
+//   - a launch creates by the number that the remembered one is followed by, so a launch that was not remembered finds its own objects;
+//   - no attempt is launched before everything of the ones before is gone, by a live read for the driver;
+//   - a driver that is not seen is believed to be gone only after a live read, and one on a lost node not at all.
+//
+// Transitions lists every edge, Waits what each phase waits for.
+package application
+
+import (
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// reassert is after how long a deletion that shows no effect is asked for again.
+	reassert = 15 * time.Second
+	// recheck is after how long a live read is made again where the last brought nothing new.
+	recheck = 5 * time.Second
+	// maxMoves bounds the phases entered in one pass: the longest way, from a finished run over an edit into the next, has fewer.
+	maxMoves = 16
+)
+
+// Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Next is mem, moved on; its Do is to be
+// carried out before Next is stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing
+// but what it must ask for again: live reads and deletions.
+func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	s := &step{app: app, seen: seen, now: now, m: mem}
+	s.run()
+	s.plan.Next = s.m
+	return s.plan
+}
+
+// step is one decision in the making.
+type step struct {
+	app  lifecycle.App
+	seen lifecycle.Observed
+	now  time.Time
+	m    lifecycle.Memory
+	plan lifecycle.Plan
+	// tried is set when this pass has decided on a launch: there is one a pass, whatever the interval.
+	tried bool
+}
+
+func (s *step) run() {
+	if s.app.Deleting {
+		s.deleteAll(s.seenAttempts(maxAttempt))
+		return
+	}
+	s.adopt()
+	s.noticeEdit()
+	for range maxMoves {
+		if !s.move() {
+			return
+		}
+	}
+	s.check(recheck) // not reached: a test walks the machine at random
+}
+
+// move lets the current phase decide. It reports whether another phase was entered, which then decides in turn.
+func (s *step) move() bool {
+	switch s.m.Phase {
+	case lifecycle.New:
+		return s.fresh()
+	case lifecycle.Waiting:
+		return s.waiting()
+	case lifecycle.Ended:
+		return s.ended()
+	case lifecycle.Retained, lifecycle.Done:
+		return s.over()
+	case lifecycle.Suspending:
+		return s.suspending()
+	case lifecycle.Suspended:
+		return s.suspended()
+	case lifecycle.Resuming:
+		return s.resuming()
+	case lifecycle.Editing:
+		return s.editing()
+	}
+	return s.live()
+}
+
+// to enters a phase. Cause is why, or what the phase waits for.
+func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
+	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
+		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
+	})
+	s.m.Phase, s.m.Since, s.m.Cause = phase, s.now, cause
+	return true
+}
+
+func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
+	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: part, Attempt: attempt})
+}
+
+// check asks for another look after d at the latest.
+func (s *step) check(d time.Duration) {
+	d = max(d, time.Millisecond)
+	if s.plan.Check == 0 || d < s.plan.Check {
+		s.plan.Check = d
+	}
+}
+
+// waitFor remembers what the current phase waits for, and tells it when that is news. The message alone is no news: Kubernetes words
+// the same trouble in many ways.
+func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
+	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
+		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{Part: part, Name: name, Attempt: s.m.Attempt, Cause: cause})
+	}
+	s.m.Cause = cause
+}
+
+// fresh launches a new application, or holds it when it was created suspended.
+func (s *step) fresh() bool {
+	if s.app.Suspend {
+		return s.to(lifecycle.Suspended, suspendedCause)
+	}
+	return s.launch()
+}
+
+// launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended.
+func (s *step) launch() bool {
+	if s.tried {
+		s.check(recheck)
+		return false
+	}
+	s.tried = true
+	s.m.Attempt++
+	s.m.Submissions++
+	s.m.AttemptID = lifecycle.AttemptID(s.app.UID, s.m.Attempt)
+	s.m.SpecHash = s.app.SpecHash
+	s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}
+	s.m.Outcome = lifecycle.Undecided
+	if s.app.Invalid != nil {
+		return s.end(lifecycle.Refused, *s.app.Invalid, s.now)
+	}
+	if s.seen.Refusal != nil {
+		s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt) // what was created before the refusal
+		return s.end(lifecycle.Refused, *s.seen.Refusal, s.now)
+	}
+	s.m.Runs++
+	s.to(lifecycle.Launched, lifecycle.Cause{})
+	s.do(lifecycle.Create, lifecycle.Submission, s.m.Attempt)
+	s.check(s.app.MissingGrace)
+	s.deadlines(nil)
+	return false
+}
+
+// adopt takes up a launch that is not remembered: a driver of a newer attempt than the last one is there, because the operator died
+// between the launch and its status write. It is that attempt from now on, whatever was remembered.
+func (s *step) adopt() {
+	var found *lifecycle.Driver
+	for i := range s.seen.Drivers {
+		if d := &s.seen.Drivers[i]; d.Attempt > s.m.Attempt && (found == nil || d.Attempt > found.Attempt) {
+			found = d
+		}
+	}
+	if found != nil {
+		s.m.Attempt = found.Attempt
+		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, found.Attempt)
+		s.m.SpecHash = s.app.SpecHash
+		s.m.Runs++
+		s.m.Submissions++
+		s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.earlier(found.CreatedAt), time.Time{}, time.Time{}
+		s.m.Outcome = lifecycle.Undecided
+		s.to(lifecycle.Launched, lifecycle.Cause{})
+	}
+	// The driver knows best what it was launched from: the spec may have been edited between a launch and the look at it.
+	if d := s.seen.Driver(s.m.Attempt); d != nil && d.SpecHash != "" && s.m.Phase.Live() {
+		s.m.SpecHash = d.SpecHash
+	}
+}
+
+// earlier returns t, or now when t is not known or lies ahead: other machines' clocks are not ours.
+func (s *step) earlier(t time.Time) time.Time {
+	if t.IsZero() || t.After(s.now) {
+		return s.now
+	}
+	return t
+}
+
+// noticeEdit replaces the run when the spec is another than the one it was launched from. A hash that cannot be compared is adopted.
+func (s *step) noticeEdit() {
+	switch {
+	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:
+		return
+	case !lifecycle.Edited(s.m.SpecHash, s.app.SpecHash):
+		s.m.SpecHash = s.app.SpecHash
+		return
+	}
+	s.m.Runs, s.m.Submissions = 0, 0
+	s.m.SpecHash = s.app.SpecHash
+	if s.m.Phase == lifecycle.Suspended {
+		return // there is nothing to replace
+	}
+	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
+	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the run of the old one is replaced"})
+}

@@ -1,0 +1,91 @@
+package application
+
+import "github.com/sparkoperator/spark-operator/lifecycle"
+
+// Edge is a transition that Step may make from each of some phases.
+type Edge struct {
+	From []lifecycle.Phase
+	To   lifecycle.Phase
+	When string // what leads to it, in a few words
+}
+
+// The groups of phases that share edges.
+var (
+	up      = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running}
+	alive   = with(up, lifecycle.Unknown)
+	settled = []lifecycle.Phase{lifecycle.Retained, lifecycle.Done}
+	started = with(with(with(alive, lifecycle.Ended, lifecycle.Waiting), settled...), lifecycle.Suspending, lifecycle.Resuming)
+	every   = with(started, lifecycle.New, lifecycle.Suspended, lifecycle.Editing)
+)
+
+func with(phases []lifecycle.Phase, more ...lifecycle.Phase) []lifecycle.Phase {
+	return append(append([]lifecycle.Phase{}, phases...), more...)
+}
+
+func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
+
+// Transitions are all that Step may make; a test holds every decision of the machine to it, and docs/states.md is drawn from it.
+var Transitions = []Edge{
+	{one(lifecycle.New), lifecycle.Launched, "seen for the first time"},
+	{one(lifecycle.New), lifecycle.Ended, "the spec is invalid, or the submission is refused"},
+	{one(lifecycle.New), lifecycle.Suspended, "created suspended"},
+
+	{one(lifecycle.Launched), lifecycle.Started, "the driver container runs"},
+	{one(lifecycle.Started), lifecycle.Ready, "the driver pod is Ready"},
+	{one(lifecycle.Ready), lifecycle.Scaling, "the first executors are there"},
+	{one(lifecycle.Ready), lifecycle.Running, "enough executors run, or none are awaited"},
+	{one(lifecycle.Scaling), lifecycle.Running, "enough executors run"},
+	{up, lifecycle.Unknown, "the driver's node is lost"},
+	{one(lifecycle.Unknown), lifecycle.Launched, "the node is back, the driver waits"},
+	{one(lifecycle.Unknown), lifecycle.Started, "the node is back, the driver runs"},
+	{one(lifecycle.Unknown), lifecycle.Ready, "the node is back, the driver is Ready"},
+	{one(lifecycle.Unknown), lifecycle.Scaling, "the node is back, executors are there"},
+	{one(lifecycle.Unknown), lifecycle.Running, "the node is back, enough executors run"},
+	{alive, lifecycle.Ended, "the driver ended, is gone, or a deadline passed"},
+
+	{one(lifecycle.Ended), lifecycle.Waiting, "the restart policy wants another attempt"},
+	{one(lifecycle.Ended), lifecycle.Retained, "over for good, the driver pod is kept"},
+	{one(lifecycle.Ended), lifecycle.Done, "over for good, there is no driver pod"},
+	{one(lifecycle.Waiting), lifecycle.Launched, "the interval is over and the last attempt is gone"},
+	{one(lifecycle.Waiting), lifecycle.Ended, "the submission is refused"},
+	{one(lifecycle.Waiting), lifecycle.Retained, "the restart policy was changed and wants no more, the driver pod is kept"},
+	{one(lifecycle.Waiting), lifecycle.Done, "the restart policy was changed and wants no more"},
+
+	{with(alive, lifecycle.Waiting), lifecycle.Suspending, "suspended"},
+	{one(lifecycle.Suspending), lifecycle.Suspended, "everything of the attempt is gone"},
+	{one(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted"},
+	{one(lifecycle.Resuming), lifecycle.Launched, "nothing of the last attempt is left"},
+	{one(lifecycle.Resuming), lifecycle.Ended, "the submission is refused"},
+	{one(lifecycle.Resuming), lifecycle.Suspended, "suspended again"},
+
+	{started, lifecycle.Editing, "the spec was edited"},
+	{one(lifecycle.Editing), lifecycle.Launched, "everything of the old spec is gone"},
+	{one(lifecycle.Editing), lifecycle.Ended, "the spec is invalid, or the submission is refused"},
+	{one(lifecycle.Editing), lifecycle.Suspended, "everything of the old spec is gone, and the application is suspended"},
+
+	{every, lifecycle.Launched, "a driver of a newer attempt is there: its launch was not remembered"},
+}
+
+// Wait says what an application in a phase waits for and what bounds the wait.
+type Wait struct {
+	Phase lifecycle.Phase
+	For   string
+}
+
+// Waits has every phase in which an application can stay. New is passed through within one decision.
+var Waits = []Wait{
+	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live"},
+	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
+	{lifecycle.Ready, "the first executor; bounded by executorsStart and run"},
+	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run"},
+	{lifecycle.Running, "the driver's end; bounded by run"},
+	{lifecycle.Unknown, "the driver's node to answer, or its pod to be gone; nothing is concluded before"},
+	{lifecycle.Ended, "the driver of an attempt that ran out of time; deleted again every 15 s until it is gone"},
+	{lifecycle.Waiting, "the retry's timer, then the last attempt's objects; deleted again every 15 s until they are gone"},
+	{lifecycle.Suspending, "the attempt's objects; deleted again every 15 s until they are gone"},
+	{lifecycle.Suspended, "the suspension to be lifted"},
+	{lifecycle.Resuming, "what is left of the last attempt; deleted again every 15 s until it is gone"},
+	{lifecycle.Editing, "the objects of the old spec; deleted again every 15 s until they are gone"},
+	{lifecycle.Retained, "an edit of the spec, or the end of the time to live"},
+	{lifecycle.Done, "an edit of the spec, or the end of the time to live"},
+}

@@ -1,0 +1,19 @@
+package lifecycle
+
+// Reasons of causes that decisions rest on or make themselves. Others come from Kubernetes as they are (ImagePullBackOff, Unschedulable,
+// OOMKilled and the like).
+const (
+	ReasonEvicted           = "Evicted"                // the pod was taken from its node by Kubernetes or its Eviction API
+	ReasonPreempted         = "Preempted"              // the pod gave way to one of higher priority
+	ReasonNodeLost          = "NodeLost"               // the pod's node does not answer
+	ReasonInvalid           = "InvalidSpec"            // no attempt of the spec could ever be rendered
+	ReasonDriverLost        = "DriverNotFound"         // the driver pod is gone and nobody saw it end
+	ReasonDriverFailed      = "DriverFailed"           // the driver pod failed and does not say why
+	ReasonDriverDeleted     = "DriverDeleting"         // somebody is deleting the driver pod
+	ReasonStartTimedOut     = "DriverStartTimedOut"    // Deadlines.DriverStart passed
+	ReasonReadyTimedOut     = "DriverReadyTimedOut"    // Deadlines.DriverReady passed
+	ReasonExecutorsTimedOut = "ExecutorsStartTimedOut" // Deadlines.ExecutorsStart passed
+	ReasonRunTimedOut       = "RunTimedOut"            // Deadlines.Run passed
+	ReasonSuspended         = "Suspended"              // asked to suspend
+	ReasonEdited            = "SpecChanged"            // the spec was edited
+)
