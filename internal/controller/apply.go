@@ -163,7 +163,7 @@ func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycl
 // foundDriver takes a driver pod that the cache did not show among the children.
 func (p *pass[T]) foundDriver(pod *corev1.Pod) fact {
 	p.children.drivers = append(p.children.drivers, *pod)
-	facts := driverFacts(pod)
+	facts := lifecycle.DriverFacts(pod, driverContainer)
 	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
 }
 

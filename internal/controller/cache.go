@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // cacheOptions say what is watched: our pods, the metadata of our ConfigMaps and Services, the custom resources; and of each only the
@@ -32,8 +33,9 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	return options
 }
 
-// annotationExitException is where a driver of Spark 4.1 and newer leaves its stack trace (spark.kubernetes.driver.annotateExitException).
-const annotationExitException = "spark.exit-exception"
+// podAnnotations are the annotations of a pod that become facts: the spec that a driver was made from, and where Spark 4.1 and newer
+// leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
+var podAnnotations = []string{lifecycle.SpecHashAnnotation, "spark.exit-exception"}
 
 // trimPod keeps of a pod what becomes facts: identity, owners, node, container names, status. A driver pod's environment alone is
 // larger than all of that.
@@ -51,8 +53,10 @@ func trimPod(in any) (any, error) {
 			InitContainerStatuses: pod.Status.InitContainerStatuses,
 		},
 	}
-	if trace, found := pod.Annotations[annotationExitException]; found {
-		trimmed.Annotations = map[string]string{annotationExitException: trace}
+	for _, key := range podAnnotations {
+		if value, found := pod.Annotations[key]; found {
+			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, value)
+		}
 	}
 	for _, container := range pod.Spec.Containers {
 		trimmed.Spec.Containers = append(trimmed.Spec.Containers, corev1.Container{Name: container.Name})

@@ -50,9 +50,12 @@ func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 			add(&p.children.drivers[i])
 		}
 	}
-	if action.Part == lifecycle.Attempt || action.Part == lifecycle.Executors {
-		for i := range p.children.executors {
-			add(&p.children.executors[i])
+	for i := range p.children.executors {
+		executor := &p.children.executors[i]
+		// One that ended by itself is kept for its log as long as the attempt's driver is.
+		alive := executor.Status.Phase != corev1.PodSucceeded && executor.Status.Phase != corev1.PodFailed
+		if action.Part == lifecycle.Attempt || action.Part == lifecycle.Executors && alive {
+			add(executor)
 		}
 	}
 	if action.Part == lifecycle.Attempt {

@@ -8,15 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // The labels by which children are found. Identity is the owner's UID and the attempt, never a name.
 const (
 	labelAppUID  = "sparkoperator.dev/app-uid"
-	labelAttempt = "sparkoperator.dev/attempt"
+	labelAttempt = lifecycle.AttemptLabel
 	labelRole    = "spark-role" // Spark's own
 	roleDriver   = "driver"
 	roleExecutor = "executor"
+)
+
+// The containers that Spark runs in, unless a user's template names its own.
+const (
+	driverContainer   = "spark-kubernetes-driver"
+	executorContainer = "spark-kubernetes-executor"
 )
 
 // fieldOwner is the field manager of every write.

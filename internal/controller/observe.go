@@ -89,10 +89,10 @@ func compareNames(a, b string) int {
 func (c children) facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range c.drivers {
-		seen.Drivers = append(seen.Drivers, driverFacts(&c.drivers[i]))
+		seen.Drivers = append(seen.Drivers, lifecycle.DriverFacts(&c.drivers[i], driverContainer))
 	}
 	for i := range c.executors {
-		seen.Executors = append(seen.Executors, executorFacts(&c.executors[i]))
+		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], executorContainer))
 	}
 	for i := range c.others {
 		if attempt := attemptOf(&c.others[i]); attempt > 0 {

@@ -1,0 +1,333 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// suspended makes an application that the tiny kind below leaves alone until release, so that a test can prepare its surroundings.
+func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
+
+// heldKind is the tiny kind that waits while spec.suspend is set.
+func heldKind() Kind[*v1beta2.SparkApplication] {
+	kind := tinyKind()
+	decide := kind.Decide
+	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		if app.Spec.Suspend != nil && *app.Spec.Suspend {
+			return lifecycle.Plan{}
+		}
+		return decide(app, seen, now)
+	}
+	return kind
+}
+
+func (w *world) release(name string) {
+	w.t.Helper()
+	app := w.get(name)
+	if err := w.api.Patch(w.t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestNameIsTaken goes through everything that can be found under the name of an object that is to be created.
+func TestNameIsTaken(t *testing.T) {
+	t.Parallel()
+	foreignPod := func(*v1beta2.SparkApplication) client.Object {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "pi-driver"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
+		}
+	}
+	configMap := func(change func(*corev1.ConfigMap)) func(*v1beta2.SparkApplication) client.Object {
+		return func(app *v1beta2.SparkApplication) client.Object {
+			object := &corev1.ConfigMap{ObjectMeta: tinyMeta(app, "conf", 1), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
+			change(object)
+			return object
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		taken []func(*v1beta2.SparkApplication) client.Object
+		state v1beta2.ApplicationStateType
+		cause string
+		kept  bool // whether the first of taken is still the same object in the end
+	}{
+		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreignPod},
+			v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+		{"a pod of another application with our label", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object {
+			pod := tinyDriver(app, 1)
+			pod.OwnerReferences[0].Controller = nil
+			return pod
+		}}, v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+		{"a ConfigMap of nobody", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.OwnerReferences = nil })},
+			v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+		{"our pod", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) }},
+			v1beta2.ApplicationStateSubmitted, "", true},
+		{"our ConfigMap", []func(*v1beta2.SparkApplication) client.Object{configMap(func(*corev1.ConfigMap) {})},
+			v1beta2.ApplicationStateSubmitted, "", true},
+		{"our ConfigMap of an older render", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" })},
+			v1beta2.ApplicationStateSubmitted, "", false},
+		{"our ConfigMap of an older render, used by our pod", []func(*v1beta2.SparkApplication) client.Object{
+			configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" }),
+			func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) },
+		}, v1beta2.ApplicationStateSubmitted, "", true},
+		{"our ConfigMap of another attempt", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Labels[labelAttempt] = "7" })},
+			v1beta2.ApplicationStateSubmitted, "", false},
+		{"our pod of another attempt", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 7) }},
+			v1beta2.ApplicationStateSubmitted, "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			app := w.application("pi", suspended)
+			var objects []client.Object
+			for _, taken := range test.taken {
+				object := taken(app)
+				object.SetNamespace(w.namespace)
+				w.create(object)
+				objects = append(objects, object)
+			}
+			w.runTiny(heldKind())
+			w.release("pi")
+			got := w.waitState("pi", test.state)
+			if got.Status.SubmissionID != test.cause {
+				t.Errorf("cause %q (%s), want %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.cause)
+			}
+			if test.cause != "" && !strings.Contains(got.Status.AppState.ErrorMessage, objects[0].GetName()) {
+				t.Errorf("the message does not name %s: %s", objects[0].GetName(), got.Status.AppState.ErrorMessage)
+			}
+			uid := objects[0].GetUID()
+			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0]); err != nil {
+				t.Fatal(err)
+			}
+			if kept := uid == objects[0].GetUID(); kept != test.kept {
+				t.Errorf("kept is %t, want %t", kept, test.kept)
+			}
+		})
+	}
+}
+
+func TestWhatIsGoingIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi", suspended)
+	held := &corev1.ConfigMap{ObjectMeta: tinyMeta(app, "conf", 1)}
+	held.Finalizers = []string{"example.com/hold"}
+	w.create(held)
+	if err := w.api.Delete(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	w.runTiny(heldKind())
+	w.release("pi")
+	testkit.Wait(t, "the wait to be logged", func(context.Context) error {
+		return want(strings.Contains(w.log.String(), "ConfigMap pi-conf is being deleted"), true)
+	})
+	if state := w.get("pi").Status.AppState.State; state != "" {
+		t.Errorf("went on to %s", state)
+	}
+	if err := w.api.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+}
+
+// TestRefusedByTheServer: what the API server forbids for good is the application's failure, by name, and leaves nothing behind.
+func TestRefusedByTheServer(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		prepare func(*world)
+		change  func(*corev1.Pod)
+		reason  string
+		says    string
+	}{
+		{"quota", func(w *world) {
+			quota := &corev1.ResourceQuota{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
+				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+			}
+			w.create(quota)
+			testkit.Wait(w.t, "the quota's figures", func(ctx context.Context) error {
+				if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+					return err
+				}
+				return want(len(quota.Status.Hard), 1)
+			})
+		}, func(*corev1.Pod) {}, reasonQuota, "no-pods"},
+		{"pod security", func(w *world) {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+			patch := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
+			if err := w.api.Patch(w.t.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
+				w.t.Fatal(err)
+			}
+		}, func(*corev1.Pod) {}, reasonPodSecurity, "runAsNonRoot"},
+		{"service account", func(*world) {}, func(p *corev1.Pod) { p.Spec.ServiceAccountName = "nobody" }, reasonServiceAccount, "nobody"},
+		{"invalid", func(*world) {}, func(p *corev1.Pod) { p.Spec.Containers[0].ImagePullPolicy = "Sometimes" }, reasonInvalid, "imagePullPolicy"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			test.prepare(w)
+			kind := tinyKind()
+			kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+				objects, err := tinyRender(app, action, now)
+				test.change(objects.Driver)
+				return objects, err
+			}
+			w.runTiny(kind)
+			app := w.application("pi")
+			got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+			if got.Status.SubmissionID != test.reason || !strings.Contains(got.Status.AppState.ErrorMessage, test.says) {
+				t.Errorf("%s: %s; want %s with %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.reason, test.says)
+			}
+			for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
+				if err := w.api.List(t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+					t.Fatal(err)
+				}
+				if n := metaLen(list); n != 0 {
+					t.Errorf("%d left in %T", n, list)
+				}
+			}
+			if got := w.metric("spark_application_failed_submission_count"); got != 1 {
+				t.Errorf("counted %v refused submissions", got)
+			}
+		})
+	}
+}
+
+func metaLen(list client.ObjectList) int {
+	switch list := list.(type) {
+	case *corev1.ConfigMapList:
+		return len(list.Items)
+	case *corev1.ServiceList:
+		return len(list.Items)
+	case *corev1.PodList:
+		return len(list.Items)
+	}
+	return -1
+}
+
+// TestTargets: what each action deletes of two attempts.
+func TestTargets(t *testing.T) {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
+	app.Spec.Image = new("image")
+	pod := func(name string, attempt int32, phase corev1.PodPhase, deleting bool) corev1.Pod {
+		p := *tinyDriver(app, attempt)
+		p.Name, p.Status.Phase = name, phase
+		if deleting {
+			p.DeletionTimestamp = new(metav1.Now())
+		}
+		return p
+	}
+	other := func(name string, attempt int32) metav1.PartialObjectMetadata {
+		return metav1.PartialObjectMetadata{ObjectMeta: tinyMeta(app, name, attempt)}
+	}
+	p := &pass[*v1beta2.SparkApplication]{
+		children: children{
+			drivers:   []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
+			executors: []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
+			others:    []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2)},
+		},
+	}
+	made := other("made", 2)
+	driver := pod("made-driver", 2, "", false)
+	p.made = []client.Object{&made, &driver}
+	for part, want := range map[lifecycle.Part][]string{
+		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-c2", "pi-made"},
+		lifecycle.Executors: {"e2"},
+		lifecycle.DriverPod: {"d2", "made-driver"},
+	} {
+		names := map[string]bool{}
+		for _, target := range p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
+			names[target.GetName()] = true
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(names))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", part, diff)
+		}
+	}
+}
+
+// TestDeleteTakesOnlyWhatWasSeen: another object that has the name by now is left alone.
+func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api}
+	make := func() *corev1.ConfigMap {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "conf"}}
+		w.create(object)
+		return object
+	}
+	first := make()
+	if err := r.deleteOne(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second := make()
+	for range 2 {
+		if err := r.deleteOne(t.Context(), first); err != nil {
+			t.Errorf("deleting what is gone: %v", err)
+		}
+	}
+	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
+		t.Errorf("the second was deleted: %v", err)
+	}
+}
+
+func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	kind.Decide = func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+		if app.Annotations["expire"] == "" {
+			return lifecycle.Plan{}
+		}
+		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
+	}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: w.api}
+	app := w.application("pi")
+	stale := &pass[*v1beta2.SparkApplication]{stored: w.get("pi")}
+	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.expire(t.Context(), stale); err == nil || stale.expired {
+		t.Errorf("deleted although it was changed meanwhile (%v)", err)
+	}
+	w.runTiny(kind)
+	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"expire":"now"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(app)
+}
+
+func TestSettleGivesUp(t *testing.T) {
+	rounds := 0
+	kind := tinyKind()
+	kind.Decide = func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
+		rounds++
+		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
+	}
+	kind.Render = func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+		return submit.Objects{}, fmt.Errorf("never")
+	}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind}
+	err := r.settle(t.Context(), &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{}})
+	if err == nil || rounds != maxRounds {
+		t.Errorf("%d rounds, then %v", rounds, err)
+	}
+}
