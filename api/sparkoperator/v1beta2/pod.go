@@ -83,7 +83,7 @@ type SparkPodSpec struct {
 	// +optional
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
-	// Which nodes and which neighbours the pod wants or avoids.
+	// Which nodes and which neighbors the pod wants or avoids.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 

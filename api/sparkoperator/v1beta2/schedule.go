@@ -142,7 +142,7 @@ type ScheduleOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	LastTick *metav1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the run-now request that was honoured last.
+	// Value of the run-now request that was honored last.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
 }

@@ -118,12 +118,17 @@ func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaP
 	if theirs.Nullable && !ours.Nullable {
 		c.found(path, "null is dropped")
 	}
+	c.values(path, theirs, ours)
+}
+
+// values compares defaults, enumerations and combinations of schemas.
+func (c *comparison) values(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if diff := cmp.Diff(raw(theirs.Default), raw(ours.Default)); diff != "" {
 		c.found(path, "default %s, theirs %s", raw(ours.Default), raw(theirs.Default))
 	}
 	if ours.Enum != nil {
-		accepted := values(ours.Enum)
-		for _, v := range values(theirs.Enum) {
+		accepted := texts(ours.Enum)
+		for _, v := range texts(theirs.Enum) {
 			if !slices.Contains(accepted, v) {
 				c.found(path, "refuses %s", v)
 			}
@@ -143,7 +148,7 @@ func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaP
 	}
 }
 
-// bounds compares the limits of numbers, lengths and sizes, and the patterns and rules.
+// bounds compares the limits of numbers, lengths and sizes.
 func (c *comparison) bounds(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	lower := func(name string, theirs, ours *float64) {
 		if ours != nil && (theirs == nil || *ours > *theirs) {
@@ -163,6 +168,11 @@ func (c *comparison) bounds(path string, theirs, ours *apiextensionsv1.JSONSchem
 	upper("maxItems", float(theirs.MaxItems), float(ours.MaxItems))
 	lower("minProperties", float(theirs.MinProperties), float(ours.MinProperties))
 	upper("maxProperties", float(theirs.MaxProperties), float(ours.MaxProperties))
+	c.rules(path, theirs, ours)
+}
+
+// rules compares what is not a limit. Another pattern or rule than theirs counts as narrower: texts are all that can be compared.
+func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if ours.ExclusiveMinimum && !theirs.ExclusiveMinimum || ours.ExclusiveMaximum && !theirs.ExclusiveMaximum {
 		c.found(path, "excludes its bounds")
 	}
@@ -204,7 +214,7 @@ func raw(v *apiextensionsv1.JSON) string {
 	return string(v.Raw)
 }
 
-func values(enum []apiextensionsv1.JSON) []string {
+func texts(enum []apiextensionsv1.JSON) []string {
 	out := make([]string, 0, len(enum))
 	for _, v := range enum {
 		out = append(out, strings.TrimSpace(string(v.Raw)))

@@ -77,7 +77,7 @@ var (
 		int64(0), int64(1), int64(-1), int64(math.MaxInt32), int64(math.MaxInt32) + 1, int64(math.MinInt32) - 1,
 		int64(math.MaxInt64), int64(math.MinInt64), 9.3e18, 1e30, 2.0, 1.5,
 	}
-	texts = []any{
+	strange = []any{
 		"", "a", " ", "1", "1.5", "é\u0000", strings.Repeat("x", 300),
 		// quantities
 		"1Ki", "1e3", "1e1.5", "1E-3", ".5", "5.", "1e99999", "1e99999999999", "0.0000000000001", "99999999999999999999999Ei", "+1", "-1",
@@ -92,13 +92,13 @@ func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
 	out := []any{nil, sample(s)}
 	switch {
 	case s.XIntOrString:
-		out = append(append(out, integers...), texts...)
+		out = append(append(out, integers...), strange...)
 	case set(s.XPreserveUnknownFields):
 		out = append(out, map[string]any{"spec": "not a pod", "n": 1e300})
 	case s.Type == "integer" || s.Type == "number":
 		out = append(out, integers...)
 	case s.Type == "string" && (s.Format != "" || s.Pattern != ""):
-		out = append(out, texts...)
+		out = append(out, strange...)
 	case s.Type == "string":
 		out = append(out, "", "é\u0000")
 	case s.Type == "boolean":

@@ -13,7 +13,7 @@ import (
 type ScheduleOperatorStatusApplyConfiguration struct {
 	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
-	// Value of the run-now request that was honoured last.
+	// Value of the run-now request that was honored last.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
 }
 

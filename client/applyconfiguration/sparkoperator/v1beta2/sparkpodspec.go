@@ -48,7 +48,7 @@ type SparkPodSpecApplyConfiguration struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Mounts of the application's volumes in the Spark container.
 	VolumeMounts []v1.VolumeMount `json:"volumeMounts,omitempty"`
-	// Which nodes and which neighbours the pod wants or avoids.
+	// Which nodes and which neighbors the pod wants or avoids.
 	Affinity *v1.Affinity `json:"affinity,omitempty"`
 	// Taints that the pod tolerates.
 	Tolerations []v1.Toleration `json:"tolerations,omitempty"`

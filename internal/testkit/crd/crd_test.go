@@ -1,0 +1,194 @@
+package crd
+
+import (
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const plain = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList, shortNames: [th]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [size]
+            properties:
+              size: {type: integer, format: int32, minimum: 1, maximum: 100}
+              mode: {type: string, enum: [a, b]}
+              name: {type: string, maxLength: 10, pattern: '^[a-z]+$'}
+              when: {type: string, format: date-time, nullable: true}
+              raw: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
+              tags: {type: object, additionalProperties: {type: string}}
+              parts:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, required: [name], properties: {name: {type: string}, level: {type: integer, default: 1}}}
+          status: {type: object, properties: {ready: {type: boolean}}}
+`
+
+func parse(t *testing.T, text string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict([]byte(text), &crd); err != nil {
+		t.Fatal(err)
+	}
+	return &crd
+}
+
+func TestGaps(t *testing.T) {
+	for _, tc := range []struct {
+		name, old, new string
+		path, what     string // of the one gap; empty: none
+	}{
+		{"the same", "", "", "", ""},
+		{"wider minimum", "minimum: 1,", "minimum: 0,", "", ""},
+		{"no maximum", ", maximum: 100", "", "", ""},
+		{"more values", "[a, b]", "[a, b, c]", "", ""},
+		{"no values", ", enum: [a, b]", "", "", ""},
+		{"longer", "maxLength: 10", "maxLength: 11", "", ""},
+		{"no pattern", ", pattern: '^[a-z]+$'", "", "", ""},
+		{"optional", "required: [size]", "required: []", "", ""},
+		{"one more property", "mode: {", "more: {type: string}\n              mode: {", "", ""},
+
+		{"another short name", "shortNames: [th]", "shortNames: [tg]", "names", "differs"},
+		{"another scope", "scope: Namespaced", "scope: Cluster", "scope", "differs"},
+		{"another version", "- name: v1", "- name: v2", "v1", "no such version"},
+		{"not served", "served: true", "served: false", "v1 served", "differs"},
+		{"another column", "name: Size, type: integer", "name: Big, type: integer", "v1 columns", "differs"},
+		{"no status", "subresources: {status: {}}", "subresources: {}", "v1 subresources", "differs"},
+		{"missing property", "mode: {type: string, enum: [a, b]}", "", ".spec.mode", "missing"},
+		{"missing property of an element", ", level: {type: integer, default: 1}", "", ".spec.parts[].level", "missing"},
+		{"missing additional properties", ", additionalProperties: {type: string}", "", ".spec.tags{}", "missing"},
+		{"one more required", "required: [size]", "required: [size, mode]", ".spec.mode", "required"},
+		{"another type", "tags: {type: object, additionalProperties: {type: string}}", "tags: {type: object, additionalProperties: {type: boolean}}",
+			".spec.tags{}", "type"},
+		{"another format", "format: int32", "format: int64", ".spec.size", "format"},
+		{"higher minimum", "minimum: 1,", "minimum: 2,", ".spec.size", "minimum 2"},
+		{"lower maximum", "maximum: 100", "maximum: 99", ".spec.size", "maximum 99"},
+		{"excluded bound", "minimum: 1,", "minimum: 1, exclusiveMinimum: true,", ".spec.size", "excludes"},
+		{"multiples", "maximum: 100", "maximum: 100, multipleOf: 2", ".spec.size", "multipleOf"},
+		{"fewer values", "[a, b]", "[a]", ".spec.mode", `refuses "b"`},
+		{"values where theirs is free", "tags: {type: object, additionalProperties: {type: string}}",
+			"tags: {type: object, additionalProperties: {type: string, enum: [x]}}", ".spec.tags{}", "enumeration"},
+		{"shorter", "maxLength: 10", "maxLength: 9", ".spec.name", "maxLength 9"},
+		{"another pattern", "'^[a-z]+$'", "'^[a-z]*$'", ".spec.name", "pattern"},
+		{"a rule", "maxLength: 10", "maxLength: 10, x-kubernetes-validations: [{rule: 'size(self) > 1'}]", ".spec.name", "rule"},
+		{"null dropped", ", nullable: true", "", ".spec.when", "null"},
+		{"unknown fields dropped", ", x-kubernetes-preserve-unknown-fields: true", "", ".spec.raw", "unknown fields"},
+		{"another default", "default: 1", "default: 2", ".spec.parts[].level", "default"},
+		{"another merge key", "list-map-keys: [name]", "list-map-keys: [level]", ".spec.parts", "list map keys"},
+		{"another combination", "anyOf: [{type: integer}, {type: string}]", "anyOf: [{type: string}, {type: integer}]", ".spec.port", "anyOf"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if !strings.Contains(plain, tc.old) {
+				t.Fatalf("the definition has no %q", tc.old)
+			}
+			gaps := Gaps(parse(t, plain), parse(t, strings.Replace(plain, tc.old, tc.new, 1)))
+			if tc.path == "" {
+				if len(gaps) > 0 {
+					t.Fatalf("got %v, want none", gaps)
+				}
+				return
+			}
+			if len(gaps) != 1 || gaps[0].Path != tc.path || !strings.Contains(gaps[0].What, tc.what) {
+				t.Fatalf("got %v, want one about %s: %s", gaps, tc.path, tc.what)
+			}
+		})
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	schema, err := NewSchema(parse(t, plain), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, object, refused string }{
+		{"good", `{"spec":{"size":1}}`, ""},
+		{"text for a number", `{"spec":{"size":"1"}}`, "spec.size"},
+		{"duplicate keys", `{"spec":{"size":1,"parts":[{"name":"a"},{"name":"a"}]}}`, "Duplicate"},
+		{"not JSON", `{`, "unexpected end"},
+	} {
+		_, errs := schema.Admit([]byte(tc.object))
+		if got := errs.ToAggregate(); (got == nil) != (tc.refused == "") || got != nil && !strings.Contains(got.Error(), tc.refused) {
+			t.Errorf("%s: got %v, want %q", tc.name, got, tc.refused)
+		}
+	}
+	stored, errs := schema.Admit([]byte(`{"spec":{"size":1,"unknown":2,"raw":{"kept":3},"parts":[{"name":"a"}]}}`))
+	spec := stored["spec"].(map[string]any)
+	if _, there := spec["unknown"]; there || len(errs) > 0 {
+		t.Errorf("stored %v (%v), want no unknown field", stored, errs)
+	}
+	if raw := spec["raw"].(map[string]any); raw["kept"] != int64(3) {
+		t.Errorf("stored %v, want what is unknown in raw kept", stored)
+	}
+	if part := spec["parts"].([]any)[0].(map[string]any); part["level"] != int64(1) {
+		t.Errorf("stored %v, want the default level", stored)
+	}
+}
+
+func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
+	for name, text := range map[string]string{
+		"not structural":    strings.Replace(plain, "size: {type: integer,", "size: {", 1),
+		"rule that is none": strings.Replace(plain, "maxLength: 10", "x-kubernetes-validations: [{rule: 'self ='}]", 1),
+		"rule too costly":   strings.Replace(plain, "additionalProperties: {type: string}", "additionalProperties: {type: string, x-kubernetes-validations: [{rule: \"self.matches('(a|b)*c')\"}]}", 1),
+		"no approval":       strings.ReplaceAll(plain, "example.com", "example.k8s.io"),
+	} {
+		if _, err := NewSchema(parse(t, text), "v1"); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The probes would be worth nothing if they missed a property, or if none of them was refused or none accepted.
+func TestProbes(t *testing.T) {
+	definition := parse(t, plain)
+	schema, err := NewSchema(definition, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, refused := map[string]int{}, map[string]int{}
+	for path, probe := range Probes(definition, "v1") {
+		raw, err := yaml.Marshal(probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err = yaml.YAMLToJSON(raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := schema.Admit(raw); len(errs) > 0 {
+			refused[path]++
+		} else {
+			accepted[path]++
+		}
+	}
+	for _, path := range []string{".spec.size", ".spec.mode", ".spec.name", ".spec.when", ".spec.port", ".spec.tags{}", ".spec.parts[].level", ".status.ready"} {
+		if accepted[path] == 0 {
+			t.Errorf("%s: no probe is accepted", path)
+		}
+	}
+	for _, path := range []string{".spec.size", ".spec.name", ".spec.when", ".spec.port"} {
+		if refused[path] == 0 {
+			t.Errorf("%s: no probe is refused", path)
+		}
+	}
+}
