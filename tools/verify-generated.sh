@@ -9,10 +9,10 @@ trap 'rm -rf "$fresh"' EXIT
 
 stale=0
 for dir in config/crd charts/spark-operator/files/crds client/applyconfiguration client/clientset client/informers client/listers; do
-	diff -rNu "$root/$dir" "$fresh/$dir" || stale=1
+	diff -ru "$root/$dir" "$fresh/$dir" || stale=1
 done
 while read -r file; do
-	diff -Nu "$root/$file" "$fresh/$file" || stale=1
+	diff -u "$root/$file" "$fresh/$file" || stale=1
 done < <({ cd "$root" && find api -name 'zz_generated*'; cd "$fresh" && find api -name 'zz_generated*'; } | sort -u)
 
 if ((stale)); then
