@@ -1,0 +1,303 @@
+// Package arch holds the rules of the repository's structure as tests: which package may import which, and what pure packages may not
+// touch. docs/architecture.md says why; prose drifts, these do not.
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/sparkoperator/spark-operator"
+	root   = "../.."
+)
+
+// rule says what the packages below a folder may import.
+type rule struct {
+	below string
+	// ours lists the folders of this module that may be imported.
+	ours []string
+	// theirs lists the prefixes of other modules' packages that may be imported; nil means any.
+	theirs []string
+	// pure packages touch no clock, randomness, I/O, context or logger.
+	pure bool
+}
+
+// kubernetes are the modules that hold Kubernetes' types and nothing that does anything.
+var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
+
+// rules are matched by the longest folder. Every package of the main module needs one.
+var rules = []rule{
+	{below: "api", ours: []string{}, theirs: kubernetes, pure: true},
+	{below: "spark", ours: []string{"spark/conf", "spark/overlay"}, theirs: append([]string{"sigs.k8s.io/yaml"}, kubernetes...), pure: true},
+	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
+	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1", "github.com/netresearch/go-cron"}, pure: true},
+	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "dialect/sparkoperator"},
+		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
+	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "dialect/apache"}, theirs: kubernetes, pure: true},
+	{below: "internal/config", ours: []string{}},
+	{below: "internal/telemetry", ours: []string{"lifecycle"}},
+	{below: "internal/controller", ours: []string{"api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry"}},
+	{below: "internal/webhook", ours: []string{"api", "dialect", "spark/overlay", "internal/config", "internal/telemetry"}},
+	{below: "internal/cli", ours: []string{"api", "client", "spark", "lifecycle", "dialect"}},
+	{below: "internal/record", ours: []string{"spark"}},
+	{below: "internal/testkit", ours: []string{}},
+	{below: "internal/arch", ours: []string{}},
+	{below: "cmd", ours: []string{"api", "internal"}},
+	{below: "client", ours: []string{"api", "client"}}, // generated
+}
+
+// testOnly are the folders that only tests may import.
+var testOnly = []string{"internal/testkit"}
+
+// impure are the packages that a pure package may not import: they hold clocks, randomness, I/O, contexts and loggers.
+var impure = []string{
+	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
+	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "unsafe",
+}
+
+// purePackagesOfNet have the name only.
+var purePackagesOfNet = []string{"net/url", "net/netip", "net/mail"}
+
+// impureCalls are the members of otherwise pure packages that read a clock or generate something.
+var impureCalls = map[string][]string{
+	"time":          {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
+	"path/filepath": {"Abs", "Glob", "Walk", "WalkDir", "EvalSymlinks"},
+	"metav1":        {"Now", "NowMicro"},
+	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
+}
+
+// emptyNames are package names that say nothing, under which everything gathers.
+var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "base", "misc", "shared"}
+
+// otherModules are folders with a go.mod of their own, and folders without Go.
+var otherModules = []string{"local", "bench", "test", "tools", "bin", "dist", ".git"}
+
+type file struct {
+	path   string // from the repository's root
+	folder string
+	test   bool
+	syntax *ast.File
+}
+
+func parse(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	positions := token.NewFileSet()
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(name, root), string(filepath.Separator)))
+		if entry.IsDir() {
+			if slices.Contains(otherModules, rel) || entry.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		syntax, err := parser.ParseFile(positions, name, nil, parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), syntax})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d Go files found below %s", len(files), root)
+	}
+	return files
+}
+
+func ruleOf(folder string) *rule {
+	var found *rule
+	for i := range rules {
+		if isBelow(folder, rules[i].below) && (found == nil || len(rules[i].below) > len(found.below)) {
+			found = &rules[i]
+		}
+	}
+	return found
+}
+
+func isBelow(folder, top string) bool { return folder == top || strings.HasPrefix(folder, top+"/") }
+
+func isBelowAny(folder string, tops []string) bool {
+	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
+}
+
+// faults returns what a file does against the rules.
+func faults(f file) []string {
+	r := ruleOf(f.folder)
+	if r == nil {
+		return []string{fmt.Sprintf("no rule says what package %s may import; add one", f.folder)}
+	}
+	var found []string
+	names := map[string]string{} // local name -> import path
+	for _, spec := range f.syntax.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		name := path.Base(imported)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = imported
+		if fault := importFault(f, r, imported); fault != "" {
+			found = append(found, fault)
+		}
+	}
+	if r.pure && !f.test {
+		found = append(found, impureUses(f, names)...)
+	}
+	return found
+}
+
+func importFault(f file, r *rule, imported string) string {
+	folder, isOurs := strings.CutPrefix(imported, module+"/")
+	switch {
+	case isOurs && isBelowAny(folder, testOnly) && !f.test:
+		return "only tests may import " + folder
+	case isOurs && (f.test || isBelowAny(folder, r.ours) || isBelow(folder, f.folder)):
+		return ""
+	case isOurs:
+		return fmt.Sprintf("%s may not import %s", r.below, folder)
+	case f.test:
+		return ""
+	case !strings.Contains(strings.Split(imported, "/")[0], "."): // the standard library
+		if r.pure && isImpure(imported) {
+			return fmt.Sprintf("%s is pure and may not import %s", r.below, imported)
+		}
+		return ""
+	case r.theirs != nil && !slices.ContainsFunc(r.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
+		return fmt.Sprintf("%s may not import %s", r.below, imported)
+	}
+	return ""
+}
+
+func isImpure(imported string) bool {
+	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
+}
+
+// impureUses finds calls of the clock and the like, however the package is named in the file.
+func impureUses(f file, names map[string]string) []string {
+	var found []string
+	ast.Inspect(f.syntax, func(node ast.Node) bool {
+		selector, ok := node.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		of, ok := selector.X.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		imported := names[of.Name]
+		members := slices.Concat(impureCalls[imported], impureCalls[of.Name])
+		if imported != "" && slices.Contains(members, selector.Sel.Name) {
+			found = append(found, fmt.Sprintf("a pure package may not use %s.%s", of.Name, selector.Sel.Name))
+		}
+		return true
+	})
+	return found
+}
+
+func TestImportsAndPurity(t *testing.T) {
+	for _, f := range parse(t) {
+		for _, fault := range faults(f) {
+			t.Errorf("%s: %s", f.path, fault)
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyAre(t *testing.T) {
+	documented, folders := map[string]bool{}, map[string]bool{}
+	for _, f := range parse(t) {
+		if isBelow(f.folder, "client") { // generated
+			continue
+		}
+		if name := f.syntax.Name.Name; slices.Contains(emptyNames, name) || slices.Contains(emptyNames, path.Base(f.folder)) {
+			t.Errorf("%s: package %s says nothing; name it for what it is about", f.path, name)
+		}
+		folders[f.folder] = true
+		if f.syntax.Doc != nil {
+			documented[f.folder] = true
+		}
+	}
+	for folder := range folders {
+		if !documented[folder] {
+			t.Errorf("%s: no file has a package comment", folder)
+		}
+	}
+}
+
+// TestSizes tells of what is long. Sizes are a guide: it never fails.
+func TestSizes(t *testing.T) {
+	for _, f := range parse(t) {
+		if f.test || isBelow(f.folder, "client") || strings.HasPrefix(path.Base(f.path), "zz_generated") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(data), "\n"); n > 400 {
+			t.Logf("%s: %d lines", f.path, n)
+		}
+		for _, declaration := range f.syntax.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Body == nil {
+				continue
+			}
+			if n := strings.Count(string(data[function.Body.Pos()-f.syntax.FileStart:function.Body.End()-f.syntax.FileStart]), "\n"); n > 60 {
+				t.Logf("%s: %s has %d lines", f.path, function.Name.Name, n)
+			}
+		}
+	}
+}
+
+// TestRulesFindFaults shows the rules what they are to find.
+func TestRulesFindFaults(t *testing.T) {
+	for _, test := range []struct{ path, source, want string }{
+		{"api/x/a.go", `package x; import _ "github.com/sparkoperator/spark-operator/lifecycle"`, "may not import lifecycle"},
+		{"api/x/a.go", `package x; import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
+		{"api/x/a.go", `package x; import _ "k8s.io/api/core/v1"`, ""},
+		{"spark/submit/a.go", `package submit; import _ "os"`, "is pure and may not import os"},
+		{"spark/submit/a.go", `package submit; import _ "net/http"`, "is pure and may not import net/http"},
+		{"spark/submit/a.go", `package submit; import _ "net/url"`, ""},
+		{"spark/submit/a_test.go", `package submit; import _ "os"`, ""},
+		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/lifecycle"`, "may not import lifecycle"},
+		{"lifecycle/a.go", `package lifecycle; import "time"; var _ = time.Now`, "may not use time.Now"},
+		{"lifecycle/a.go", `package lifecycle; import clock "time"; var _ = clock.Since`, "may not use clock.Since"},
+		{"lifecycle/a.go", `package lifecycle; import "time"; var _ time.Duration`, ""},
+		{"lifecycle/a_test.go", `package lifecycle; import "time"; var _ = time.Now`, ""},
+		{"lifecycle/a.go", `package lifecycle; import _ "context"`, "is pure and may not import context"},
+		{"lifecycle/a.go", `package lifecycle; import _ "math/rand/v2"`, "is pure and may not import math/rand/v2"},
+		{"dialect/apache/a.go", `package apache; import _ "github.com/sparkoperator/spark-operator/dialect/sparkoperator"`, "may not import dialect/sparkoperator"},
+		{"dialect/sparkoperator/a.go", `package sparkoperator; import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"; var _ = metav1.Now`, "may not use metav1.Now"},
+		{"internal/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/webhook"`, "may not import internal/webhook"},
+		{"internal/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/testkit"`, "only tests may import"},
+		{"internal/controller/a_test.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/testkit"`, ""},
+		{"internal/new/a.go", `package other`, "no rule says"},
+	} {
+		syntax, err := parser.ParseFile(token.NewFileSet(), test.path, test.source, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(faults(file{test.path, path.Dir(test.path), strings.HasSuffix(test.path, "_test.go"), syntax}), "; ")
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s %s: %q, want %q", test.path, test.source, got, test.want)
+		}
+	}
+}
