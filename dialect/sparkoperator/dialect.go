@@ -1,0 +1,64 @@
+package sparkoperator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Options is what the operator's configuration gives every application. The zero value of a field means what it says.
+type Options struct {
+	// DefaultTTL keeps a finished application that has no timeToLiveSeconds for so long; 0 means for ever.
+	DefaultTTL time.Duration
+	// MaxTrackedExecutors bounds the entries of status.executorState; 0 means none.
+	MaxTrackedExecutors int
+	// Limits are the deadlines of an application that sets none; 0 means no bound.
+	Limits lifecycle.Deadlines
+	// Master is the API server as drivers reach it; empty means DefaultMaster.
+	Master string
+	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
+	MissingGrace time.Duration
+}
+
+// DefaultMaster is the API server's name inside every cluster.
+const DefaultMaster = "k8s://https://kubernetes.default.svc"
+
+// Dialect decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
+type Dialect struct{ Options }
+
+// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory.
+func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	plan := application.Step(d.app(app), decodeMemory(&app.Status), seen, now)
+	d.encode(app, plan, seen, now)
+	return plan
+}
+
+// Render returns the objects of the attempt that a Create action launches. An error is a *FieldError that names what the user wrote.
+func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
+		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
+	}
+	// An id that was remembered is used again, so that a newer operator that computes other ids adopts what an older one launched.
+	id := app.Status.SubmissionID
+	if id == "" || decodeMemory(&app.Status).Attempt != action.Attempt {
+		id = lifecycle.AttemptID(string(app.UID), action.Attempt)
+	}
+	master := d.Master
+	if master == "" {
+		master = DefaultMaster
+	}
+	r, err := request(app, action.Attempt, id, master, now)
+	if err != nil {
+		return submit.Objects{}, err
+	}
+	objects, err := submit.Build(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, asFieldError(app, refused)
+	}
+	return objects, err
+}

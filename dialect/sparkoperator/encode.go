@@ -1,0 +1,151 @@
+package sparkoperator
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// encode writes a decision into the status: what this API's readers expect, and what must be remembered.
+func (d Dialect) encode(app *v1beta2.SparkApplication, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
+	s, m := &app.Status, plan.Next
+	if s.SubmissionID != m.AttemptID {
+		s.ExecutorState, s.Executors = nil, nil // of an earlier attempt
+	}
+	encodeMemory(s, m)
+	s.Operator.History = history(s.Operator.History, plan.Trail)
+	s.ObservedGeneration = app.Generation
+	s.AppState = v1beta2.ApplicationState{State: state(m), ErrorMessage: errorMessage(m)}
+	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
+	if hasAttempt(m) {
+		s.SparkApplicationID, s.DriverInfo.PodName = appID(m.AttemptID), DriverPodName(app)
+		if driver := seen.Driver(m.Attempt); driver != nil {
+			s.DriverInfo.PodName = driver.Name
+			if driver.AppID != "" {
+				s.SparkApplicationID = driver.AppID
+			}
+		}
+		trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
+	}
+	encodeConditions(app, m, now)
+}
+
+// encodeMemory stores a memory so that decodeMemory reads back the same.
+func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
+	if s.Operator == nil {
+		s.Operator = &v1beta2.OperatorStatus{}
+	}
+	o := s.Operator
+	s.SubmissionID, s.ExecutionAttempts, s.SubmissionAttempts = m.AttemptID, m.Runs, m.Submissions
+	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
+	o.Phase, o.Attempt, o.Outcome = string(m.Phase), m.Attempt, string(m.Outcome)
+	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = stored(m.Since), stored(m.SubmittedAt), stored(m.EndedAt), stored(m.NextAttempt)
+	o.HashVersion, o.SpecHash = 0, ""
+	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
+		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
+			o.HashVersion, o.SpecHash = int32(n), digest
+		}
+	}
+	o.Cause = nil
+	if m.Cause != (lifecycle.Cause{}) {
+		o.Cause = &v1beta2.OperatorCause{Reason: m.Cause.Reason, Message: m.Cause.Message}
+	}
+}
+
+func stored(t time.Time) *metav1.MicroTime {
+	if t.IsZero() {
+		return nil
+	}
+	return new(metav1.NewMicroTime(t))
+}
+
+// history keeps the last transitions, oldest first.
+func history(old []v1beta2.OperatorTransition, trail []lifecycle.Transition) []v1beta2.OperatorTransition {
+	for _, t := range trail {
+		reason := t.Cause.Reason
+		if reason == "" {
+			reason = string(t.Outcome)
+		}
+		old = append(old, v1beta2.OperatorTransition{Phase: string(t.To), At: stored(t.At), Attempt: t.Attempt, Reason: reason})
+	}
+	return old[max(0, len(old)-v1beta2.MaxHistory):]
+}
+
+// hasAttempt reports whether there is an attempt to speak of: one that goes on or has ended, not one that is being cleared away.
+func hasAttempt(m lifecycle.Memory) bool {
+	if m.AttemptID == "" {
+		return false
+	}
+	switch m.Phase {
+	case lifecycle.Waiting:
+		return !m.NextAttempt.IsZero()
+	case lifecycle.New, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing:
+		return false
+	}
+	return true
+}
+
+// state is the word of this API for where an application stands.
+func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
+	switch m.Phase {
+	case lifecycle.New:
+		return v1beta2.ApplicationStateNew
+	case lifecycle.Waiting:
+		if m.NextAttempt.IsZero() {
+			return v1beta2.ApplicationStatePendingRerun
+		}
+		return endingState(m.Outcome)
+	case lifecycle.Launched:
+		return v1beta2.ApplicationStateSubmitted
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
+		return v1beta2.ApplicationStateRunning
+	case lifecycle.Ended:
+		return endingState(m.Outcome)
+	case lifecycle.Retained, lifecycle.Done:
+		if m.Outcome == lifecycle.Succeeded {
+			return v1beta2.ApplicationStateCompleted
+		}
+		return v1beta2.ApplicationStateFailed
+	case lifecycle.Suspending:
+		return v1beta2.ApplicationStateSuspending
+	case lifecycle.Suspended:
+		return v1beta2.ApplicationStateSuspended
+	case lifecycle.Resuming:
+		return v1beta2.ApplicationStateResuming
+	case lifecycle.Editing:
+		return v1beta2.ApplicationStateInvalidating
+	}
+	return v1beta2.ApplicationStateUnknown
+}
+
+// endingState is the state of an attempt that is over while something still waits.
+func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
+	switch o {
+	case lifecycle.Succeeded:
+		return v1beta2.ApplicationStateSucceeding
+	case lifecycle.Refused:
+		return v1beta2.ApplicationStateFailedSubmission
+	}
+	return v1beta2.ApplicationStateFailing
+}
+
+// errorMessage is the cause of a failure; a driver that only waits has none, since readers of this field take it for a failure.
+func errorMessage(m lifecycle.Memory) string {
+	if m.Phase.Live() && m.Phase != lifecycle.Unknown || m.Outcome == lifecycle.Succeeded {
+		return ""
+	}
+	switch m.Phase {
+	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Unknown:
+		return m.Cause.Message
+	case lifecycle.Waiting:
+		if !m.NextAttempt.IsZero() {
+			return m.Cause.Message
+		}
+	}
+	return ""
+}

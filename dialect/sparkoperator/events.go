@@ -1,0 +1,113 @@
+package sparkoperator
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Event is a Kubernetes Event about an application.
+type Event struct {
+	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
+	Reason  string
+	Message string
+}
+
+// Reasons of events, as this API's readers know them.
+const (
+	EventSubmitted        = "SparkApplicationSubmitted"
+	EventSubmissionFailed = "SparkApplicationSubmissionFailed"
+	EventCompleted        = "SparkApplicationCompleted"
+	EventFailed           = "SparkApplicationFailed"
+	EventPendingRerun     = "SparkApplicationPendingRerun"
+	EventSpecChanged      = "SparkApplicationSpecChanged"
+	EventSuspending       = "SparkApplicationSuspending"
+	EventSuspended        = "SparkApplicationSuspended"
+	EventResuming         = "SparkApplicationResuming"
+	EventDriverRunning    = "SparkDriverRunning"
+	EventDriverPending    = "SparkDriverPending"
+	EventDriverFailed     = "SparkDriverFailed"
+	EventDriverNotFound   = "SparkDriverNotFound"
+	EventDriverUnknown    = "SparkDriverUnknown"
+	EventExecutorFailed   = "SparkExecutorFailed"
+)
+
+// Events are what to tell about a plan, oldest first. A successful life makes three: submitted, running, completed.
+func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
+	var out []Event
+	for _, t := range plan.Trail {
+		if e, ok := transitionEvent(app, t); ok {
+			out = append(out, e)
+		}
+	}
+	for _, n := range plan.Tell {
+		reason := EventDriverPending
+		if n.Part == lifecycle.Executors {
+			reason = EventExecutorFailed
+		}
+		out = append(out, Event{corev1.EventTypeWarning, reason, fmt.Sprintf("%s: %s", n.Name, told(n.Cause))})
+	}
+	return out
+}
+
+func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {
+	normal := func(reason, format string, args ...any) (Event, bool) {
+		return Event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...)}, true
+	}
+	warning := func(reason, format string, args ...any) (Event, bool) {
+		return Event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...)}, true
+	}
+	switch t.To {
+	case lifecycle.Launched:
+		return normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, DriverPodName(app))
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
+		if t.From == lifecycle.Launched {
+			return normal(EventDriverRunning, "driver pod %s runs", DriverPodName(app))
+		}
+	case lifecycle.Unknown:
+		return warning(EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), told(t.Cause))
+	case lifecycle.Ended:
+		switch t.Outcome {
+		case lifecycle.Succeeded:
+			return Event{}, false
+		case lifecycle.Refused:
+			return warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, told(t.Cause))
+		case lifecycle.Lost:
+			return warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, told(t.Cause))
+		}
+		return warning(EventDriverFailed, "attempt %d: %s", t.Attempt, told(t.Cause))
+	case lifecycle.Retained, lifecycle.Done:
+		if t.From.Terminal() {
+			return Event{}, false
+		}
+		if t.Outcome == lifecycle.Succeeded {
+			return normal(EventCompleted, "the application completed in attempt %d", t.Attempt)
+		}
+		return warning(EventFailed, "the application failed: %s", told(t.Cause))
+	case lifecycle.Waiting:
+		return normal(EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+	case lifecycle.Editing:
+		return normal(EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
+	case lifecycle.Suspending:
+		return normal(EventSuspending, "attempt %d is stopped", t.Attempt)
+	case lifecycle.Suspended:
+		return normal(EventSuspended, "the application is suspended")
+	case lifecycle.Resuming:
+		return normal(EventResuming, "the application is resumed")
+	}
+	return Event{}, false
+}
+
+// told is a cause for people.
+func told(c lifecycle.Cause) string {
+	switch {
+	case c.Message == "":
+		return c.Reason
+	case c.Reason == "":
+		return c.Message
+	}
+	return c.Reason + ": " + c.Message
+}
