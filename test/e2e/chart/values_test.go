@@ -3,6 +3,7 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,8 +92,8 @@ func TestPeerValues(t *testing.T) {
 func at(t *testing.T, path string, value any) string {
 	t.Helper()
 	parts := strings.Split(path, ".")
-	for i := len(parts) - 1; i >= 0; i-- {
-		value = map[string]any{parts[i]: value}
+	for _, part := range slices.Backward(parts) {
+		value = map[string]any{part: value}
 	}
 	text, err := kyaml.Marshal(value)
 	if err != nil {
