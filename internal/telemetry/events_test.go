@@ -1,0 +1,169 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func reference(namespace string) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Namespace: namespace, Name: "pi", UID: types.UID("uid-" + namespace),
+	}
+}
+
+func TestEventsOnTheServer(t *testing.T) {
+	t.Parallel()
+	c, namespace := testkit.Client(t), testkit.Namespace(t)
+	metrics := NewMetrics(prometheus.NewRegistry())
+	r := NewRecorder(c, c, logr.Discard(), metrics)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.Start(ctx) }()
+
+	for i := range 30 { // more than client-go's recorder lets through for one object
+		r.Event(reference(namespace), now, corev1.EventTypeNormal, "Step", fmt.Sprintf("step %d", i))
+	}
+	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
+	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
+	stop() // what is queued is still written
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+
+	var list corev1.EventList
+	if err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.name": "pi"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 31 {
+		t.Errorf("%d events, want 30 steps and one failure", len(list.Items))
+	}
+	for _, event := range list.Items {
+		if event.Reason != "Failed" {
+			continue
+		}
+		if event.Count != 2 || !event.LastTimestamp.Time.Equal(now.Add(time.Minute)) || !event.FirstTimestamp.Time.Equal(now) {
+			t.Errorf("told twice: count %d, from %s to %s", event.Count, event.FirstTimestamp, event.LastTimestamp)
+		}
+		if event.Source.Component != Component || event.Type != corev1.EventTypeWarning || event.Message != "out of memory" {
+			t.Errorf("the event is %+v", event)
+		}
+	}
+}
+
+// writer answers Create with what answer returns.
+type writer struct {
+	client.Client
+	mu     sync.Mutex
+	calls  int
+	answer func(call int) error
+}
+
+func (w *writer) Create(context.Context, client.Object, ...client.CreateOption) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	return w.answer(w.calls)
+}
+
+func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
+	events := schema.GroupResource{Resource: "events"}
+	for _, test := range []struct {
+		name           string
+		answer         func(int) error
+		calls, dropped int
+	}{
+		{"at once", func(int) error { return nil }, 1, 0},
+		{"the second try", func(n int) error {
+			if n == 1 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}, 2, 0},
+		{"no right", func(int) error { return apierrors.NewForbidden(events, "x", errors.New("no")) }, 1, 1},
+		{"no namespace", func(int) error { return apierrors.NewNotFound(events, "x") }, 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			reg := prometheus.NewRegistry()
+			w := &writer{answer: test.answer}
+			r := NewRecorder(w, w, logr.Discard(), NewMetrics(reg))
+			r.write(t.Context(), newEvent(reference("x"), now, corev1.EventTypeNormal, "Reason", "message"))
+			if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; w.calls != test.calls || dropped != float64(test.dropped) {
+				t.Errorf("%d calls, %v dropped; want %d, %d", w.calls, dropped, test.calls, test.dropped)
+			}
+		})
+	}
+}
+
+func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg)) // nobody writes
+	for range eventQueue + 3 {
+		r.Event(reference("x"), now, corev1.EventTypeNormal, "Reason", "message")
+	}
+	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; dropped != 3 {
+		t.Errorf("%v dropped, want 3", dropped)
+	}
+}
+
+func TestEventNames(t *testing.T) {
+	name := func(change func(*corev1.ObjectReference), reason, message string) string {
+		ref := reference("x")
+		change(&ref)
+		return newEvent(ref, now, corev1.EventTypeNormal, reason, message).Name
+	}
+	same := func(*corev1.ObjectReference) {}
+	first := name(same, "A", "m")
+	if again := name(same, "A", "m"); again != first {
+		t.Errorf("the same event has two names, %s and %s", first, again)
+	}
+	for what, other := range map[string]string{
+		"reason":  name(same, "B", "m"),
+		"message": name(same, "A", "n"),
+		"object":  name(func(r *corev1.ObjectReference) { r.UID = "another" }, "A", "m"),
+	} {
+		if other == first {
+			t.Errorf("another %s has the same name", what)
+		}
+	}
+	if long := name(func(r *corev1.ObjectReference) { r.Name = strings.Repeat("n", 253) }, "A", "m"); len(long) > 253 {
+		t.Errorf("a name of %d characters", len(long))
+	}
+}
+
+func FuzzTruncate(f *testing.F) {
+	f.Add("héllo", 2)
+	f.Add("", 0)
+	f.Add("\xff\xfe", 1)
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		if n < 0 {
+			return
+		}
+		got := truncate(s, n)
+		if len(got) > n || !strings.HasPrefix(s, got) {
+			t.Errorf("truncate(%q, %d) = %q", s, n, got)
+		}
+		if utf8.ValidString(s) && !utf8.ValidString(got) {
+			t.Errorf("cut a character of %q: %q", s, got)
+		}
+	})
+}
