@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -22,6 +23,8 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 		return o, err
 	}
 	o.Ports, o.Lifecycle, o.PriorityClassName = ports(driver.Ports), driver.Lifecycle, value(driver.PriorityClassName)
+	// What the pod was made from: a launch that was not remembered is known by it, also when the spec was edited meanwhile.
+	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
 	return o, nil
 }
 
