@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+)
+
+type startOptions struct {
+	config     string
+	kubeconfig string
+}
+
+func startController(ctx context.Context, options startOptions, stderr io.Writer) error {
+	cfg, err := config.Load(options.config)
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stderr, cfg.Logging.Level, cfg.Logging.Format)
+	if err != nil {
+		return err
+	}
+	useLogger(log)
+	rc, err := restConfig(options.kubeconfig)
+	if err != nil {
+		return err
+	}
+	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
+		"namespaces", cfg.Namespaces.Names, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
+	operator, err := controller.NewOperator(cfg, controller.Environment{Rest: rc, Log: log, Registerer: ctrlmetrics.Registry})
+	if err != nil {
+		return err
+	}
+	if err := operator.Start(ctx); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// useLogger makes one log of ours and of the libraries'.
+func useLogger(log logr.Logger) {
+	ctrllog.SetLogger(log)
+	klog.SetLogger(log.WithName("client-go"))
+	slog.SetDefault(slog.New(logr.ToSlogHandler(log)))
+}
+
+// restConfig finds the API server: the file that is named, else KUBECONFIG, else the pod's service account.
+func restConfig(path string) (*rest.Config, error) {
+	if path == "" {
+		path = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	}
+	if path == "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("not in a cluster, and neither --kubeconfig nor KUBECONFIG is given: %w", err)
+		}
+		return rc, nil
+	}
+	loader := &clientcmd.ClientConfigLoadingRules{Precedence: []string{path}}
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loader, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return rc, nil
+}

@@ -1,0 +1,83 @@
+// Command spark-operator runs Apache Spark applications that are asked for as Kubernetes custom resources.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "spark-operator:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "spark-operator",
+		Short:         "Runs Apache Spark applications on Kubernetes",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(controllerCommand(), webhookCommand(), versionCommand())
+	return root
+}
+
+func controllerCommand() *cobra.Command {
+	parent := &cobra.Command{Use: "controller", Short: "The reconcilers"}
+	var options startOptions
+	start := &cobra.Command{
+		Use:   "start",
+		Short: "Reconcile custom resources until SIGTERM",
+		Long: "Reconciles custom resources until SIGTERM, then finishes what is in flight and gives up its lease.\n" +
+			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return startController(cmd.Context(), options, cmd.ErrOrStderr()) },
+	}
+	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
+	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
+	parent.AddCommand(start)
+	return parent
+}
+
+// webhookCommand holds the name of the admission webhook's process. The operator needs no webhook.
+func webhookCommand() *cobra.Command {
+	parent := &cobra.Command{Use: "webhook", Short: "The admission webhooks"}
+	parent.AddCommand(&cobra.Command{
+		Use:   "start",
+		Short: "Not available in this version; nothing depends on it",
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("this version has no webhook: the operator builds complete pods and needs none; " +
+				"remove the webhook's deployment (chart value webhook.enable=false)")
+		},
+	})
+	return parent
+}
+
+func versionCommand() *cobra.Command {
+	var short bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text := currentVersion().String()
+			if short {
+				text = currentVersion().version
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&short, "short", false, "only the version's number")
+	return cmd
+}

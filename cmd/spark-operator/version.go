@@ -1,0 +1,36 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is set at link time with -X main.version=...; without it the build's own record is used.
+var version string
+
+type versionInfo struct {
+	version, revision, goVersion, platform string
+}
+
+func currentVersion() versionInfo {
+	info := versionInfo{version: version, goVersion: runtime.Version(), platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		build = &debug.BuildInfo{}
+	}
+	for _, setting := range build.Settings {
+		if setting.Key == "vcs.revision" {
+			info.revision = setting.Value
+		}
+	}
+	info.version = cmp.Or(info.version, build.Main.Version, "(devel)")
+	info.revision = cmp.Or(info.revision, "unknown")
+	return info
+}
+
+// String is one line, for people and for bug reports.
+func (v versionInfo) String() string {
+	return fmt.Sprintf("spark-operator %s (revision %s, %s, %s)", v.version, v.revision, v.goVersion, v.platform)
+}

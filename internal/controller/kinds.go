@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it.
+func NewOperator(cfg config.Configuration, env Environment) (*Operator, error) {
+	op, err := newOperator(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	return op, Add(op, sparkApplications(cfg.Application), time.Now)
+}
+
+// sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
+func sparkApplications(cfg config.Application) Kind[*v1beta2.SparkApplication] {
+	dialect := sparkoperator.Dialect{Options: dialectOptions(cfg)}
+	return Kind[*v1beta2.SparkApplication]{
+		Name:   "sparkapplication",
+		New:    func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
+		Status: func(app *v1beta2.SparkApplication) any { return &app.Status },
+		Decide: dialect.Decide,
+		Render: dialect.Render,
+		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
+			var events []Event
+			for _, event := range sparkoperator.Events(app, plan) {
+				events = append(events, Event(event))
+			}
+			return events
+		},
+	}
+}
+
+func dialectOptions(cfg config.Application) sparkoperator.Options {
+	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
+	return sparkoperator.Options{
+		DefaultTTL:          seconds(cfg.DefaultTimeToLiveSeconds),
+		MaxTrackedExecutors: int(*cfg.MaxTrackedExecutorPerApp),
+		Limits: lifecycle.Deadlines{
+			DriverStart:    seconds(cfg.Timeouts.DriverStartSeconds),
+			DriverReady:    seconds(cfg.Timeouts.DriverReadySeconds),
+			ExecutorsStart: seconds(cfg.Timeouts.ExecutorsStartSeconds),
+			Run:            seconds(cfg.Timeouts.RunSeconds),
+		},
+		Master:       cfg.KubernetesMaster,
+		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
+	}
+}
