@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,26 +96,22 @@ func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string 
 	return lines.String()
 }
 
+var (
+	signedByField  = regexp.MustCompile(`(?im)^signed-by:[ \t]*(.*)$`)
+	signedByOption = regexp.MustCompile(`(?im)^deb\S*[ \t]+\[[^\]\n]*\bsigned-by=([^\s\]]+)`)
+	blankOrComma   = regexp.MustCompile(`[\s,]+`)
+)
+
 // parseSignedBy finds the keyring files in a sources file of either form: `Signed-By: FILE` in a stanza or [signed-by=FILE] in a line.
 // Fingerprints and keys written in place are left out, as they need a keyring that apt trusts anyway.
 func parseSignedBy(text string) []string {
 	var files []string
-	for line := range strings.Lines(text) {
-		lower := strings.ToLower(line)
-		at := strings.Index(lower, "signed-by")
-		if at < 0 || strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
-		value := strings.TrimLeft(line[at+len("signed-by"):], ":= \t")
-		if end := strings.IndexAny(value, "]\n"); end >= 0 {
-			value = value[:end]
-		}
-		if lower[at+len("signed-by")] == '=' { // Another option may follow in the same brackets.
-			value, _, _ = strings.Cut(value, " ")
-		}
-		for _, file := range strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' }) {
-			if strings.HasPrefix(file, "/") && !slices.Contains(files, file) {
-				files = append(files, file)
+	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {
+		for _, m := range form.FindAllStringSubmatch(text, -1) {
+			for _, file := range blankOrComma.Split(m[1], -1) {
+				if strings.HasPrefix(file, "/") && !strings.ContainsAny(file, "[]") && !slices.Contains(files, file) {
+					files = append(files, file)
+				}
 			}
 		}
 	}

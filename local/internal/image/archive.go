@@ -1,8 +1,11 @@
 package image
 
 import (
+	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -81,26 +84,88 @@ func writeArchive(path string, tags []string, config v1.Config, layers ...layerF
 	if err != nil {
 		return err
 	}
-	refs := map[name.Reference]v1.Image{}
 	for _, t := range tags {
-		ref, err := name.NewTag(t)
-		if err != nil {
+		if _, err := name.NewTag(t); err != nil {
 			return fmt.Errorf("image tag: %w", err)
 		}
-		refs[ref] = img
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	defer f.Close()
-	if err := tarball.MultiRefWrite(refs, f); err != nil {
+	if err := writeImage(f, img, tags); err != nil {
 		return fmt.Errorf("archive %s: %w", path, err)
 	}
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
+}
+
+// writeImage writes manifest.json, configuration and layers. The library's own writer takes the tags out of a map, in any order.
+func writeImage(out io.Writer, img v1.Image, tags []string) error {
+	configName, err := img.ConfigName()
+	if err != nil {
+		return err
+	}
+	config, err := img.RawConfigFile()
+	if err != nil {
+		return err
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(out)
+	entry := tarball.Descriptor{Config: configName.Hex + ".json", RepoTags: tags}
+	if err := writeBlob(w, entry.Config, int64(len(config)), bytes.NewReader(config)); err != nil {
+		return err
+	}
+	for _, l := range layers {
+		file, err := writeLayer(w, l)
+		if err != nil {
+			return err
+		}
+		entry.Layers = append(entry.Layers, file)
+	}
+	manifest, err := json.Marshal(tarball.Manifest{entry})
+	if err != nil {
+		return err
+	}
+	if err := writeBlob(w, "manifest.json", int64(len(manifest)), bytes.NewReader(manifest)); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func writeLayer(w *tar.Writer, l v1.Layer) (file string, err error) {
+	digest, err := l.Digest()
+	if err != nil {
+		return "", err
+	}
+	size, err := l.Size()
+	if err != nil {
+		return "", err
+	}
+	body, err := l.Compressed()
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	file = digest.Hex + ".tar"
+	if kind, err := l.MediaType(); err == nil && kind == types.DockerLayer {
+		file += ".gz"
+	}
+	return file, writeBlob(w, file, size, body)
+}
+
+func writeBlob(w *tar.Writer, name string, size int64, body io.Reader) error {
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: epoch}); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, body)
+	return err
 }
 
 func assemble(config v1.Config, layers []layerFile) (v1.Image, error) {

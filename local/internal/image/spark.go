@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,14 +64,19 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 		return "", err
 	}
 	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, base.java), ext: ".tar"}
-	id.key = key(base.id().key, spark.id().key, top.id().key)
+	config := sparkConfig(o.Version)
+	configText, err := json.Marshal(config)
+	if err != nil {
+		return "", fmt.Errorf("image configuration: %w", err)
+	}
+	id.key = key(base.id().key, spark.id().key, top.id().key, string(configText))
 	return s.product(ctx, id, func(ctx context.Context, archive string) error {
 		layers, err := sparkLayers(ctx, s, base, spark, top)
 		if err != nil {
 			return err
 		}
 		defer s.log.step("archive of Spark %s", o.Version)()
-		return writeArchive(archive, SparkTags(o.Version), sparkConfig(o.Version), layers...)
+		return writeArchive(archive, SparkTags(o.Version), config, layers...)
 	})
 }
 

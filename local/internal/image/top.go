@@ -14,6 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
+// topVersion is part of our own layer's key. Raise it when the code here changes what is in the layer.
+const topVersion = "1"
+
 // top is our own layer of the Spark image: entrypoint, scripts, example programs, writable directories.
 type top struct {
 	base  base
@@ -38,7 +41,7 @@ func newTop(b base, s sparkLayer) (*top, error) {
 }
 
 func (t *top) id() productID {
-	inputs := []string{t.base.id().key, t.spark.id().key}
+	inputs := []string{topVersion, t.base.id().key, t.spark.id().key}
 	for _, name := range sortedKeys(t.files) {
 		if !strings.HasPrefix(name, "requirements") {
 			inputs = append(inputs, name, t.files[name])

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/local/internal/image"
+)
+
+// NewImageCommand returns the verb image: it makes a container image without a container engine and prints the path of its tar. Its error
+// names what the machine lacks.
+func NewImageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "image",
+		Short: "Make a container image, without Docker",
+		Long: `image makes a container image as a tar in docker save's form and prints the tar's path. sparklocal load brings it into a cluster of ours;
+docker load, ctr images import, kind load image-archive and minikube image load bring it elsewhere.`,
+	}
+	cmd.AddCommand(imageSpark(), imageOperator(), imageSmall("pause", "the program that holds a pod's namespaces", image.PauseTag),
+		imageSmall("probe", "the program that tests run in pods", image.ProbeTag))
+	return cmd
+}
+
+func imageSpark() *cobra.Command {
+	var o image.SparkOptions
+	var output string
+	cmd := &cobra.Command{
+		Use:   "spark --version VERSION",
+		Short: "The Spark image: Java, Python, Spark and small example programs",
+		Long: "spark makes the image docker.io/apache/spark:VERSION. Versions: " + strings.Join(image.SparkVersions(), ", ") + `.
+It is made of the machine's own Debian or Ubuntu packages and of Spark's Python source distribution.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Progress = cmd.ErrOrStderr()
+			path, err := image.Spark(cmd.Context(), o)
+			return deliver(cmd, path, output, err)
+		},
+	}
+	cmd.Flags().StringVar(&o.Version, "version", "4.1.4", "version of Spark")
+	cmd.Flags().IntVar(&o.Java, "java", 0, "version of Java, 17 or 21 (default the first that the distribution has)")
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func imageOperator() *cobra.Command {
+	var o image.OperatorOptions
+	var output string
+	cmd := &cobra.Command{
+		Use:   "operator",
+		Short: "The operator's image: one static binary and CA certificates",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Progress = cmd.ErrOrStderr()
+			path, err := image.Operator(cmd.Context(), o)
+			return deliver(cmd, path, output, err)
+		},
+	}
+	cmd.Flags().StringVar(&o.SourceDir, "source", ".", "directory of the operator's Go module")
+	cmd.Flags().StringVar(&o.Package, "package", "./cmd/spark-operator", "main package")
+	cmd.Flags().StringVar(&o.Version, "version", "", "version that the program tells")
+	cmd.Flags().StringVar(&o.Tag, "tag", image.DefaultOperatorTag, "name of the image")
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+// imageSmall makes the commands of the images that the cluster and its tests make by themselves; they are there for a look.
+func imageSmall(name, what, tag string) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:    name,
+		Short:  what + " (" + tag + ")",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			make := image.Pause
+			if name == "probe" {
+				make = image.Probe
+			}
+			path, err := make(cmd.Context(), "")
+			return deliver(cmd, path, output, err)
+		},
+	}
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+func outputFlag(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", "", "write the tar to this file (default: it stays in the cache)")
+}
+
+// deliver prints where the archive is, after copying it to the output file when one is asked for.
+func deliver(cmd *cobra.Command, archive, output string, err error) error {
+	if err != nil {
+		return err
+	}
+	if archive == "" {
+		return errors.New("no archive was made")
+	}
+	if output != "" {
+		if err := image.Copy(archive, output); err != nil {
+			return err
+		}
+		archive = output
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), archive)
+	return err
+}

@@ -1,0 +1,145 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// DefaultOperatorTag is the name of an operator image that was given none.
+const DefaultOperatorTag = "localhost/spark-operator:dev"
+
+// operatorUser is the user and group of the operator's image, the number that images without a shell commonly use.
+const operatorUser = "65532:65532"
+
+// OperatorOptions say how to make the operator's image.
+type OperatorOptions struct {
+	// SourceDir is a directory of the operator's Go module.
+	SourceDir string
+	// Package is the main package, ./cmd/spark-operator when empty. Its last element is the program's name, at /usr/bin in the image.
+	Package string
+	// Version is what the program says it is (main.version) and the image's label; empty leaves that to the program.
+	Version string
+	// Tag is the image's name, DefaultOperatorTag when empty.
+	Tag string
+	// CacheDir keeps archives; empty means CacheDir().
+	CacheDir string
+	// Progress gets a line for each step; nil discards them.
+	Progress io.Writer
+}
+
+// Operator builds the operator and makes an image of it: the static binary, CA certificates, no shell, layers compressed, user 65532. It
+// returns the path of the docker-archive, which is as large as what a registry would send. It needs a Go toolchain on PATH and the machine's
+// CA certificates, and fails when the program does not compile.
+func Operator(ctx context.Context, o OperatorOptions) (string, error) {
+	s, err := openStore(o.CacheDir, o.Progress)
+	if err != nil {
+		return "", err
+	}
+	o.defaults()
+	work, err := s.workDir()
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	name := filepath.Base(o.Package)
+	binary := filepath.Join(work, name)
+	done := s.log.step("go build %s", o.Package)
+	build := goProgram{dir: o.SourceDir, pkg: o.Package, output: binary}
+	if o.Version != "" {
+		build.stamp = map[string]string{"main.version": o.Version}
+	}
+	if err := goBuild(ctx, build); err != nil {
+		return "", err
+	}
+	done()
+	bundle, err := certificates()
+	if err != nil {
+		return "", err
+	}
+	inputs := []string{o.Tag, o.Version, name}
+	for _, file := range []string{binary, bundle} {
+		sum, err := hashFile(file)
+		if err != nil {
+			return "", err
+		}
+		inputs = append(inputs, sum.Hex)
+	}
+	id := productID{kind: "archives", name: name, ext: ".tar", key: key(inputs...)}
+	path, err := s.product(ctx, id, func(_ context.Context, path string) error {
+		layer := filepath.Join(work, "layer.tar")
+		if err := programLayer(layer, binary, "/usr/bin/"+name, bundle); err != nil {
+			return err
+		}
+		return writeArchive(path, []string{o.Tag}, o.config(name), layerFile{path: layer, gzip: true, note: name})
+	})
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err == nil {
+		s.log.printf("image %s: %.1f MB compressed", o.Tag, float64(info.Size())/1e6)
+	}
+	return path, nil
+}
+
+func (o *OperatorOptions) defaults() {
+	if o.SourceDir == "" {
+		o.SourceDir = "."
+	}
+	if o.Package == "" {
+		o.Package = "./cmd/spark-operator"
+	}
+	if o.Tag == "" {
+		o.Tag = DefaultOperatorTag
+	}
+}
+
+func (o *OperatorOptions) config(name string) v1.Config {
+	labels := map[string]string{"org.opencontainers.image.title": name, "org.opencontainers.image.licenses": "Apache-2.0"}
+	if o.Version != "" {
+		labels["org.opencontainers.image.version"] = o.Version
+	}
+	return v1.Config{
+		Entrypoint: []string{"/usr/bin/" + name},
+		User:       operatorUser,
+		WorkingDir: "/",
+		Env:        []string{"PATH=/usr/bin"},
+		Labels:     labels,
+	}
+}
+
+// certificates finds the machine's bundle of CA certificates, where the distributions put it.
+func certificates() (string, error) {
+	for _, file := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"} {
+		if file != "" && exists(file) {
+			return file, nil
+		}
+	}
+	return "", errors.New("no CA certificates on this machine: install the package ca-certificates, or name a bundle in SSL_CERT_FILE")
+}
+
+// Copy writes a finished archive to the path the user asked for, and makes its directory. It fails when the file cannot be written.
+func Copy(archive, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	in, err := os.Open(archive)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("output %s: %w", to, err)
+	}
+	return nil
+}
