@@ -5,19 +5,23 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 spark_version=4.1.4
+repository=sparkoperator/spark-operator
+tag=demo
+image=docker.io/$repository:$tag
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 export CGO_ENABLED=0
 
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 
-# step NAME COMMAND... runs a command with its output kept; when it fails, the end of that is shown.
+# step NAME COMMAND... runs a command with its output kept: what it prints in $logs/NAME, what it says beside that in $logs/NAME.said. When it
+# fails, the end of both is shown.
 step() {
   local name=$1 began=$SECONDS
   shift
-  if ! "$@" >"$logs/$name" 2>&1; then
+  if ! "$@" >"$logs/$name" 2>"$logs/$name.said"; then
     say "$name failed: $*"
-    tail -n 40 "$logs/$name"
+    tail -n 40 "$logs/$name.said" "$logs/$name"
     return 1
   fi
   say "$name: $((SECONDS - began)) s"
@@ -35,7 +39,7 @@ all() {
 }
 
 build() {
-  mkdir -p bin dist
+  mkdir -p bin
   step sparklocal go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 }
 
@@ -43,9 +47,9 @@ build() {
 prepare() {
   step helm go build -C test/e2e -trimpath -o ../../bin/helm helm.sh/helm/v4/cmd/helm &
   local helm=$!
-  step operator-image bin/sparklocal image operator --output dist/spark-operator.tar &
+  step operator-image bin/sparklocal image operator --tag "$image" &
   local operator=$!
-  step spark-image bin/sparklocal image spark --version "$spark_version" --output dist/spark.tar &
+  step spark-image bin/sparklocal image spark --version "$spark_version" &
   local spark=$!
   bin/sparklocal up &
   all $! "$helm" "$operator" "$spark"
@@ -53,15 +57,15 @@ prepare() {
 
 # The operator is installed while the Spark image, which is large, is still being loaded.
 install() {
-  step load-spark-image bin/sparklocal load dist/spark.tar &
+  step load-spark-image bin/sparklocal load "$(<"$logs/spark-image")" &
   local spark=$!
-  step load-operator-image bin/sparklocal load dist/spark-operator.tar
+  step load-operator-image bin/sparklocal load "$(<"$logs/operator-image")"
   local running=
-  if kubectl --namespace spark-operator get deployment spark-operator-controller >"$logs/found" 2>&1; then
+  if kubectl --namespace spark-operator get deployment spark-operator-controller &>"$logs/found"; then
     running=yes
   fi
   step helm-install bin/helm upgrade --install spark-operator charts/spark-operator --namespace spark-operator --create-namespace \
-    --set image.registry=docker.io,image.repository=sparkoperator/spark-operator,image.tag=dev --wait --timeout 2m
+    --set "image.registry=docker.io,image.repository=${repository},image.tag=${tag}" --wait --timeout 2m
   if [[ -n $running ]]; then # the image's name is the same, its content may not be
     step restart kubectl --namespace spark-operator rollout restart deployment spark-operator-controller
     step rollout kubectl --namespace spark-operator rollout status deployment spark-operator-controller --timeout 2m

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,14 @@ const (
 	SparkImage   = "docker.io/apache/spark:" + SparkVersion
 	// ServiceAccount of drivers, made by the chart in every job namespace.
 	ServiceAccount = "spark-operator-spark"
+)
+
+// The operator's image, made from this repository.
+const (
+	imageRegistry   = "docker.io"
+	imageRepository = "sparkoperator/spark-operator"
+	imageTag        = "e2e"
+	image           = imageRegistry + "/" + imageRepository + ":" + imageTag
 )
 
 // Options of Start.
@@ -83,14 +92,16 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	group, side := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.build(side, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm") })
-	tars := make([]string, 0, 2)
-	c.OperatorImage = filepath.Join(c.Dir, "spark-operator.tar")
-	tars = append(tars, c.OperatorImage)
-	group.Go(func() error { return c.Local(side, "image", "operator", "--output", c.OperatorImage) })
+	group.Go(func() (err error) {
+		c.OperatorImage, err = c.output(side, nil, c.local, "image", "operator", "--source", c.options.Root, "--tag", image)
+		return err
+	})
+	spark := ""
 	if c.options.Spark {
-		spark := filepath.Join(c.Dir, "spark.tar")
-		tars = append(tars, spark)
-		group.Go(func() error { return c.Local(side, "image", "spark", "--version", SparkVersion, "--output", spark) })
+		group.Go(func() (err error) {
+			spark, err = c.output(side, nil, c.local, "image", "spark", "--version", SparkVersion)
+			return err
+		})
 	}
 	group.Go(func() error {
 		return c.Local(side, "up", "--dir", c.state(), "--audit", "--owner-pid", strconv.Itoa(os.Getpid()))
@@ -101,10 +112,22 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	if err := c.Local(ctx, append([]string{"load", "--dir", c.state()}, tars...)...); err != nil {
-		return err
+	return c.fill(ctx, spark)
+}
+
+// fill installs the operator while the Spark image, which is large, is still being loaded.
+func (c *Cluster) fill(ctx context.Context, spark string) error {
+	group, side := errgroup.WithContext(ctx)
+	if spark != "" {
+		group.Go(func() error { return c.Local(side, "load", "--dir", c.state(), spark) })
 	}
-	return c.Install(ctx)
+	group.Go(func() error {
+		if err := c.Local(side, "load", "--dir", c.state(), c.OperatorImage); err != nil {
+			return err
+		}
+		return c.Install(side)
+	})
+	return group.Wait()
 }
 
 // state is the cluster's own directory; what is beside it is ours.
@@ -139,7 +162,7 @@ func (c *Cluster) connect() error {
 func (c *Cluster) Install(ctx context.Context) error {
 	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace, "--create-namespace",
 		"--wait", "--timeout", "2m",
-		"--set", "image.registry=" + ImageRegistry, "--set", "image.repository=" + ImageRepository, "--set", "image.tag=" + ImageTag,
+		"--set", "image.registry=" + imageRegistry, "--set", "image.repository=" + imageRepository, "--set", "image.tag=" + imageTag,
 		"--set", "controller.logLevel=debug"}
 	for _, value := range c.options.Values {
 		args = append(args, "--set", value)
@@ -193,19 +216,26 @@ func (c *Cluster) build(ctx context.Context, module, out, pkg string) error {
 	return c.run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-C", filepath.Join(c.options.Root, module), "-trimpath", "-o", out, pkg)
 }
 
-// run runs one tool. Its output is shown when it ends, in one piece, and is part of the error.
 func (c *Cluster) run(ctx context.Context, env []string, name string, args ...string) error {
+	_, err := c.output(ctx, env, name, args...)
+	return err
+}
+
+// output runs one tool and returns what it prints to standard output, without the blanks around it. All that it says is part of an error.
+func (c *Cluster) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
-	text, err := cmd.CombinedOutput()
+	var printed, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &said
+	err := cmd.Run()
 	line := filepath.Base(name) + " " + strings.Join(args, " ")
 	c.mu.Lock()
 	fmt.Fprintf(c.options.Out, "%5.1f s  %s\n", time.Since(began).Seconds(), line)
 	c.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", line, err, text)
+		return "", fmt.Errorf("%s: %w\n%s%s", line, err, printed.Bytes(), said.Bytes())
 	}
-	return nil
+	return strings.TrimSpace(printed.String()), nil
 }
