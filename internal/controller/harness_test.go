@@ -331,3 +331,9 @@ func tinyDriver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	pod.Labels[labelRole] = roleDriver
 	return pod
 }
+
+// waitCause waits until the tiny kind's status tells the reason.
+func (w *world) waitCause(name, reason string) {
+	w.t.Helper()
+	testkit.Wait(w.t, name+" to tell "+reason, func(context.Context) error { return want(w.get(name).Status.SubmissionID, reason) })
+}

@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func TestStatusPatch(t *testing.T) {
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind()}
+	old := v1beta2.SparkApplicationStatus{SubmissionID: "a", AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
+	for _, test := range []struct {
+		name   string
+		stored v1beta2.SparkApplicationStatus
+		change func(*v1beta2.SparkApplication)
+		want   string
+	}{
+		{"nothing", old, func(*v1beta2.SparkApplication) {}, ""},
+		{"only what a status patch cannot write", old, func(a *v1beta2.SparkApplication) { a.Labels = map[string]string{"a": "b"} }, ""},
+		{"one field", old, func(a *v1beta2.SparkApplication) { a.Status.AppState.State = v1beta2.ApplicationStateRunning },
+			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"applicationState":{"state":"RUNNING"}}}`},
+		{"a field that goes", old, func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "" },
+			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":null}}`},
+		{"the first status is sent whole, with its required fields", v1beta2.SparkApplicationStatus{},
+			func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "a" },
+			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{}}}`},
+	} {
+		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
+		p := &pass[*v1beta2.SparkApplication]{stored: stored, object: stored.DeepCopy()}
+		test.change(p.object)
+		got, err := r.statusPatch(p)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v; want %s", test.name, got, err, test.want)
+		}
+	}
+}
+
+func TestRecordConflictsWithAnyChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.application("pi")
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry())}
+	read := w.get("pi")
+	if err := w.api.Patch(t.Context(), w.get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	p := &pass[*v1beta2.SparkApplication]{stored: read, object: read.DeepCopy()}
+	p.object.Status.SubmissionID = "x"
+	if _, err := r.record(t.Context(), p); !apierrors.IsConflict(err) {
+		t.Errorf("a status was written over a change of the object: %v", err)
+	}
+	p.stored = w.get("pi")
+	p.object = p.stored.DeepCopy()
+	p.object.Status.SubmissionID = "x"
+	if written, err := r.record(t.Context(), p); err != nil || !written {
+		t.Errorf("written %t, %v", written, err)
+	}
+	if !r.writes.ahead(p.stored) {
+		t.Error("the read from before the write does not count as stale")
+	}
+	if r.writes.ahead(w.get("pi")) {
+		t.Error("the read of the write counts as stale")
+	}
+}
+
+func TestOwnWrites(t *testing.T) {
+	object := func(uid types.UID, version string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x", UID: uid, ResourceVersion: version}}
+	}
+	for _, test := range []struct {
+		name  string
+		wrote *corev1.ConfigMap
+		read  *corev1.ConfigMap
+		stale bool
+	}{
+		{"never wrote", nil, object("u", "5"), false},
+		{"older", object("u", "10"), object("u", "9"), true},
+		{"the same", object("u", "10"), object("u", "10"), false},
+		{"newer", object("u", "10"), object("u", "11"), false},
+		{"made anew since", object("u", "10"), object("v", "9"), false},
+		{"not comparable", object("u", "ten"), object("u", "9"), false},
+	} {
+		var w ownWrites
+		if test.wrote != nil {
+			w.wrote(test.wrote)
+		}
+		if got := w.ahead(test.read); got != test.stale {
+			t.Errorf("%s: stale is %t", test.name, got)
+		}
+		w.forget(keyOf(test.read))
+		if w.ahead(test.read) {
+			t.Errorf("%s: not forgotten", test.name)
+		}
+	}
+}
+
+// frozen is a client whose reads of applications never show a change: a cache that has fallen behind.
+type frozen struct {
+	client.Client
+	app *v1beta2.SparkApplication
+}
+
+func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if app, ok := object.(*v1beta2.SparkApplication); ok {
+		f.app.DeepCopyInto(app)
+		return nil
+	}
+	return f.Client.Get(ctx, key, object, options...)
+}
+
+func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil } // nor does it show children
+
+// TestStaleReadOfTheObjectIsWaitedOut: after its own write a reconciler does not decide from a read that is older than it.
+func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	decided := 0
+	kind := tinyKind()
+	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		decided++
+		return tinyDecide(app, seen, now)
+	}
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	r := &Reconciler[*v1beta2.SparkApplication]{
+		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now,
+		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+	}
+	for pass := 1; pass <= 3; pass++ {
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pass > 1 && result.RequeueAfter != lookAgain {
+			t.Errorf("pass %d looks again after %s, want %s", pass, result.RequeueAfter, lookAgain)
+		}
+	}
+	if decided != 1 {
+		t.Errorf("decided %d times from one read", decided)
+	}
+}
+
+// TestChildrenThatTheCacheDoesNotShowAreAdopted: a pass over a fresh object and a stale cache of pods makes nothing twice.
+func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
+		r := &Reconciler[*v1beta2.SparkApplication]{
+			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now,
+			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+		}
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var pods corev1.PodList
+	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) != 1 {
+		t.Errorf("%d driver pods", len(pods.Items))
+	}
+}
+
+func TestShutdownBeginsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := &Reconciler[*v1beta2.SparkApplication]{} // touching anything would panic
+	if result, err := r.Reconcile(ctx, reconcile.Request{}); err != nil || result != (reconcile.Result{}) {
+		t.Errorf("%v, %v", result, err)
+	}
+}
+
+func TestSoonest(t *testing.T) {
+	for _, test := range [][3]time.Duration{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {-1, 5, 5}, {-1, 0, 0}} {
+		if diff := cmp.Diff(test[2], soonest(test[0], test[1])); diff != "" {
+			t.Errorf("soonest(%d, %d): %s", test[0], test[1], diff)
+		}
+	}
+}
+
+func TestSkippedWritesAreNotTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	w.application("pi")
+	w.kubelet("pi-driver", corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	version := w.get("pi").ResourceVersion
+	// A pod event that changes nothing for the application.
+	driver := w.waitPod("pi-driver")
+	if err := w.api.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	// The next one is seen after it.
+	w.application("later")
+	w.waitState("later", v1beta2.ApplicationStateSubmitted)
+	if got := w.get("pi").ResourceVersion; got != version {
+		t.Error("written although nothing changed")
+	}
+	testkit.Wait(t, "both to be counted", func(context.Context) error { return want(w.metric("sparkoperator_status_writes_total"), 3.0) })
+}

@@ -1,0 +1,265 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// freeAddress returns an address that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func fetch(ctx context.Context, url string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
+	op, err := newOperator(cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(op, tinyKind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	for url, says := range map[string]string{
+		"http://" + cfg.Health.BindAddress + "/healthz":  "ok",
+		"http://" + cfg.Health.BindAddress + "/readyz":   "ok",
+		"http://" + cfg.Metrics.BindAddress + "/metrics": "controller_runtime_max_concurrent_reconciles",
+	} {
+		testkit.Wait(t, url, func(ctx context.Context) error {
+			status, body, err := fetch(ctx, url)
+			if err == nil && (status != http.StatusOK || !strings.Contains(body, says)) {
+				err = fmt.Errorf("status %d: %s", status, body)
+			}
+			return err
+		})
+	}
+}
+
+// TestNotReadyBeforeTheCachesAreFull: an API server that answers discovery but no list keeps an operator alive and not ready.
+func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Health.BindAddress = freeAddress(t)
+	env := w.environment()
+	hold := make(chan struct{})
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return holding{next, hold} })
+	op, err := newOperator(cfg, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(op, tinyKind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	probe := func(path string, status int) {
+		testkit.Wait(t, fmt.Sprintf("%s to answer %d", path, status), func(ctx context.Context) error {
+			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
+			return errors.Join(err, want(got, status))
+		})
+	}
+	probe("/healthz", http.StatusOK)
+	probe("/readyz", http.StatusInternalServerError)
+	close(hold)
+	probe("/readyz", http.StatusOK)
+}
+
+// holding lets no request for pods pass until it is told to.
+type holding struct {
+	next http.RoundTripper
+	hold chan struct{}
+}
+
+func (h holding) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(request.URL.Path, "/pods") {
+		select {
+		case <-h.hold:
+		case <-request.Context().Done():
+			return nil, request.Context().Err()
+		}
+	}
+	return h.next.RoundTrip(request)
+}
+
+func TestLeaderGivesUpItsLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
+	start := func() func() {
+		op, err := newOperator(cfg, w.environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Add(op, tinyKind(), time.Now); err != nil {
+			t.Fatal(err)
+		}
+		return w.run(op)
+	}
+	holder := func() string {
+		lease := &coordinationv1.Lease{}
+		key := client.ObjectKey{Namespace: w.namespace, Name: cfg.LeaderElection.LeaseName}
+		if err := w.api.Get(t.Context(), key, lease); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		if lease.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *lease.Spec.HolderIdentity
+	}
+	stopFirst := start()
+	w.application("one")
+	w.waitState("one", v1beta2.ApplicationStateSubmitted)
+	first := holder()
+	start() // stands by
+	stopFirst()
+	if got := holder(); got == first {
+		t.Errorf("%s still holds the lease after it ended", first)
+	}
+	w.application("two")
+	w.waitState("two", v1beta2.ApplicationStateSubmitted)
+	if got := holder(); got == first || got == "" {
+		t.Errorf("the lease is held by %q, before that by %q", got, first)
+	}
+}
+
+// TestWorkInFlightIsFinished: a pass that SIGTERM meets half way still writes what it did.
+func TestWorkInFlightIsFinished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	kind := tinyKind()
+	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		select {
+		case entered <- struct{}{}:
+			<-leave
+		case <-leave:
+		}
+		return tinyDecide(app, seen, now)
+	}
+	stop := w.runTiny(kind)
+	w.application("pi")
+	<-entered
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stop() }()
+	testkit.Wait(t, "the shutdown to begin", func(context.Context) error {
+		return want(strings.Contains(w.log.String(), "waiting for all workers to finish"), true)
+	})
+	close(leave)
+	<-stopped
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("the state is %q", state)
+	}
+}
+
+func TestOnlyItsNamespaces(t *testing.T) {
+	t.Parallel()
+	served, other := newWorld(t), newWorld(t)
+	served.runTiny(tinyKind())
+	other.application("theirs")
+	served.application("ours")
+	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
+	if state := other.get("theirs").Status.AppState.State; state != "" {
+		t.Errorf("acted in another namespace: %s", state)
+	}
+}
+
+func TestStartWithoutAnAPIServer(t *testing.T) {
+	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: (&world{}).registry}
+	if _, err := newOperator(testConfig(), env); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTrimPod(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
+			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+	}
+	got, err := trimPod(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
+			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x"},
+		},
+		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text, _ := json.Marshal(got); strings.Contains(string(text), "SECRET") {
+		t.Error("the environment is kept")
+	}
+}
+
+func TestDialectOptionsFollowTheConfiguration(t *testing.T) {
+	cfg, err := config.Parse([]byte(`
+application:
+  maxTrackedExecutorPerApp: 5
+  defaultTimeToLiveSeconds: 60
+  driverPodCreationGracePeriod: 3s
+  timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
+  kubernetesMaster: k8s://https://10.0.0.1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := dialectOptions(cfg.Application)
+	wantLimits := lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}
+	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
+		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {
+		t.Errorf("%+v", got)
+	}
+}
