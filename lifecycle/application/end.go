@@ -17,8 +17,7 @@ func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Tim
 
 // ended sees to it that the driver does not go on (an attempt that ran out of time has one that does), then follows the restart policy.
 func (s *step) ended() bool {
-	if d := s.seen.Driver(s.m.Attempt); d != nil && !over(d) {
-		s.deleteAll([]int32{s.m.Attempt})
+	if s.stray() {
 		return false
 	}
 	if !s.again() {
@@ -26,6 +25,17 @@ func (s *step) ended() bool {
 	}
 	s.m.NextAttempt = s.m.EndedAt.Add(s.delay())
 	return s.to(lifecycle.Waiting, s.m.Cause)
+}
+
+// stray deletes a driver that goes on although its attempt is over: it ran out of time, or its launch was not remembered and a later try at
+// the same launch was refused. It reports whether there is one.
+func (s *step) stray() bool {
+	d := s.seen.Driver(s.m.Attempt)
+	if d == nil || over(d) {
+		return false
+	}
+	s.deleteAll([]int32{s.m.Attempt})
+	return true
 }
 
 func over(d *lifecycle.Driver) bool {
@@ -81,10 +91,10 @@ func (s *step) delay() time.Duration {
 	if rule.Max > 0 {
 		limit = rule.Max
 	}
-	if delay >= float64(limit) {
+	if !(delay < float64(limit)) { // also when it is no number
 		return limit
 	}
-	return time.Duration(delay)
+	return time.Duration(delay).Truncate(time.Microsecond) // what a status can hold
 }
 
 // waiting holds the next attempt back for the interval, during which the driver's log can still be read, and then until everything of
@@ -98,7 +108,9 @@ func (s *step) waiting() bool {
 			return s.finish()
 		}
 		if left := s.m.NextAttempt.Sub(s.now); left > 0 {
-			s.releaseExecutors()
+			if !s.stray() {
+				s.releaseExecutors()
+			}
 			s.check(left)
 			return false
 		}
@@ -127,9 +139,11 @@ func (s *step) over() bool {
 			return false
 		}
 	}
-	s.releaseExecutors()
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
-	s.releaseRemains()
+	if !s.stray() {
+		s.releaseExecutors()
+		s.releaseRemains()
+	}
 	return false
 }
 

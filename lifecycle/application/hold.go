@@ -96,7 +96,11 @@ func (s *step) deleteAll(attempts []int32) {
 		return
 	}
 	for _, attempt := range attempts {
-		s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
+		if attempt <= s.stored || attempt > s.m.Attempt {
+			s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
+		} else {
+			s.check(0) // adopted in this pass
+		}
 	}
 }
 

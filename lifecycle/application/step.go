@@ -29,7 +29,7 @@ const (
 // carried out before Next is stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing
 // but what it must ask for again: live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	s := &step{app: app, seen: seen, now: now, m: mem}
+	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem.Attempt}
 	s.run()
 	s.plan.Next = s.m
 	return s.plan
@@ -42,12 +42,15 @@ type step struct {
 	now  time.Time
 	m    lifecycle.Memory
 	plan lifecycle.Plan
+	// stored is the attempt that is remembered. What is newer is remembered before it is deleted: its number would be used again.
+	stored int32
 	// tried is set when this pass has decided on a launch: there is one a pass, whatever the interval.
 	tried bool
 }
 
 func (s *step) run() {
 	if s.app.Deleting {
+		s.stored = maxAttempt // no number is used any more
 		s.deleteAll(s.seenAttempts(maxAttempt))
 		return
 	}
@@ -150,27 +153,33 @@ func (s *step) launch() bool {
 	return false
 }
 
-// adopt takes up a launch that is not remembered: a driver of a newer attempt than the last one is there, because the operator died
-// between the launch and its status write. It is that attempt from now on, whatever was remembered.
+// adopt takes up a launch that is not remembered: a pod of a newer attempt than the last one is there, because the operator died between
+// the launch and its status write. It is that attempt from now on, whatever was remembered. Executors alone tell of a driver that came
+// and went; its number is used up all the same.
 func (s *step) adopt() {
-	var found *lifecycle.Driver
+	newest := s.m.Attempt
 	for i := range s.seen.Drivers {
-		if d := &s.seen.Drivers[i]; d.Attempt > s.m.Attempt && (found == nil || d.Attempt > found.Attempt) {
-			found = d
-		}
+		newest = max(newest, s.seen.Drivers[i].Attempt)
 	}
-	if found != nil {
-		s.m.Attempt = found.Attempt
-		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, found.Attempt)
+	for i := range s.seen.Executors {
+		newest = max(newest, s.seen.Executors[i].Attempt)
+	}
+	d := s.seen.Driver(newest)
+	if newest > s.m.Attempt {
+		s.m.Attempt = newest
+		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, newest)
 		s.m.SpecHash = s.app.SpecHash
 		s.m.Runs++
 		s.m.Submissions++
-		s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.earlier(found.CreatedAt), time.Time{}, time.Time{}
+		s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}
+		if d != nil {
+			s.m.SubmittedAt = s.earlier(d.CreatedAt)
+		}
 		s.m.Outcome = lifecycle.Undecided
 		s.to(lifecycle.Launched, lifecycle.Cause{})
 	}
 	// The driver knows best what it was launched from: the spec may have been edited between a launch and the look at it.
-	if d := s.seen.Driver(s.m.Attempt); d != nil && d.SpecHash != "" && s.m.Phase.Live() {
+	if d != nil && d.SpecHash != "" && s.m.Phase.Live() {
 		s.m.SpecHash = d.SpecHash
 	}
 }
