@@ -21,6 +21,9 @@ import (
 // patience bounds one application. Two cores run several JVMs at once here.
 const patience = 4 * time.Minute
 
+// failures are small Python programs of the Spark image that end badly.
+const failures = "local:///opt/spark/examples/src/main/python/failures/"
+
 var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
 
 // examples run as they are in the repository, to a result in the driver's log.
@@ -116,6 +119,22 @@ func (w *world) troubles(t *testing.T) {
 			state: v1beta2.ApplicationStateFailed, says: []string{"no-such-file.py"},
 		},
 		{
+			name: "exits",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
+				a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"exits_with.py", []string{"3"}
+			},
+			state: v1beta2.ApplicationStateFailed, says: []string{"exiting with 3 on purpose", "exit code 3"},
+		},
+		{
+			name: "out-of-memory",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.Type, a.Spec.MainClass = v1beta2.SparkApplicationTypePython, nil
+				a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"memory_hog.py", nil
+			},
+			state: v1beta2.ApplicationStateFailed, reason: "OOMKilled", says: []string{"137"},
+		},
+		{
 			name:  "no-such-account",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("no-such-account") },
 			state: v1beta2.ApplicationStateFailed, says: []string{`serviceaccount "no-such-account" not found`},
@@ -183,7 +202,7 @@ func (w *world) retries(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "retries"
-		a.Spec.Arguments = []string{"not-a-number"}
+		a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"throws.py", []string{"thrown again"}
 		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
 	})
 	w.create(t, app)
@@ -191,7 +210,7 @@ func (w *world) retries(t *testing.T) {
 	if got := app.Status.ExecutionAttempts; got != 2 {
 		t.Errorf("executionAttempts is %d, want 2", got)
 	}
-	if !strings.Contains(app.Status.AppState.ErrorMessage, "not-a-number") {
+	if !strings.Contains(app.Status.AppState.ErrorMessage, "thrown again") {
 		t.Errorf("errorMessage does not tell the cause: %q", app.Status.AppState.ErrorMessage)
 	}
 	w.remove(t, app)
@@ -223,7 +242,8 @@ func (w *world) deletedWhileRunning(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "deleted"
-		a.Spec.Arguments = []string{"100000"}
+		a.Spec.MainClass, a.Spec.Arguments = new("dev.sparkoperator.failures.Sleeps"), nil
+		a.Spec.MainApplicationFile = "local:///opt/spark/examples/jars/spark-failures.jar"
 		a.Spec.Executor.Instances = new(int32(1))
 	})
 	w.create(t, app)

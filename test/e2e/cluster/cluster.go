@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -112,6 +114,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
+	// The operator must do with what the strictest of the Pod Security Standards allows.
+	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	if err := c.Client.Create(ctx, strict); err != nil {
+		return err
+	}
 	return c.fill(ctx, spark)
 }
 
@@ -160,7 +167,7 @@ func (c *Cluster) connect() error {
 
 // Install runs helm install and waits until the operator is ready.
 func (c *Cluster) Install(ctx context.Context) error {
-	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace, "--create-namespace",
+	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace,
 		"--wait", "--timeout", "2m",
 		"--set", "image.registry=" + imageRegistry, "--set", "image.repository=" + imageRepository, "--set", "image.tag=" + imageTag,
 		"--set", "controller.logLevel=debug"}
