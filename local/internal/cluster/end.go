@@ -77,7 +77,7 @@ func sweep(reg registry.Registry, tell func(string)) error {
 			}
 		}
 	}
-	return nil
+	return reg.TidyLocks()
 }
 
 // Down ends the cluster in dir, if there is one, and removes everything of it; and what killed runs have left of others.

@@ -3,6 +3,7 @@
 package isolate
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 )
@@ -17,9 +18,7 @@ type Thread struct{ work chan func() }
 func NewThread(enter func() error) (*Thread, error) {
 	t := &Thread{work: make(chan func())}
 	entered := make(chan error)
-	go func() {
-		// Never unlocked: a thread that has left the host's namespaces must not run any other goroutine.
-		runtime.LockOSThread()
+	go offMainThread(func() {
 		if enter != nil {
 			if err := enter(); err != nil {
 				entered <- err
@@ -30,11 +29,30 @@ func NewThread(enter func() error) (*Thread, error) {
 		for f := range t.work {
 			f()
 		}
-	}()
+	})
 	if err := <-entered; err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// offMainThread calls f on a thread that ends with it and is not the first of the process: that one never ends, and its namespaces are what the rest
+// of the machine sees as the process's.
+func offMainThread(f func()) {
+	// Never unlocked by f's way out: a thread that has left the host's namespaces must not run any other goroutine.
+	runtime.LockOSThread()
+	if ThreadID() != os.Getpid() {
+		f()
+		return
+	}
+	// While this goroutine keeps the first thread to itself, the next one gets another.
+	running := make(chan struct{})
+	go offMainThread(func() {
+		close(running)
+		f()
+	})
+	<-running
+	runtime.UnlockOSThread()
 }
 
 // Do calls f on the thread and waits for it.

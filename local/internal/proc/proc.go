@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -151,17 +152,17 @@ func Namespace(pid, kind string) (uint64, error) {
 	return inode, nil
 }
 
-// KillAll ends every process that find returns, again and again until it returns none, since a dying parent may have a child under way. The
+// KillAll ends every process that find returns but this one, again and again until it returns none, since a dying parent may have a child under way. The
 // error names the processes that outlived the limit.
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {
-		left := find()
+		left := slices.DeleteFunc(find(), func(pid int) bool { return pid == os.Getpid() })
 		if len(left) == 0 {
 			return nil
 		}
 		for _, pid := range left {
-			if pid > 1 && pid != os.Getpid() {
+			if pid > 1 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}

@@ -141,6 +141,28 @@ func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
 	return unlock, func() { _ = os.Remove(path); unlock() }, nil
 }
 
+// TidyLocks removes the lock files of clusters that are not on the list and that nobody holds or waits for. The caller holds the lock.
+func (r Registry) TidyLocks() error {
+	files, err := filepath.Glob(filepath.Join(r.dir, "*.lock"))
+	if err != nil {
+		return fmt.Errorf("locks: %w", err)
+	}
+	for _, path := range files {
+		if _, ok := r.Get(strings.TrimSuffix(filepath.Base(path), ".lock")); ok {
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.Remove(path)
+		}
+		_ = f.Close()
+	}
+	return nil
+}
+
 // Put writes an entry, replacing the one with its ID.
 func (r Registry) Put(e Entry) error {
 	b, err := json.Marshal(e)

@@ -1,0 +1,80 @@
+package preflight
+
+import (
+	"strings"
+	"testing"
+)
+
+// good is a machine that can do everything.
+func good() Machine {
+	all := func(names ...string) map[string]bool {
+		m := map[string]bool{}
+		for _, n := range names {
+			m[n] = true
+		}
+		return m
+	}
+	return Machine{
+		OS: "linux", Memory: 8 * gib, Disk: 50 * gib, CacheDisk: 50 * gib, Veth: true,
+		Filesystems: all("overlay", "ext4"), Namespaces: all("net", "mnt", "pid", "ipc", "uts"),
+		Controllers: all("cpu", "cpuset", "memory", "pids"),
+	}
+}
+
+func TestJudge(t *testing.T) {
+	node, build := Need{Node: true, Dir: "/state", Cache: "/cache"}, Need{Build: true, Dir: "/state", Cache: "/cache"}
+	for _, tt := range []struct {
+		name   string
+		need   Need
+		change func(*Machine)
+		want   []string
+	}{
+		{"all is there", node, func(*Machine) {}, nil},
+		{"nothing is known", Need{}, func(m *Machine) { *m = Machine{OS: "linux", UID: 1000} }, nil},
+		{"no root, no node", Need{}, func(m *Machine) { m.UID = 1000 }, nil},
+		{"no root", node, func(m *Machine) { m.UID = 1000 }, []string{"a node needs root", "--control-plane-only` works"}},
+		{"another system", node, func(m *Machine) { m.OS = "darwin" }, []string{"darwin", "only Linux"}},
+		{"little memory", node, func(m *Machine) { m.Memory = gib }, []string{"memory: 1.0 GB are free, 2.0 GB are needed"}},
+		{"little memory to build", build, func(m *Machine) { m.Memory = 2 * gib }, []string{"3.0 GB are needed"}},
+		{"little disk", node, func(m *Machine) { m.Disk = gib }, []string{"disk: 1.0 GB are free in /state", "--dir"}},
+		{"little disk to build", build, func(m *Machine) { m.CacheDisk = gib }, []string{"/cache", "XDG_CACHE_HOME"}},
+		{"little disk in the cache, nothing to build", Need{}, func(m *Machine) { m.CacheDisk = gib }, nil},
+		{"no overlay", node, func(m *Machine) { delete(m.Filesystems, "overlay") }, []string{"overlay"}},
+		{"no veth", node, func(m *Machine) { m.Veth = false }, []string{"veth"}},
+		{"no network namespaces", node, func(m *Machine) { delete(m.Namespaces, "net") }, []string{"net namespaces"}},
+		{"few controllers", node, func(m *Machine) { delete(m.Controllers, "pids"); delete(m.Controllers, "cpu") }, []string{"cpu, pids"}},
+		{"two things", node, func(m *Machine) { m.UID, m.Veth = 1, false }, []string{"root", "veth"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := good()
+			tt.change(&m)
+			err := Judge(tt.need, m)
+			if (err != nil) != (tt.want != nil) {
+				t.Fatalf("Judge() = %v, want an error: %v", err, tt.want != nil)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in: %v", want, err)
+				}
+			}
+			if err != nil && !strings.Contains(err.Error(), "kind, minikube or k3s") {
+				t.Errorf("no way out is told: %v", err)
+			}
+		})
+	}
+}
+
+func TestRootIsNotTheWayOutWhenMoreIsMissing(t *testing.T) {
+	m := good()
+	m.UID, m.Memory = 1000, gib
+	if err := Judge(Need{Node: true}, m); err == nil || strings.Contains(err.Error(), "--control-plane-only") {
+		t.Errorf("Judge() = %v", err)
+	}
+}
+
+func TestThisMachineIsLookedAt(t *testing.T) {
+	m := look(Need{Node: true, Dir: t.TempDir() + "/not/there/yet", Cache: "/"})
+	if m.OS == "" || m.Memory == 0 || m.Disk == 0 || m.CacheDisk == 0 || !m.Namespaces["net"] || len(m.Filesystems) == 0 {
+		t.Errorf("found only %+v", m)
+	}
+}
