@@ -58,20 +58,18 @@ func useLogger(log logr.Logger) {
 	slog.SetDefault(slog.New(logr.ToSlogHandler(log)))
 }
 
-// restConfig finds the API server: the file that is named, else KUBECONFIG, else the pod's service account.
+// restConfig finds the API server: the file that is named, else those of KUBECONFIG, else the pod's service account.
 func restConfig(path string) (*rest.Config, error) {
-	if path == "" {
-		path = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
-	}
-	if path == "" {
+	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		rc, err := rest.InClusterConfig()
 		if err != nil {
 			return nil, fmt.Errorf("not in a cluster, and neither --kubeconfig nor KUBECONFIG is given: %w", err)
 		}
 		return rc, nil
 	}
-	loader := &clientcmd.ClientConfigLoadingRules{Precedence: []string{path}}
-	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loader, nil).ClientConfig()
+	files := clientcmd.NewDefaultClientConfigLoadingRules()
+	files.ExplicitPath = path
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

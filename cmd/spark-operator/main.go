@@ -41,7 +41,9 @@ func controllerCommand() *cobra.Command {
 		Long: "Reconciles custom resources until SIGTERM, then finishes what is in flight and gives up its lease.\n" +
 			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return startController(cmd.Context(), options, cmd.ErrOrStderr()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return startController(cmd.Context(), options, cmd.ErrOrStderr())
+		},
 	}
 	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")

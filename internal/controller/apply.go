@@ -14,9 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// reasonRender is the cause's reason when no objects can be rendered from the spec.
-const reasonRender = "RenderFailed"
-
 // fact is something that an action brought up and that the decision did not know. The decision is made again with it.
 type fact func(*lifecycle.Observed)
 
@@ -55,7 +52,7 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	objects, err := r.kind.Render(p.object, action, p.now)
 	if err != nil {
-		return refused(lifecycle.Cause{Reason: reasonRender, Message: err.Error()}), nil
+		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), nil
 	}
 	p.warnings = append(p.warnings, objects.Warnings...)
 	before := make([]client.Object, len(objects.Before))

@@ -273,7 +273,7 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 	w.runTiny(kind)
 	w.application("pi")
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
-	if diff := cmp.Diff([2]string{reasonRender, `spec.driver.memory: "lots" is not a size`},
+	if diff := cmp.Diff([2]string{lifecycle.ReasonInvalid, `spec.driver.memory: "lots" is not a size`},
 		[2]string{app.Status.SubmissionID, app.Status.AppState.ErrorMessage}); diff != "" {
 		t.Errorf("cause (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// requests counts an operator's requests to the API server, and keeps the content types of what it sent.
+type requests struct {
+	next http.RoundTripper
+
+	mu       sync.Mutex
+	counts   map[string]int
+	contents map[string]string
+}
+
+func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
+	resource := path.Base(request.URL.Path)
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	for i, part := range parts { // .../namespaces/<namespace>/<resource>[/<name>[/status]]
+		if part == "namespaces" && i+2 < len(parts) {
+			resource = parts[i+2]
+			if parts[len(parts)-1] == "status" {
+				resource += "/status"
+			}
+		}
+	}
+	r.mu.Lock()
+	if r.counts == nil {
+		r.counts, r.contents = map[string]int{}, map[string]string{}
+	}
+	if request.URL.Query().Get("watch") == "" {
+		r.counts[request.Method+" "+resource]++
+	}
+	if content := request.Header.Get("Content-Type"); content != "" {
+		r.contents[resource] = content
+	}
+	r.mu.Unlock()
+	return r.next.RoundTrip(request)
+}
+
+// since returns how many requests were made after before, by method and resource, discovery left out.
+func (r *requests) since(before map[string]int) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	made := map[string]int{}
+	for what, n := range r.counts {
+		if n -= before[what]; n > 0 {
+			made[what] = n
+		}
+	}
+	return made
+}
+
+// TestRequestsOfALife lists every request that a successful life costs: the objects that the application asks for, its status, its
+// events, and nothing else; no reads at all.
+func TestRequestsOfALife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	stop := w.runTiny(tinyKind(), func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	// The first life finds the caches full and the connections open.
+	w.live("first")
+	before := made.since(nil)
+	w.live("second")
+	stop() // every event is written
+	got := made.since(before)
+	// The first life's events may be written late; they are the same as the second's.
+	events := got["POST events"]
+	delete(got, "POST events")
+	want := map[string]int{"POST configmaps": 1, "POST services": 1, "POST pods": 1, "PATCH sparkapplications/status": 3}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if events < 3 || events > 6 {
+		t.Errorf("%d events", events)
+	}
+	for resource, content := range map[string]string{
+		"pods": "application/vnd.kubernetes.protobuf", "configmaps": "application/vnd.kubernetes.protobuf",
+		"events": "application/vnd.kubernetes.protobuf", "sparkapplications/status": "application/merge-patch+json",
+	} {
+		if got := made.contents[resource]; got != content {
+			t.Errorf("%s are sent as %s, want %s", resource, got, content)
+		}
+	}
+}
+
+// live plays one application from creation to its end.
+func (w *world) live(name string) {
+	w.t.Helper()
+	w.application(name)
+	w.waitState(name, v1beta2.ApplicationStateSubmitted)
+	w.kubelet(name+"-driver", corev1.PodRunning, running())
+	w.waitState(name, v1beta2.ApplicationStateRunning)
+	w.kubelet(name+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.waitState(name, v1beta2.ApplicationStateCompleted)
+}
+
+// TestManyAtOnce: applications that come together each get one driver.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runTiny(tinyKind())
+	const n = 40
+	for i := range n {
+		w.application(fmt.Sprintf("pi-%d", i))
+	}
+	for i := range n {
+		w.waitState(fmt.Sprintf("pi-%d", i), v1beta2.ApplicationStateSubmitted)
+	}
+	var pods corev1.PodList
+	if err := w.api.List(t.Context(), &pods); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, pod := range pods.Items {
+		if pod.Namespace == w.namespace {
+			names[pod.Name] = true
+		}
+	}
+	if len(names) != n {
+		t.Errorf("%d drivers for %d applications: %v", len(names), n, slices.Sorted(maps.Keys(names)))
+	}
+}
