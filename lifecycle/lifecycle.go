@@ -188,8 +188,9 @@ type Observed struct {
 	Executors []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
-	// Confirmed is set when a live read of the attempt's driver pod found nothing: only then is a missing driver believed. A live
-	// read that finds one puts it among Drivers instead. Like Refusal it is a fact of one pass and is not kept for the next.
+	// Confirmed is set when a live read of the application's driver pods, of whichever attempt, found none that is not among Drivers:
+	// only then is a missing driver believed. A read that finds one adds it to Drivers instead. Like Refusal it is a fact of one pass and
+	// is not kept for the next.
 	Confirmed bool
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause

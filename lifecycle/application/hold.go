@@ -55,7 +55,8 @@ func (s *step) editing() bool {
 }
 
 // cleared reports whether nothing is left of the attempts up to the given one. Else it asks for their deletion; and before it believes its
-// eyes, for a live read of the last driver: the cache may be late, and the next driver may have another name.
+// eyes, for a live read of the drivers: the cache may be late, and the next driver may have another name, so that the API server would
+// not stop it. Before the first attempt there is nothing to read.
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
@@ -63,7 +64,7 @@ func (s *step) cleared(upTo int32) bool {
 		s.waitFor(lifecycle.DriverPod, "", s.leftover(left))
 		return false
 	}
-	if s.m.Attempt > 0 && !s.seen.Confirmed && s.m.Phase != lifecycle.Resuming {
+	if s.m.Attempt > 0 && !s.seen.Confirmed {
 		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
 		s.check(recheck)
 		return false

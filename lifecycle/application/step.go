@@ -125,9 +125,15 @@ func (s *step) fresh() bool {
 	return s.launch()
 }
 
-// launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended.
+// launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended. A refusal is
+// believed after a live read only: a launch that was not remembered is refused the second time by the very quota that it took.
 func (s *step) launch() bool {
-	if s.tried {
+	switch {
+	case s.tried:
+		s.check(recheck)
+		return false
+	case s.app.Invalid == nil && s.seen.Refusal != nil && !s.seen.Confirmed:
+		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt+1)
 		s.check(recheck)
 		return false
 	}

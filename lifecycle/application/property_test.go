@@ -1,0 +1,229 @@
+package application
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from
+// what was remembered to what is, a second step is quiet, and nothing is waited for without a bound or a named event.
+func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
+		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
+	}
+	at := mem.Phase
+	for _, tr := range plan.Trail {
+		if tr.From != at {
+			t.Fatalf("the trail %v does not begin at %q", plan.Trail, mem.Phase)
+		}
+		if !slices.ContainsFunc(Transitions, func(e Edge) bool { return e.To == tr.To && slices.Contains(e.From, tr.From) }) {
+			t.Fatalf("%q -> %q is not in Transitions (app %+v, memory %+v, seen %+v)", tr.From, tr.To, app, mem, seen)
+		}
+		at = tr.To
+	}
+	if at != plan.Next.Phase {
+		t.Fatalf("the trail ends at %q, Next is %q", at, plan.Next.Phase)
+	}
+	// A plan that asks for a live read is never stored: the read is a fact to decide with again.
+	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks {
+		t.Fatalf("New is stored: %+v", plan)
+	}
+	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
+		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+	}
+	checkAttempts(t, mem, plan)
+	checkBounded(t, app, seen, now, plan)
+	if app.MissingGrace > 0 && !asks {
+		checkQuiet(t, app, seen, now, plan)
+	}
+}
+
+// checkAttempts: the number only grows, by one a launch, and nothing is created but the attempt that is remembered after it.
+func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
+	t.Helper()
+	if plan.Next.Attempt < mem.Attempt {
+		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
+	}
+	creates := 0
+	for _, a := range plan.Do {
+		if a.Verb != lifecycle.Create {
+			continue
+		}
+		creates++
+		if a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
+			t.Fatalf("%v is created, while %d is remembered after %d, in %s", a, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
+		}
+	}
+	if creates > 1 {
+		t.Fatalf("%d launches in one plan", creates)
+	}
+	if creates == 1 && len(plan.Do) != 1 {
+		t.Fatalf("a launch beside other actions: %v", plan.Do)
+	}
+}
+
+// checkBounded: a phase with a timer has a Check, the rest are woken by an event of the pod or of the custom resource.
+func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	if plan.Check < 0 {
+		t.Fatalf("check %s", plan.Check)
+	}
+	if plan.Check > 0 || app.Deleting {
+		return
+	}
+	m := plan.Next
+	d := seen.Driver(m.Attempt)
+	switch {
+	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
+	case m.Phase == lifecycle.Unknown && d != nil:
+	case m.Phase.Live() && d != nil && app.Limits.Run == 0:
+		if limit := map[lifecycle.Phase]time.Duration{
+			lifecycle.Launched: app.Limits.DriverStart, lifecycle.Started: app.Limits.DriverReady,
+			lifecycle.Ready: app.Limits.ExecutorsStart, lifecycle.Scaling: app.Limits.ExecutorsStart,
+		}[m.Phase]; limit > 0 {
+			t.Fatalf("%s has a deadline and no timer", m.Phase)
+		}
+	default:
+		t.Fatalf("%s waits for nothing at %s: app %+v memory %+v seen %+v", m.Phase, now, app, m, seen)
+	}
+}
+
+// checkQuiet: with nothing changed but what was remembered, a second step enters no phase and only asks again.
+func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	refused := seen.Refusal != nil
+	seen.Refusal, seen.Confirmed = nil, false
+	second := Step(app, plan.Next, seen, now)
+	// A stored wait that is over at once (an interval of nothing) goes on in the next pass.
+	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
+	if len(second.Trail) > 0 && !due {
+		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
+	}
+	for _, a := range second.Do {
+		if a.Verb == lifecycle.Create {
+			t.Fatalf("a second launch: %v after %v", second.Do, plan.Do)
+		}
+	}
+	if len(second.Tell) > 0 && !due && !refused {
+		t.Fatalf("told twice: %v", second.Tell)
+	}
+}
+
+// anything is a random decision to take: also such as no life comes to.
+type anything struct{ r *rand.Rand }
+
+func (a anything) of(n int) int { return a.r.IntN(n) }
+
+func (a anything) time(now time.Time) time.Time {
+	if a.of(3) == 0 {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(a.of(400)-300) * time.Second)
+}
+
+func (a anything) app() lifecycle.App {
+	app := lifecycle.App{
+		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.of(4)], Deleting: a.of(20) == 0, Suspend: a.of(4) == 0,
+		InitialExecutors: int32(a.of(3)), MissingGrace: time.Duration(1+a.of(20)) * time.Second,
+		Restart: lifecycle.Restart{
+			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.of(3)],
+			FailureRetries: int32(a.of(4)), SubmissionRetries: int32(a.of(4)),
+			FailureInterval: time.Duration(a.of(60)) * time.Second, SubmissionInterval: time.Duration(a.of(60)) * time.Second,
+			Factor: float64(a.of(4)), Max: time.Duration(a.of(100)) * time.Second,
+		},
+	}
+	if a.of(2) == 0 {
+		limit := func() time.Duration { return time.Duration(a.of(200)) * time.Second }
+		app.Limits = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
+	}
+	if a.of(5) == 0 {
+		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.driver.memory"}
+	}
+	if a.of(3) == 0 {
+		app.TTL = new(time.Duration(a.of(100)-10) * time.Second)
+	}
+	return app
+}
+
+func (a anything) memory(now time.Time) lifecycle.Memory {
+	if a.of(8) == 0 {
+		return lifecycle.Memory{}
+	}
+	phases := []lifecycle.Phase{
+		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
+		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
+	}
+	outcomes := []lifecycle.Outcome{
+		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.RunTimedOut,
+	}
+	m := lifecycle.Memory{
+		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(3)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
+		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Outcome: outcomes[a.of(len(outcomes))],
+	}
+	if a.of(2) == 0 {
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, "ImagePullBackOff"}[a.of(3)], Message: "m"}
+	}
+	return m
+}
+
+func (a anything) observed(now time.Time) lifecycle.Observed {
+	phases := []lifecycle.DriverPhase{
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+	}
+	seen := lifecycle.Observed{Confirmed: a.of(3) == 0}
+	for range a.of(3) {
+		attempt := int32(a.of(5))
+		if seen.Driver(attempt) != nil {
+			continue
+		}
+		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
+			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
+			StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+		})
+	}
+	for range a.of(4) {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]})
+	}
+	for range a.of(2) {
+		seen.Remains = append(seen.Remains, int32(1+a.of(4)))
+	}
+	if a.of(5) == 0 {
+		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+	}
+	return seen
+}
+
+// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.
+func TestAnything(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	used := map[[2]lifecycle.Phase]bool{}
+	for seed := range uint64(100000) {
+		a := anything{rand.New(rand.NewPCG(seed, 11))}
+		app, mem, seen := a.app(), a.memory(now), a.observed(now)
+		plan := Step(app, mem, seen, now)
+		checkPlan(t, app, mem, seen, now, plan)
+		for _, tr := range plan.Trail {
+			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
+		}
+		if len(plan.Trail) >= maxMoves {
+			t.Fatalf("the trail does not end: %v", plan.Trail)
+		}
+	}
+	for _, e := range Transitions {
+		for _, from := range e.From {
+			if !used[[2]lifecycle.Phase{from, e.To}] {
+				t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", from, e.To, e.When)
+			}
+		}
+	}
+}

@@ -1,0 +1,422 @@
+package application
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A world is a small cluster that one application lives in. It obeys plans as the controller carries them out (docs/architecture.md), and does
+// everything to them that a real one can: drivers end in every way, events are late, calls fail before and after they took effect, and
+// the operator dies between any two of them.
+type world struct {
+	r   *rand.Rand
+	now time.Time
+	app lifecycle.App
+
+	stored  lifecycle.Memory // the status as it was written last
+	gone    bool             // the custom resource was deleted
+	pods    []*pod           // what exists
+	cache   []pod            // what the operator sees of it
+	remains []int32          // attempts with ConfigMaps and Services
+	name    int              // the driver pod's name as the spec has it
+	hash    int
+
+	started  map[int32]int // driver pods made, by attempt
+	lost     bool          // a driver was deleted by somebody else
+	edits    int
+	suspends int
+	faults   bool // calls fail and the operator dies
+	users    bool // suspend, edit, delete pods
+	log      []string
+	breach   string
+	passes   int
+}
+
+// pod is a driver or an executor.
+type pod struct {
+	driver   bool
+	name     int
+	attempt  int32
+	phase    lifecycle.DriverPhase
+	hash     string
+	deleting bool
+	evicted  bool
+	ready    bool
+	made     time.Time
+	began    time.Time
+	ended    time.Time
+	exec     int
+}
+
+func (p *pod) over() bool {
+	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
+}
+
+func newWorld(seed uint64) *world {
+	r := rand.New(rand.NewPCG(seed, 7))
+	w := &world{r: r, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), started: map[int32]int{}, faults: true, users: true}
+	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
+	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+	w.app = lifecycle.App{
+		UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, InitialExecutors: int32(r.IntN(3)),
+		Restart: lifecycle.Restart{
+			Policy: policies[r.IntN(3)], FailureRetries: int32(r.IntN(3)), SubmissionRetries: int32(r.IntN(3)),
+			FailureInterval: seconds(30), SubmissionInterval: seconds(30), Factor: float64(r.IntN(3)), Max: seconds(100),
+		},
+	}
+	if r.IntN(2) == 0 {
+		w.app.Limits = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), Run: seconds(600)}
+	}
+	if r.IntN(4) == 0 {
+		w.app.Suspend = true
+	}
+	return w
+}
+
+func (w *world) chance(of float64) bool { return w.r.Float64() < of }
+
+func (w *world) tell(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.breach == "" {
+		w.breach = fmt.Sprintf(format, args...)
+		w.tell("BREACH %s", w.breach)
+	}
+}
+
+// tick lets time pass and everybody but the operator act.
+func (w *world) tick() {
+	w.now = w.now.Add(time.Duration(1+w.r.IntN(9)) * time.Second)
+	for _, p := range slices.Clone(w.pods) {
+		w.fate(p)
+	}
+	if w.users {
+		w.user()
+	}
+	if w.chance(0.6) {
+		w.sync()
+	}
+}
+
+func (w *world) sync() {
+	w.cache = w.cache[:0]
+	for _, p := range w.pods {
+		w.cache = append(w.cache, *p)
+	}
+}
+
+// fate moves one pod on.
+func (w *world) fate(p *pod) {
+	switch {
+	case p.phase == lifecycle.DriverUnknown:
+		if w.chance(0.2) { // the node is back, or was removed with its pods
+			p.phase = lifecycle.DriverRunning
+		} else if w.chance(0.1) && p.attempt <= w.stored.Attempt { // see user
+			w.remove(p)
+		}
+	case p.deleting:
+		if w.chance(0.5) {
+			w.remove(p)
+		} else if !p.over() && w.chance(0.3) {
+			p.phase, p.ended = lifecycle.DriverFailed, w.now
+		}
+	case p.phase == lifecycle.DriverPending:
+		if w.chance(0.5) {
+			p.phase, p.began = lifecycle.DriverRunning, w.now
+		}
+	case p.phase == lifecycle.DriverRunning:
+		p.ready = p.ready || w.chance(0.7)
+		switch {
+		case p.driver && w.chance(0.15):
+			p.phase, p.ended = lifecycle.DriverSucceeded, w.now
+		case w.chance(0.1):
+			p.phase, p.ended, p.evicted = lifecycle.DriverFailed, w.now, w.chance(0.3)
+		case w.chance(0.03):
+			p.phase = lifecycle.DriverUnknown
+		case p.driver && p.ready && w.chance(0.4):
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now})
+		}
+	}
+}
+
+func (w *world) remove(p *pod) {
+	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p })
+}
+
+// user is the owner of the application, who does as users do.
+func (w *world) user() {
+	switch {
+	case w.chance(0.02):
+		w.app.Suspend = !w.app.Suspend
+		w.suspends++
+		w.tell("user: suspend=%v", w.app.Suspend)
+	case w.chance(0.02):
+		w.hash++
+		w.app.SpecHash = "1:" + strconv.Itoa(w.hash)
+		w.edits++
+		// Before the first launch is written down nothing but the name keeps it from being made twice.
+		if w.stored.Attempt > 0 && w.chance(0.5) {
+			w.name++ // spec.driver.podName
+		}
+		w.tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
+	case w.chance(0.02):
+		for _, p := range w.pods {
+			// A driver that was made, ran and was removed by somebody else before its launch was written down can be launched again: the one
+			// window that is left (docs), and not a breach.
+			if p.driver && p.attempt <= w.stored.Attempt {
+				p.deleting, w.lost = true, true
+				w.tell("user: deletes driver of attempt %d", p.attempt)
+			}
+		}
+	}
+}
+
+func (w *world) observed() lifecycle.Observed {
+	var seen lifecycle.Observed
+	for i := range w.cache {
+		w.add(&seen, &w.cache[i])
+	}
+	seen.Remains = slices.Clone(w.remains)
+	return seen
+}
+
+func (w *world) add(seen *lifecycle.Observed, p *pod) {
+	if !p.driver {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase})
+		return
+	}
+	d := lifecycle.Driver{
+		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, CreatedAt: p.made,
+		StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+	}
+	if p.ready {
+		d.ReadyAt = p.began
+	}
+	seen.Drivers = append(seen.Drivers, d)
+}
+
+// errCrash ends a pass: a call failed, or the operator died.
+type errCrash struct{ where string }
+
+func (e errCrash) Error() string { return e.where }
+
+// weather fails a call sometimes.
+func (w *world) weather(where string) {
+	if w.faults && w.chance(0.06) {
+		panic(errCrash{where})
+	}
+}
+
+// pass is one reconcile. It reports how long the operator wants to wait at most.
+func (w *world) pass(t *testing.T) (check time.Duration) {
+	defer func() {
+		if r := recover(); r != nil {
+			crash, ok := r.(errCrash)
+			if !ok {
+				panic(r)
+			}
+			w.tell("pass cut short: %s", crash.where)
+			if w.chance(0.3) {
+				w.sync() // a new process lists everything
+			}
+			check = time.Second
+		}
+	}()
+	w.passes++
+	seen := w.observed()
+	for range 5 {
+		plan := Step(w.app, w.stored, seen, w.now)
+		checkPlan(t, w.app, w.stored, seen, w.now, plan)
+		fact := w.apply(plan, seen)
+		if fact == nil {
+			w.record(plan)
+			return plan.Check
+		}
+		fact(&seen)
+	}
+	w.fail("no decision holds")
+	return 0
+}
+
+func (w *world) record(plan lifecycle.Plan) {
+	w.weather("before the status write")
+	if plan.Next.Attempt < w.stored.Attempt {
+		w.fail("attempt goes back from %d to %d", w.stored.Attempt, plan.Next.Attempt)
+	}
+	for _, tr := range plan.Trail {
+		w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+	}
+	w.stored = plan.Next
+	w.weather("after the status write")
+}
+
+func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	for _, a := range plan.Do {
+		w.tell("do %v", a)
+		w.weather("before an action")
+		switch {
+		case a.Verb == lifecycle.Create:
+			if fact := w.create(a.Attempt, seen); fact != nil {
+				return fact
+			}
+		case a.Verb == lifecycle.Confirm:
+			if seen.Confirmed {
+				w.fail("asks again in one pass")
+			}
+			for _, p := range w.pods {
+				if p.driver && seen.Driver(p.attempt) == nil {
+					return func(o *lifecycle.Observed) { w.add(o, p) }
+				}
+			}
+			return func(o *lifecycle.Observed) { o.Confirmed = true }
+		case a.Part == lifecycle.Application:
+			w.gone = true
+		case a.Verb == lifecycle.Delete:
+			w.delete(a, seen)
+		}
+		w.weather("after an action")
+	}
+	return nil
+}
+
+// create makes what an attempt has, and adopts what is there already.
+func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	if !slices.Contains(w.remains, attempt) {
+		w.remains = append(w.remains, attempt)
+	}
+	w.weather("between the ConfigMap and the pod")
+	if w.faults && w.chance(0.15) {
+		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+	}
+	for _, p := range w.pods {
+		if !p.driver || p.name != w.name {
+			continue
+		}
+		if p.attempt == attempt {
+			if p.deleting {
+				panic(errCrash{"the driver is being deleted"})
+			}
+			return nil
+		}
+		if seen.Driver(p.attempt) != nil {
+			panic(errCrash{"the old driver still exists"})
+		}
+		return func(o *lifecycle.Observed) { w.add(o, p) }
+	}
+	for _, p := range w.pods {
+		if p.driver && !p.over() {
+			w.fail("driver %d is made while %d is %s", attempt, p.attempt, p.phase)
+		}
+	}
+	if w.started[attempt]++; w.started[attempt] > 1 {
+		w.fail("attempt %d is started twice", attempt)
+	}
+	w.pods = append(w.pods, &pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
+	return nil
+}
+
+// delete marks what the operator sees.
+func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
+	for _, p := range w.pods {
+		known := seen.Driver(p.attempt) != nil
+		if !p.driver {
+			known = slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
+		}
+		if p.attempt == a.Attempt && known && (a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !p.driver) {
+			p.deleting = true
+		}
+	}
+	if a.Part == lifecycle.Attempt {
+		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
+	}
+}
+
+func (w *world) settled() bool {
+	p := w.stored.Phase
+	return w.gone || p.Terminal() || p == lifecycle.Suspended
+}
+
+// live plays one life: a time of trouble, then one of peace, at whose end the application must have come to an end.
+func (w *world) live(t *testing.T) {
+	for w.passes < 150 && !w.gone && w.breach == "" {
+		w.tick()
+		w.pass(t)
+		if w.stored.Phase.Terminal() && w.chance(0.3) {
+			break
+		}
+	}
+	w.faults, w.users = false, false
+	if w.app.Restart.Policy == lifecycle.Always {
+		w.app.Restart.Policy = lifecycle.Never
+	}
+	for range 400 {
+		if w.settled() && w.quiet() {
+			break
+		}
+		w.tick()
+		w.sync()
+		w.pass(t)
+	}
+	if !w.settled() || !w.quiet() {
+		w.fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))
+	}
+	if w.stored.Phase.Terminal() && (w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero()) {
+		w.fail("over without an outcome or an end: %+v", w.stored)
+	}
+	w.policyHeld()
+}
+
+// quiet reports whether nothing runs any more that belongs to an application at rest.
+func (w *world) quiet() bool {
+	return !slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.over() })
+}
+
+// policyHeld compares the runs with what the restart policy allows, in a life without edits.
+func (w *world) policyHeld() {
+	if w.edits > 0 || w.suspends > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
+		return
+	}
+	if runs := int32(len(w.started)); runs > w.app.Restart.FailureRetries+1 {
+		w.fail("%d runs with %d retries", runs, w.app.Restart.FailureRetries)
+	}
+	if refused := w.stored.Submissions - w.stored.Runs; refused > w.app.Restart.SubmissionRetries+1 {
+		w.fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
+	}
+}
+
+// TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
+func TestLives(t *testing.T) {
+	lives := 10000
+	if testing.Short() {
+		lives = 1000
+	}
+	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
+		lives = n
+	}
+	passes, phases := 0, map[lifecycle.Phase]int{}
+	for seed := range uint64(lives) {
+		w := newWorld(seed)
+		w.live(t)
+		passes += w.passes
+		phases[w.stored.Phase]++
+		if w.breach != "" {
+			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
+		}
+	}
+	t.Logf("%d lives, %d passes, no breach; ends: %v", lives, passes, phases)
+	for _, phase := range []lifecycle.Phase{lifecycle.Retained, lifecycle.Done, lifecycle.Suspended} {
+		if phases[phase] == 0 {
+			t.Errorf("no life ended %s: the world is too tame", phase)
+		}
+	}
+}
