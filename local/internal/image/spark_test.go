@@ -1,0 +1,255 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// enter prepares a container's surroundings in namespaces of its own, as a runtime would, and runs a command there: root file system ($1,
+// read-only but for what a pod would mount), user and group ($2), the command ($3...).
+const enter = `
+set -e
+root=$1 user=$2
+shift 2
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs tmpfs "$root/dev"
+mkdir "$root/dev/shm"
+chmod 1777 "$root/dev/shm"
+for d in null zero full random urandom; do touch "$root/dev/$d"; mount --bind "/dev/$d" "$root/dev/$d"; done
+ln -s /proc/self/fd "$root/dev/fd"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+echo "127.0.0.1 localhost $(hostname)" >"$root/tmp/hosts"
+touch "$root/etc/hosts"
+mount --bind "$root/tmp/hosts" "$root/etc/hosts"
+for d in work-dir work logs; do mount -t tmpfs -o mode=1777 tmpfs "$root/opt/spark/$d"; done
+ip link set lo up
+mount -o remount,bind,ro "$root"
+exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
+`
+
+// rootfs makes the Spark image (from the user's cache) and unpacks it. It skips where that cannot be.
+func rootfs(t *testing.T, version string) (root string, env []string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("makes and runs a Spark image: not with -short")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("running the image's programs needs root (chroot, mounts): run this test as root")
+	}
+	for _, program := range []string{"unshare", "ip", "tar"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs the program %s", program)
+		}
+	}
+	if out, err := exec.Command("unshare", "-m", "-n", "-p", "-f", "true").CombinedOutput(); err != nil {
+		t.Skipf("this machine does not allow namespaces: %s", out)
+	}
+	archive, err := Spark(t.Context(), SparkOptions{Version: version, Progress: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openStore("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := s.workDir() // Not t.TempDir: /tmp may be memory.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // It becomes the root directory, and others than root must get through it.
+		t.Fatal(err)
+	}
+	return unpackArchive(t, archive, SparkTags(version)[0], dir)
+}
+
+func unpackArchive(t *testing.T, archive, tag, dir string) (root string, env []string) {
+	t.Helper()
+	ref, err := name.NewTag(tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := tarball.ImageFromPath(archive, &ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Config.User != "185" {
+		t.Errorf("user %q, want the number 185", config.Config.User)
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		body, err := l.Uncompressed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "tar", "-x", "--numeric-owner", "-p", "-C", dir)
+		cmd.Stdin = body
+		out, err := cmd.CombinedOutput()
+		if err := errors.Join(err, body.Close()); err != nil {
+			t.Fatalf("unpack: %v\n%s", err, out)
+		}
+	}
+	return dir, config.Config.Env
+}
+
+// inside runs a command in the image and returns its output and exit code.
+func inside(t *testing.T, root string, env []string, user string, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	// --kill-child: a test that is given up must not leave a JVM behind.
+	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enter, "enter", root, user}
+	full = append(append(full, env...), args...)
+	cmd := exec.CommandContext(ctx, "unshare", full...)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("%q did not end: %v\n%s", args, err, lastLines(string(out), 30))
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// testedSpark are the versions that the tests make images of: SPARKLOCAL_TEST_SPARK, separated by commas, or the one that the demo uses.
+func testedSpark() []string {
+	if v := os.Getenv("SPARKLOCAL_TEST_SPARK"); v != "" {
+		return strings.Split(v, ",")
+	}
+	return []string{"4.1.4"}
+}
+
+// TestSparkImage runs the programs of real Spark images without a cluster, on a read-only root file system.
+func TestSparkImage(t *testing.T) {
+	for _, version := range testedSpark() {
+		t.Run(version, func(t *testing.T) {
+			root, env := rootfs(t, version)
+			t.Run("files", func(t *testing.T) { checkFiles(t, root, version) })
+			t.Run("runs", func(t *testing.T) { checkRuns(t, root, env, version) })
+		})
+	}
+}
+
+func checkFiles(t *testing.T, root, version string) {
+	scala := "2.13"
+	if strings.HasPrefix(version, "3.") {
+		scala = "2.12"
+	}
+	for _, name := range []string{
+		"entrypoint.sh", "decom.sh", "spark/RELEASE", "spark/bin/spark-submit", "spark/sbin/start-master.sh", "spark/sbin/stop-master.sh",
+		"spark/sbin/start-worker.sh", "spark/sbin/stop-worker.sh", "spark/sbin/start-connect-server.sh", "spark/sbin/stop-connect-server.sh",
+		"spark/sbin/start-history-server.sh", "spark/examples/jars/spark-examples.jar", "spark/examples/jars/spark-failures.jar",
+		"spark/examples/jars/spark-examples_" + scala + "-" + version + ".jar", "spark/examples/src/main/python/pi.py",
+		"spark/examples/src/main/python/failures/throws.py",
+	} {
+		path := filepath.Join(root, "opt", name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if strings.HasSuffix(name, ".sh") && info.Mode().Perm() != 0o755 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+	// What belongs to the machine that made the image must not be in it.
+	for _, name := range []string{"etc/hostname", "etc/resolv.conf", "etc/apt", "var/lib/apt"} {
+		if exists(filepath.Join(root, name)) {
+			t.Errorf("the image has /%s", name)
+		}
+	}
+}
+
+func checkRuns(t *testing.T, root string, env []string, version string) {
+	submit := func(args ...string) []string {
+		return append([]string{"/opt/entrypoint.sh", "driver", "--master", "local[2]", "--driver-memory", "600m"}, args...)
+	}
+	examples, failures := "local:///opt/spark/examples/jars/spark-examples.jar", "local:///opt/spark/examples/jars/spark-failures.jar"
+	python := "local:///opt/spark/examples/src/main/python/"
+	for _, test := range []struct {
+		name, user string
+		env, args  []string
+		wantCode   int
+		want       string // a regular expression that must fit the output
+	}{
+		{"SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{"JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{"JavaWordCount", "185:185", nil, submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0, `(?m)^\S+: 1$`},
+		{"GroupByTest", "185:185", nil, submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
+		{"pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{"python module", "4711:0", nil, []string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0, `(?m)^` + regexp.QuoteMeta(version)},
+		{"throws", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
+		{"exits", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
+		{"heap", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
+		{"tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1, `failed on purpose`},
+		{"python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
+		{"no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
+		{"executor", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
+		{"standalone", "4711:0", nil, []string{"bash", "-c", standalone}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, code := inside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
+			fits := regexp.MustCompile(test.want).MatchString(out)
+			if diff := cmp.Diff([]any{test.wantCode, true}, []any{code, fits}); diff != "" {
+				t.Errorf("exit code, output fits %s: %s\n%s", test.want, diff, lastLines(out, 40))
+			}
+		})
+	}
+}
+
+// absentDriver is an executor's environment with a driver that nobody is at: an executor that understands its arguments fails to connect.
+var absentDriver = []string{
+	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1", "SPARK_EXECUTOR_CORES=1",
+	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-1",
+}
+
+// standalone starts a master and a worker, and asks the master's page until it knows the worker.
+const standalone = `
+set -e
+export SPARK_MASTER_HOST=localhost
+start-master.sh
+spark-daemon.sh status org.apache.spark.deploy.master.Master 1
+start-worker.sh spark://localhost:7077
+for _ in $(seq 60); do
+  workers=$(python3 -c 'import json, urllib.request as u; print(json.load(u.urlopen("http://localhost:8080/json/"))["aliveworkers"])')
+  [ "$workers" = 1 ] && break
+  sleep 1
+done
+stop-worker.sh
+stop-master.sh
+echo "ALIVE WORKERS $workers"
+`
+
+func TestSparkRefusesWhatItCannotMake(t *testing.T) {
+	for name, test := range map[string]struct {
+		options SparkOptions
+		want    string
+	}{
+		"unknown version": {SparkOptions{Version: "9.9.9"}, "4.1.4"},
+		"no version":      {SparkOptions{}, "4.1.4"},
+		"old Java":        {SparkOptions{Version: "4.1.4", Java: 8}, "17 or 21"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.options.CacheDir = t.TempDir()
+			if path, err := Spark(t.Context(), test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %q, %v; want an error that says %q", path, err, test.want)
+			}
+		})
+	}
+}
