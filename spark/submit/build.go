@@ -1,7 +1,361 @@
 package submit
 
-// Build returns the objects of one submission. It is a pure function: the same request gives the same objects. A request that cannot
-// work is refused with an *Error before anything exists.
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// DefaultMaster is spark.master where a Request has none: the API server as a pod sees it.
+const DefaultMaster = "k8s://https://kubernetes.default.svc"
+
+// Spark's labels (org.apache.spark.deploy.k8s.Constants). The first four are Spark's own: nobody else may set them.
+const (
+	VersionLabel  = "spark-version"
+	SelectorLabel = "spark-app-selector"
+	AppNameKey    = "spark-app-name"
+	RoleLabel     = "spark-role"
+
+	RoleDriver   = "driver"
+	RoleExecutor = "executor"
+)
+
+// step is one of Spark's driver feature steps.
+type step struct {
+	// name is the class name in org.apache.spark.deploy.k8s.features.
+	name string
+	// optional steps can be left out by spark.kubernetes.driver.pod.excludedFeatureSteps; without one of the others the pod cannot run.
+	optional bool
+	apply    func(*draft) error
+}
+
+// steps are Spark's, in Spark's order (KubernetesDriverBuilder.buildFromFeatures).
+var steps = []step{
+	{"BasicDriverFeatureStep", false, basicStep},
+	{"DriverKubernetesCredentialsFeatureStep", false, credentialsStep},
+	{"DriverServiceFeatureStep", false, serviceStep},
+	{"NetworkPolicyFeatureStep", true, networkPolicyStep},
+	{"MountSecretsFeatureStep", true, mountSecretsStep},
+	{"EnvSecretsFeatureStep", true, envSecretsStep},
+	{"MountVolumesFeatureStep", true, mountVolumesStep},
+	{"DriverCommandFeatureStep", false, commandStep},
+	{"HadoopConfDriverFeatureStep", true, hadoopConfStep},
+	{"KerberosConfDriverFeatureStep", true, kerberosConfStep},
+	{"PodTemplateConfigMapStep", false, podTemplateStep},
+	{"LocalDirsFeatureStep", true, localDirsStep},
+}
+
+const featurePackage = "org.apache.spark.deploy.k8s.features."
+
+// draft is what the steps work on.
+type draft struct {
+	r    Request
+	q    quirks
+	kind resourceType
+	// conf is what the user and the Request say; steps read it. props starts as a copy and goes to spark.properties; steps write it.
+	conf, props *conf.Conf
+	// labels are all of the driver pod's.
+	labels map[string]string
+	pod    *corev1.Pod
+	// spark is the Spark container; until the finish it is not in the pod.
+	spark  corev1.Container
+	before []Object
+	warns  []string
+}
+
+// Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is not changed. A
+// request that cannot work is refused with an *Error before anything exists.
 func Build(r Request) (Objects, error) {
-	return Objects{}, fieldError("Request", "not written yet")
+	d, err := newDraft(r)
+	if err != nil {
+		return Objects{}, err
+	}
+	excluded, err := d.excludedSteps()
+	if err != nil {
+		return Objects{}, err
+	}
+	for _, s := range steps {
+		if slices.Contains(excluded, s.name) {
+			continue
+		}
+		if err := s.apply(d); err != nil {
+			return Objects{}, asError(err)
+		}
+	}
+	if err := d.finish(); err != nil {
+		return Objects{}, asError(err)
+	}
+	return Objects{Before: d.before, Driver: d.pod, Warnings: d.warns}, nil
+}
+
+func newDraft(r Request) (*draft, error) {
+	q, warning := quirksFor(r.SparkVersion)
+	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment)}
+	if warning != "" {
+		if r.StrictVersion {
+			return nil, fieldError("SparkVersion", "%q is none of the Spark lines known: %s", r.SparkVersion, strings.Join(SupportedVersions(), ", "))
+		}
+		d.warn("%s", warning)
+	}
+	if err := d.checkRequest(); err != nil {
+		return nil, err
+	}
+	if err := d.refuse(); err != nil {
+		return nil, asError(err)
+	}
+	d.settle()
+	if err := d.checkConf(); err != nil {
+		return nil, asError(err)
+	}
+	d.props = d.conf.Clone()
+	var err error
+	if d.pod, d.spark, err = d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName"); err != nil {
+		return nil, asError(err)
+	}
+	if d.spark.Name == "" {
+		d.spark.Name = overlay.DriverContainer
+	}
+	return d, nil
+}
+
+func (d *draft) warn(format string, args ...any) {
+	d.warns = append(d.warns, fmt.Sprintf(format, args...))
+}
+
+// checkRequest refuses a Request that lacks what every object needs.
+func (d *draft) checkRequest() error {
+	r := &d.r
+	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
+		return fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+	}
+	if errs := validation.IsValidLabelValue(r.AppID); r.AppID == "" || len(errs) > 0 {
+		return fieldError("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
+	}
+	if errs := validation.IsDNS1123Subdomain(r.ResourceNamePrefix); len(errs) > 0 {
+		return fieldError("ResourceNamePrefix", "%q cannot begin names: %s", r.ResourceNamePrefix, errs[0])
+	}
+	if r.DriverPodName == "" {
+		r.DriverPodName = DriverPodName(r.ResourceNamePrefix)
+	}
+	if errs := validation.IsDNS1123Subdomain(r.DriverPodName); len(errs) > 0 {
+		return fieldError("DriverPodName", "%q is no pod name: %s", r.DriverPodName, errs[0])
+	}
+	if r.ConfigMapName == "" {
+		r.ConfigMapName = bounded("spark-drv-", r.ResourceNamePrefix, "-conf-map")
+	}
+	if errs := validation.IsDNS1123Subdomain(r.ConfigMapName); len(errs) > 0 {
+		return fieldError("ConfigMapName", "%q is no name of a ConfigMap: %s", r.ConfigMapName, errs[0])
+	}
+	if r.Master == "" {
+		r.Master = DefaultMaster
+	}
+	if !strings.HasPrefix(r.Master, "k8s://") {
+		return fieldError("Master", "%q should begin with k8s://", r.Master)
+	}
+	for _, f := range []struct {
+		name   string
+		labels map[string]string
+	}{{"Labels", r.Labels}, {"Driver.Labels", r.Driver.Labels}, {"Executor.Labels", r.Executor.Labels}} {
+		// Sorted, so that the same request gives the same error.
+		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
+			if err := checkLabel(key, f.labels[key]); err != nil {
+				return fieldError(f.name, "%v", err)
+			}
+		}
+	}
+	if d.kind == typeJava && r.MainClass == "" {
+		return fieldError("MainClass", "a Java or Scala application needs its main class: the jar is not opened to look for one")
+	}
+	if name, _, ok := d.conf.Lookup("spark.kerberos.principal"); ok && r.ProxyUser != "" {
+		return keyError(name, "cannot be used together with a proxy user")
+	}
+	return nil
+}
+
+// settle writes what the Request decides and what spark-submit always writes.
+func (d *draft) settle() {
+	c, r := d.conf, d.r
+	for _, key := range c.Keys() {
+		if !strings.HasPrefix(key, "spark.") {
+			d.warn("%s: is left out: only keys that begin with spark. are Spark configuration", key)
+			c.Delete(key)
+		}
+	}
+	if c.Has("spark.driver.host") {
+		d.warn("spark.driver.host: has no effect: the driver is reached by its Service")
+		c.Delete("spark.driver.host")
+	}
+	for _, e := range [...][2]string{
+		{"SPARK_DRIVER_MEMORY", "spark.driver.memory"},
+		{"SPARK_EXECUTOR_MEMORY", "spark.executor.memory"},
+		{"SPARK_EXECUTOR_CORES", "spark.executor.cores"},
+	} {
+		if value, ok := r.Environment[e[0]]; ok {
+			c.SetIfMissing(e[1], value)
+		}
+	}
+	d.decide("spark.master", r.Master)
+	d.decide("spark.kubernetes.namespace", r.Namespace)
+	d.decide("spark.kubernetes.driver.pod.name", r.DriverPodName)
+	d.decide("spark.submit.deployMode", "cluster")
+	d.decide("spark.app.id", r.AppID)
+	d.r.AppName = d.appName()
+	c.Set("spark.app.name", d.r.AppName)
+	if !r.SubmitTime.IsZero() {
+		c.SetIfMissing("spark.app.submitTime", strconv.FormatInt(r.SubmitTime.UnixMilli(), 10))
+	}
+	c.SetIfMissing("spark.submit.pyFiles", "")
+	if d.kind == typeJava {
+		jars, _ := c.Get("spark.jars")
+		c.Set("spark.jars", joinNonEmpty(jars, r.Resource))
+	}
+}
+
+// decide sets a key that is not the user's, and says so where the user said otherwise.
+func (d *draft) decide(key, value string) {
+	if was, ok := d.conf.Get(key); ok && was != value {
+		d.warn("%s: %q has no effect, it is %q", key, was, value)
+	}
+	d.conf.Set(key, value)
+}
+
+func (d *draft) appName() string {
+	if d.r.AppName != "" {
+		return d.r.AppName
+	}
+	if name, _ := d.conf.Get("spark.app.name"); name != "" {
+		return name
+	}
+	if d.kind == typeJava {
+		return d.r.MainClass
+	}
+	return d.r.Resource[strings.LastIndexByte(d.r.Resource, '/')+1:]
+}
+
+func joinNonEmpty(a, b string) string {
+	if strings.TrimSpace(a) == "" || b == "" {
+		return strings.TrimSpace(a) + b
+	}
+	return a + "," + b
+}
+
+// excludedSteps reads the steps that the user leaves out.
+func (d *draft) excludedSteps() ([]string, error) {
+	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
+	classes, err := d.conf.List(key, nil)
+	if err != nil || len(classes) == 0 {
+		return nil, asError(err)
+	}
+	if !d.q.excludedSteps {
+		d.warn("%s: has no effect in Spark %s", key, d.q)
+		return nil, nil
+	}
+	var names []string
+	for _, class := range classes {
+		name, _ := strings.CutPrefix(class, featurePackage)
+		i := slices.IndexFunc(steps, func(s step) bool { return featurePackage+s.name == class })
+		switch {
+		case i < 0:
+			d.warn("%s: %q is none of Spark's driver feature steps", key, class)
+		case !steps[i].optional:
+			return nil, keyError(key, "the driver cannot run without %s", name)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// template reads a pod template and takes the Spark container out of it: the one that key names, else the first. Without a template both
+// are empty.
+func (d *draft) template(field string, data []byte, key string) (*corev1.Pod, corev1.Container, error) {
+	pod := &corev1.Pod{}
+	if len(data) > 0 {
+		unknown, err := decodePod(data, pod)
+		if err != nil {
+			return nil, corev1.Container{}, fieldError(field, "is no pod template: %v", err)
+		}
+		for _, u := range unknown {
+			d.warn("%s: %s; left out", field, u)
+		}
+		if len(pod.OwnerReferences) > 0 {
+			d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)
+		}
+		pod.ObjectMeta = metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations, Finalizers: pod.Finalizers}
+	}
+	if len(pod.Spec.Containers) == 0 {
+		return pod, corev1.Container{}, nil
+	}
+	name, err := d.conf.String(key, "")
+	if err != nil {
+		return nil, corev1.Container{}, err
+	}
+	i := max(0, slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return name != "" && c.Name == name }))
+	spark := pod.Spec.Containers[i]
+	pod.Spec.Containers = slices.Delete(pod.Spec.Containers, i, i+1)
+	return pod, spark, nil
+}
+
+// decodePod reads a Pod or a PodTemplateSpec; both have metadata and spec in the same places. Fields that no pod has come back by name.
+func decodePod(data []byte, pod *corev1.Pod) (unknown []string, err error) {
+	var tree map[string]any
+	// apimachinery's decoder keeps whole numbers whole.
+	if err := utiljson.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	delete(tree, "status")
+	return fromTree(tree, pod)
+}
+
+// meta is the metadata of an object of ours.
+func (d *draft) meta(name string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: name, Namespace: d.r.Namespace}
+	if len(d.r.Labels) > 0 {
+		m.Labels = maps.Clone(d.r.Labels)
+	}
+	m.OwnerReferences = d.owners()
+	return m
+}
+
+func (d *draft) owners() []metav1.OwnerReference {
+	if d.r.Owner.UID == "" {
+		return nil
+	}
+	owner := *d.r.Owner.DeepCopy()
+	owner.Controller = new(true)
+	return []metav1.OwnerReference{owner}
+}
+
+// add puts an object before the pod.
+func (d *draft) add(o Object) { d.before = append(d.before, o) }
+
+// configMap adds an immutable ConfigMap.
+func (d *draft) configMap(name string, data map[string]string) {
+	d.add(&corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: d.meta(name),
+		Data:       data,
+		Immutable:  new(true),
+	})
+}
+
+// mount adds a volume to the pod and mounts it into the Spark container.
+func (d *draft) mount(v corev1.Volume, m corev1.VolumeMount) {
+	m.Name = v.Name
+	d.pod.Spec.Volumes = append(d.pod.Spec.Volumes, v)
+	d.spark.VolumeMounts = append(d.spark.VolumeMounts, m)
+}
+
+func (d *draft) env(name, value string) {
+	d.spark.Env = append(d.spark.Env, corev1.EnvVar{Name: name, Value: value})
 }

@@ -1,5 +1,3 @@
-// Package submit builds what Spark's own Kubernetes client builds for one application in cluster mode: the driver pod, its ConfigMaps,
-// its headless Service and the objects of optional features. Build is a pure function of a Request.
 package submit
 
 import (
@@ -17,9 +15,11 @@ import (
 type Request struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It chooses the version's quirks.
 	SparkVersion string
+	// StrictVersion refuses a version that is not in the table, instead of building it as the nearest line with a warning.
+	StrictVersion bool
 	// Namespace of every object; wins over spark.kubernetes.namespace.
 	Namespace string
-	// AppName is spark.app.name.
+	// AppName is spark.app.name; empty means the configuration's, else the main class, else the file name of Resource.
 	AppName string
 	// AppID is spark.app.id and the value of the label spark-app-selector.
 	AppID string
@@ -29,19 +29,19 @@ type Request struct {
 	DriverPodName string
 	// ConfigMapName is the name of the driver's ConfigMap; empty means "spark-drv-<ResourceNamePrefix>-conf-map".
 	ConfigMapName string
-	// Master is spark.master, such as "k8s://https://kubernetes.default.svc".
+	// Master is spark.master; empty means DefaultMaster. The driver talks to spark.kubernetes.driver.master, so any k8s:// address does.
 	Master string
 	// SubmitTime is spark.app.submitTime.
 	SubmitTime time.Time
-	// User is SPARK_USER in the driver; empty means "spark", the user of the official images.
+	// User is SPARK_USER in the driver; empty means ProxyUser, else "spark", the user of the official images.
 	User string
 	// Environment is what spark-submit reads from the submitter's environment: PYSPARK_PYTHON, PYSPARK_DRIVER_PYTHON, SPARK_LOCAL_DIRS,
 	// SPARK_DRIVER_MEMORY and what "${env:NAME}" names. It is not the driver's environment.
 	Environment map[string]string
 
-	// MainClass is required for a Java or Scala application.
+	// MainClass is required for a Java or Scala application, and has no meaning for the others.
 	MainClass string
-	// Resource is the application's jar, .py or .R file, a URI; empty means spark-internal.
+	// Resource is the application's jar, .py or .R file, a URI; empty means spark-internal. The suffix alone decides the language.
 	Resource string
 	// Arguments of the application.
 	Arguments []string
@@ -50,8 +50,11 @@ type Request struct {
 
 	// Conf is the application's Spark configuration, without what Build derives.
 	Conf *conf.Conf
-	// ConfFiles are further files of the driver's SPARK_CONF_DIR, by name.
+	// ConfFiles are further files of the driver's SPARK_CONF_DIR, by name. Spark's rules choose among them: no archives, no templates, no
+	// spark*.conf or spark*.properties, and together less than spark.kubernetes.configMap.maxSize.
 	ConfFiles map[string]string
+	// HadoopConfFiles are the files of a HADOOP_CONF_DIR, by name; they go to driver and executors.
+	HadoopConfFiles map[string]string
 	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON), or nil.
 	DriverTemplate   []byte
 	ExecutorTemplate []byte
@@ -60,9 +63,9 @@ type Request struct {
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
 
-	// Owner owns every object; it is the controller of the driver pod.
+	// Owner owns every object as its controller. Without a UID nothing is owned.
 	Owner metav1.OwnerReference
-	// Labels are put on every object, executors included; they win over labels of the same key.
+	// Labels are put on every object, executors included; they win over labels of the same key. They cannot be Spark's own.
 	Labels map[string]string
 }
 

@@ -1,0 +1,198 @@
+package submit
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// resourceType is spark.kubernetes.resource.type.
+type resourceType string
+
+const (
+	typeJava   resourceType = "java"
+	typePython resourceType = "python"
+	typeR      resourceType = "r"
+)
+
+// typeOf decides by the suffix alone, as SparkSubmit does.
+func typeOf(resource string) resourceType {
+	switch {
+	case strings.HasSuffix(resource, ".py"):
+		return typePython
+	case strings.HasSuffix(resource, ".R"), strings.HasSuffix(resource, ".r"):
+		return typeR
+	}
+	return typeJava
+}
+
+// refused are keys that make spark-submit read a file or an URL of the submitter, or act with credentials of the submitter. The reason
+// ends each message. A trailing dot makes a key a prefix.
+var refused = []struct{ key, reason string }{
+	{"spark.kubernetes.driver.podTemplateFile", "a file or URL is never read on the user's word; give the driver's pod template itself"},
+	{"spark.kubernetes.executor.podTemplateFile", "a file or URL is never read on the user's word; give the executors' pod template itself"},
+	{"spark.kubernetes.authenticate.driver.caCertFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.caCertFile"},
+	{"spark.kubernetes.authenticate.driver.clientKeyFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
+	{"spark.kubernetes.authenticate.driver.clientCertFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
+	{"spark.kubernetes.authenticate.submission.", "the objects are created with the submitter's own credentials; remove the key"},
+	{"spark.kubernetes.kerberos.krb5.path", "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
+	{"spark.kubernetes.scheduler.volcano.", "PodGroups of Volcano are not made from configuration; choose the batch scheduler where the application is declared"},
+	{"spark.driver.bindAddress", "is not supported on Kubernetes: the driver binds to its pod's address"},
+}
+
+// fileLists are the keys whose values spark-submit uploads or expands.
+var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}
+
+// refuse finds what spark-submit would take from the submitter's machine.
+func (d *draft) refuse() error {
+	for _, no := range refused {
+		for rest := range d.conf.WithPrefix(no.key) {
+			if rest == "" || strings.HasSuffix(no.key, ".") {
+				return keyError(no.key+rest, "%s", no.reason)
+			}
+		}
+	}
+	const custom = "spark.kubernetes.driver.pod.featureSteps"
+	if classes, err := d.conf.List(custom, nil); err != nil {
+		return err
+	} else if len(classes) > 0 {
+		return keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", classes[0])
+	}
+	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
+		return keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH")
+	}
+	for _, key := range fileLists {
+		list, _ := d.conf.Get(key)
+		for _, uri := range conf.SplitList(list) {
+			if problem := fileProblem(uri, true); problem != "" {
+				return keyError(key, "%s", problem)
+			}
+		}
+	}
+	if d.r.Resource != "" {
+		if problem := fileProblem(d.r.Resource, false); problem != "" {
+			return fieldError("Resource", "%s", problem)
+		}
+	}
+	return nil
+}
+
+// fileProblem says why a URI cannot be passed on as it is; empty means that it can.
+func fileProblem(uri string, globs bool) string {
+	scheme, _, ok := strings.Cut(uri, ":")
+	if !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file") {
+		return fmt.Sprintf("%q is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver "+
+			"can read, such as s3a://, gs://, hdfs:// or https://", uri)
+	}
+	switch scheme {
+	case "local", "http", "https", "ftp":
+		return ""
+	}
+	if globs && strings.ContainsAny(uri, `*?[{\`) {
+		return fmt.Sprintf("%q is a pattern, which needs the file system's own client to expand; list the files", uri)
+	}
+	return ""
+}
+
+// checkConf is what spark-submit validates before it does anything (SparkSubmitArguments.validateSubmitArguments), and what would kill the
+// driver's JVM.
+func (d *draft) checkConf() error {
+	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
+		// Read raw: spark-submit checks these before "${...}" is replaced, and the driver's -Xmx is the raw text.
+		raw, ok := d.conf.Get(key)
+		if !ok {
+			continue
+		}
+		switch n, err := conf.ParseSize(raw, conf.MiB); {
+		case err != nil:
+			return keyError(key, "%v", err)
+		case n == 0:
+			return keyError(key, "should be more than zero")
+		}
+	}
+	if raw, ok := d.conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
+		return keyError("spark.driver.memory", "%q reaches the driver's JVM as -Xmx%[1]s, which it does not take as meant (a number without unit is bytes "+
+			"there); use one of the units k, m, g or t, such as 512m or 2g", strings.TrimSpace(raw))
+	}
+	for _, key := range []string{"spark.driver.cores", "spark.executor.cores"} {
+		if n, err := d.conf.Int(key, 1); err != nil {
+			return err
+		} else if n <= 0 {
+			return keyError(key, "should be more than zero, but is %d", n)
+		}
+	}
+	return d.checkInstances()
+}
+
+func (d *draft) checkInstances() error {
+	dynamic, err := d.conf.Bool("spark.dynamicAllocation.enabled", false)
+	if err != nil {
+		return err
+	}
+	const key = "spark.executor.instances"
+	if n, err := d.conf.Int(key, 1); err != nil {
+		return err
+	} else if n < 0 || n == 0 && !dynamic {
+		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %d", n)
+	}
+	return nil
+}
+
+// heapSize tells whether the JVM takes text after -Xmx as the amount that Spark takes it for: digits and one letter of k, m, g, t.
+func heapSize(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return text != "" && strings.IndexByte("kmgt", text[len(text)-1]) >= 0
+}
+
+// checkLabel refuses what the API server would, and Spark's own labels.
+func checkLabel(key, value string) error {
+	switch key {
+	case VersionLabel, SelectorLabel, AppNameKey, RoleLabel:
+		return fmt.Errorf("label %q is Spark's own and cannot be set", key)
+	}
+	return checkPair("label", key, value)
+}
+
+// checkPair refuses a label or node selector that the API server would refuse.
+func checkPair(what, key, value string) error {
+	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
+		return fmt.Errorf("%q is no name of a %s: %s", key, what, errs[0])
+	}
+	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
+		return fmt.Errorf("%q is no value of a %s: %s", value, what, errs[0])
+	}
+	return nil
+}
+
+// fromTree makes a typed object of decoded JSON. What the type does not have is not an error: it comes back as text that names it.
+func fromTree(tree map[string]any, into any) (unknown []string, err error) {
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, into, true)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		for _, e := range strict.Errors() {
+			unknown = append(unknown, e.Error())
+		}
+		return unknown, nil
+	}
+	return nil, err
+}
+
+// toTree is the JSON of an object without what only a server writes.
+func toTree(o any) ([]byte, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	delete(tree, "status")
+	if metadata, ok := tree["metadata"].(map[string]any); ok {
+		delete(metadata, "creationTimestamp")
+		if len(metadata) == 0 {
+			delete(tree, "metadata")
+		}
+	}
+	return json.MarshalIndent(tree, "", "  ")
+}

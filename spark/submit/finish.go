@@ -1,0 +1,160 @@
+package submit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// maxConfigMap is the most that a ConfigMap may hold, in bytes (corev1.MaxSecretSize, and the default of spark.kubernetes.configMap.maxSize).
+const maxConfigMap = 1 << 20
+
+// DefaultContainerAnnotation names the container that kubectl takes where none is said.
+const DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
+
+// finish makes the driver's ConfigMap and puts the Spark container into the pod, as Spark's client does after the steps
+// (KubernetesClientApplication and KubernetesClientUtils); then it lays the Request's overlay over the pod.
+func (d *draft) finish() error {
+	data, err := d.confFiles()
+	if err != nil {
+		return err
+	}
+	comment := []string{"Java properties built from Kubernetes config map with name: " + d.r.ConfigMapName}
+	if !d.r.SubmitTime.IsZero() {
+		comment = append(comment, d.r.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
+	}
+	data[propertiesFile] = conf.MarshalProperties(d.props, comment...)
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.r.ConfigMapName}}
+	for _, file := range slices.Sorted(maps.Keys(data)) {
+		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
+	}
+	// Spark leaves the namespace in the data as a key of its own, which no volume item names.
+	data["spark.kubernetes.namespace"] = d.r.Namespace
+	if err := checkFiles("Conf", data); err != nil {
+		return err
+	}
+	d.configMap(d.r.ConfigMapName, data)
+	d.mount(corev1.Volume{Name: "spark-conf-volume-driver", VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
+	d.env("SPARK_CONF_DIR", confDir)
+
+	hygiene(d.pod, &d.spark)
+	d.pod.APIVersion, d.pod.Kind = "v1", "Pod"
+	d.pod.OwnerReferences = d.owners()
+	d.pod.Spec.Containers = append(d.pod.Spec.Containers, d.spark)
+	if err := laidOver("Driver", d.pod, d.spark.Name, d.r.Driver); err != nil {
+		return err
+	}
+	maps.Copy(d.pod.Labels, d.r.Labels)
+	if len(d.pod.Spec.Containers) > 1 {
+		if d.pod.Annotations == nil {
+			d.pod.Annotations = map[string]string{}
+		}
+		if _, ok := d.pod.Annotations[DefaultContainerAnnotation]; !ok {
+			d.pod.Annotations[DefaultContainerAnnotation] = d.spark.Name
+		}
+	}
+	return d.checkPod()
+}
+
+// confFiles chooses among the Request's files as Spark chooses among those of a SPARK_CONF_DIR (KubernetesClientUtils.loadSparkConfDirFiles):
+// small ones first, until spark.kubernetes.configMap.maxSize is reached.
+func (d *draft) confFiles() (map[string]string, error) {
+	const key = "spark.kubernetes.configMap.maxSize"
+	limit, err := d.conf.Size(key, maxConfigMap, conf.Byte)
+	if err != nil {
+		return nil, err
+	}
+	if limit > maxConfigMap {
+		return nil, keyError(key, "cannot be more than %d", maxConfigMap)
+	}
+	names := slices.Collect(maps.Keys(d.r.ConfFiles))
+	size := func(name string) int64 { return int64(len(name) + utf8.RuneCountInString(d.r.ConfFiles[name])) }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
+	data := map[string]string{}
+	var total int64
+	for _, name := range names {
+		switch {
+		case skipped(name):
+			d.warn("ConfFiles: %s: is left out: Spark takes no archives, templates and spark*.conf or spark*.properties", name)
+		case total+size(name) >= limit:
+			d.warn("ConfFiles: %s: is left out: together the files are more than %s allows (%d)", name, key, limit)
+		default:
+			data[name] = d.r.ConfFiles[name]
+			total += size(name)
+		}
+	}
+	if err := checkFiles("ConfFiles", data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func skipped(name string) bool {
+	for _, suffix := range []string{".gz", ".zip", ".jar", ".tar", ".template"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "spark") && (strings.HasSuffix(name, ".conf") || strings.HasSuffix(name, ".properties"))
+}
+
+// checkFiles refuses data that no ConfigMap can hold.
+func checkFiles(field string, data map[string]string) error {
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
+			return fieldError(field, "%q is no key of a ConfigMap: %s", name, errs[0])
+		}
+		if !utf8.ValidString(data[name]) {
+			return fieldError(field, "%s is not UTF-8 text, and a ConfigMap holds only that", name)
+		}
+		total += len(data[name])
+	}
+	if total > maxConfigMap {
+		return fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration smaller", total, maxConfigMap)
+	}
+	return nil
+}
+
+// checkPod finds what the API server would refuse after everything is written but the pod.
+func (d *draft) checkPod() error {
+	volumes := map[string]bool{}
+	for _, v := range d.pod.Spec.Volumes {
+		if volumes[v.Name] {
+			return fieldError("Driver.Volumes", "the driver pod has two volumes named %q: one of the template or overlay is in the way of Spark's", v.Name)
+		}
+		volumes[v.Name] = true
+	}
+	controllers := 0
+	for _, o := range d.pod.OwnerReferences {
+		if o.Controller != nil && *o.Controller {
+			controllers++
+		}
+	}
+	if controllers > 1 {
+		return fieldError("Driver.OwnerReferences", "the driver pod has its controller already; give references without controller")
+	}
+	return d.checkMounts()
+}
+
+func (d *draft) checkMounts() error {
+	for _, c := range d.pod.Spec.Containers {
+		paths := map[string]string{}
+		for _, m := range c.VolumeMounts {
+			path := strings.TrimRight(m.MountPath, "/")
+			if other, ok := paths[path]; ok {
+				return fieldError("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q", other, m.Name, m.MountPath, c.Name))
+			}
+			paths[path] = m.Name
+		}
+	}
+	return nil
+}

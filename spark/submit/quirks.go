@@ -1,0 +1,114 @@
+package submit
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// quirks is what differs between Spark lines on the submission side; everything else has not changed from 3.5 to 4.3.
+type quirks struct {
+	major, minor int
+
+	// appIDInLabels: {{APP_ID}} is replaced in driver labels, not only in annotations (4.0).
+	appIDInLabels bool
+	// minOverhead: spark.driver.minMemoryOverhead is read; before it was 384 MiB (4.0).
+	minOverhead bool
+	// legacyAccess: a claim made on demand is ReadWriteOnce, not ReadWriteOncePod, where no key says which (until 3.5).
+	legacyAccess bool
+	// volumeExtras: labels and annotations of claims, subPathExpr, hostPath types, and sizes that must say a unit (4.0).
+	volumeExtras bool
+	// connectPort: port 15002 of Spark Connect on pod and Service (4.1).
+	connectPort bool
+	// connectGRPC: that port says appProtocol grpc (4.2).
+	connectGRPC bool
+	// imageVersion: {{SPARK_VERSION}} is replaced in image names (4.1).
+	imageVersion bool
+	// excludedSteps: spark.kubernetes.driver.pod.excludedFeatureSteps is read (4.1).
+	excludedSteps bool
+	// pythonVersion: spark.kubernetes.pyspark.pythonVersion is read, and may only be 3 (until 4.0).
+	pythonVersion bool
+	// networkPolicy: executors accept connections from their own application only (4.2, SPARK-55653).
+	networkPolicy bool
+	// privilegeEscalation: allowPrivilegeEscalation is written, false by default (4.3, SPARK-57493).
+	privilegeEscalation bool
+	// publishNotReady: publishNotReadyAddresses of the Service is written (4.3).
+	publishNotReady bool
+	// proxyUserFirst: SPARK_USER is the proxy user even where the submitter's environment has SPARK_USER (4.3).
+	proxyUserFirst bool
+	// executorGrace: executors get terminationGracePeriodSeconds of Spark's choice (4.1).
+	executorGrace bool
+}
+
+// lines is the table, oldest first. Each line is the one before and what changed.
+var lines = func() []quirks {
+	v35 := quirks{major: 3, minor: 5, legacyAccess: true, pythonVersion: true}
+
+	v40 := v35
+	v40.minor, v40.major = 0, 4
+	v40.appIDInLabels, v40.minOverhead, v40.volumeExtras = true, true, true
+	v40.legacyAccess = false
+
+	v41 := v40
+	v41.minor = 1
+	v41.connectPort, v41.imageVersion, v41.excludedSteps, v41.executorGrace = true, true, true, true
+	v41.pythonVersion = false
+
+	v42 := v41
+	v42.minor = 2
+	v42.networkPolicy, v42.connectGRPC = true, true
+
+	v43 := v42
+	v43.minor = 3
+	v43.privilegeEscalation, v43.publishNotReady, v43.proxyUserFirst = true, true, true
+	return []quirks{v35, v40, v41, v42, v43}
+}()
+
+// SupportedVersions returns the Spark lines of the table, oldest first, such as "4.1".
+func SupportedVersions() []string {
+	out := make([]string, len(lines))
+	for i, q := range lines {
+		out[i] = q.String()
+	}
+	return out
+}
+
+// String is the line's name.
+func (q quirks) String() string { return fmt.Sprintf("%d.%d", q.major, q.minor) }
+
+var versionPattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
+
+// quirksFor chooses the line of a declared version. The warning is empty for a version of the table.
+func quirksFor(version string) (q quirks, warning string) {
+	oldest, newest := lines[0], lines[len(lines)-1]
+	match := versionPattern.FindStringSubmatch(version)
+	if match == nil {
+		return newest, fmt.Sprintf("Spark version %q cannot be read (expected such as %s.0); built as Spark %s", version, newest, newest)
+	}
+	// The pattern leaves nothing that Atoi refuses.
+	major, _ := strconv.Atoi(match[1])
+	minor, _ := strconv.Atoi(match[2])
+	for _, line := range lines {
+		if line.major == major && line.minor == minor {
+			return line, ""
+		}
+	}
+	if major < oldest.major || major == oldest.major && minor < oldest.minor {
+		return oldest, fmt.Sprintf("Spark %s is older than the oldest line known, %s; built as Spark %s", version, oldest, oldest)
+	}
+	if major == 3 {
+		// There is no line between 3.5 and 4.0; a later 3.x would be like 3.5.
+		return oldest, fmt.Sprintf("Spark %s is not known; built as Spark %s", version, oldest)
+	}
+	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; built as Spark %s", version, newest, newest)
+}
+
+// versionLabel is the value of the label spark-version: the declared version, or the line's where that cannot be a label.
+func versionLabel(declared string, q quirks) string {
+	if declared == "" || len(validation.IsValidLabelValue(declared)) > 0 {
+		return q.String()
+	}
+	return declared
+}

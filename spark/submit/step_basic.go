@@ -1,0 +1,380 @@
+package submit
+
+import (
+	"maps"
+	"math"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+const factorKey = "spark.kubernetes.memoryOverheadFactor"
+
+// basicStep makes the driver container and the pod around it: image, resources, ports, environment, labels (BasicDriverFeatureStep).
+func basicStep(d *draft) error {
+	for _, part := range []func(*draft) error{basicImage, basicResources, basicDevices, basicPorts, basicEnv, basicMeta, basicPlacement} {
+		if err := part(d); err != nil {
+			return err
+		}
+	}
+	d.pod.Name, d.pod.Namespace = d.r.DriverPodName, d.r.Namespace
+	d.pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	d.props.Set("spark.kubernetes.submitInDriver", "true")
+	return nil
+}
+
+// firstOf reads the first of keys that has a value.
+func (d *draft) firstOf(def string, keys ...string) (string, error) {
+	for _, key := range keys {
+		if _, _, ok := d.conf.Lookup(key); ok {
+			return d.conf.String(key, def)
+		}
+	}
+	return def, nil
+}
+
+func basicImage(d *draft) error {
+	const key = "spark.kubernetes.container.image"
+	image, err := d.firstOf("", "spark.kubernetes.driver.container.image", key)
+	if err != nil {
+		return err
+	}
+	if image == "" {
+		return keyError(key, "the driver needs an image: set this key or spark.kubernetes.driver.container.image")
+	}
+	if d.q.imageVersion {
+		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", d.r.SparkVersion)
+	}
+	d.spark.Image = image
+
+	const policyKey = "spark.kubernetes.container.image.pullPolicy"
+	policy, err := d.conf.String(policyKey, string(corev1.PullIfNotPresent))
+	if err != nil {
+		return err
+	}
+	switch d.spark.ImagePullPolicy = corev1.PullPolicy(policy); d.spark.ImagePullPolicy {
+	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
+	default:
+		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %q", policy)
+	}
+	secrets, err := d.conf.List("spark.kubernetes.container.image.pullSecrets", nil)
+	for _, name := range secrets {
+		d.pod.Spec.ImagePullSecrets = append(d.pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	return err
+}
+
+func basicResources(d *draft) error {
+	memory, err := driverMemory(d)
+	if err != nil {
+		return err
+	}
+	cores, ok := d.conf.Get("spark.driver.cores")
+	if !ok {
+		cores = "1"
+	}
+	cpu, err := d.quantity("spark.kubernetes.driver.request.cores", cores)
+	if err != nil {
+		return err
+	}
+	res := &d.spark.Resources
+	if res.Requests == nil {
+		res.Requests = corev1.ResourceList{}
+	}
+	if res.Limits == nil {
+		res.Limits = corev1.ResourceList{}
+	}
+	res.Requests[corev1.ResourceCPU] = cpu
+	res.Requests[corev1.ResourceMemory] = memory
+	res.Limits[corev1.ResourceMemory] = memory
+	if d.conf.Has("spark.kubernetes.driver.limit.cores") {
+		if res.Limits[corev1.ResourceCPU], err = d.quantity("spark.kubernetes.driver.limit.cores", ""); err != nil {
+			return err
+		}
+	}
+	// A request above its limit is refused by the API server, which does not know the keys; the limit may be the template's.
+	if limit, ok := res.Limits[corev1.ResourceCPU]; ok && limit.Cmp(cpu) < 0 {
+		return keyError("spark.kubernetes.driver.limit.cores", "the limit of %s is below the request of %s", limit.String(), cpu.String())
+	}
+	return nil
+}
+
+func (d *draft) quantity(key, def string) (resource.Quantity, error) {
+	text, err := d.conf.String(key, def)
+	if err != nil {
+		return resource.Quantity{}, err
+	}
+	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	if err != nil || q.Sign() <= 0 {
+		return q, keyError(key, "should be an amount above zero such as 500m or 2, but is %q", text)
+	}
+	return q, nil
+}
+
+// driverMemory is the memory of the pod: the heap and what the process needs beside it.
+func driverMemory(d *draft) (resource.Quantity, error) {
+	heap, err := d.conf.Size("spark.driver.memory", 1024, conf.MiB)
+	if err != nil {
+		return resource.Quantity{}, err
+	}
+	factor, err := overheadFactor(d)
+	if err != nil {
+		return resource.Quantity{}, err
+	}
+	least := int64(384)
+	if d.q.minOverhead {
+		if least, err = d.conf.Size("spark.driver.minMemoryOverhead", least, conf.MiB); err != nil {
+			return resource.Quantity{}, err
+		}
+	}
+	overhead, err := d.conf.Size("spark.driver.memoryOverhead", max(truncate(factor*float64(heap)), least), conf.MiB)
+	if err != nil {
+		return resource.Quantity{}, err
+	}
+	const most = math.MaxInt64 >> 20
+	if heap > most-min(overhead, most) {
+		return resource.Quantity{}, keyError("spark.driver.memory", "together with its overhead it is more memory than can be written")
+	}
+	return *resource.NewQuantity((heap+overhead)<<20, resource.BinarySI), nil
+}
+
+// truncate is the JVM's conversion of a double to an int, which saturates.
+func truncate(f float64) int64 { return int64(min(f, math.MaxInt32)) }
+
+// overheadFactor returns the driver's factor, and leaves the default one to the driver in spark.properties: executors take it from there.
+func overheadFactor(d *draft) (float64, error) {
+	def := 0.1
+	if d.kind != typeJava {
+		def = 0.4
+	}
+	def, err := d.conf.Float(factorKey, def)
+	if err != nil {
+		return 0, err
+	}
+	if !(def >= 0) || math.IsInf(def, 0) {
+		return 0, keyError(factorKey, "should be zero or more, but is %v", def)
+	}
+	d.props.Set(factorKey, javaDouble(def))
+	const driverKey = "spark.driver.memoryOverheadFactor"
+	factor, err := d.conf.Float(driverKey, def)
+	if err != nil {
+		return 0, err
+	}
+	if d.conf.Has(driverKey) && !(factor > 0) || math.IsInf(factor, 0) {
+		return 0, keyError(driverKey, "should be more than zero, but is %v", factor)
+	}
+	return factor, nil
+}
+
+// javaDouble prints as java.lang.Double.toString: always a fraction, and an exponent below 1e-3 and from 1e7.
+func javaDouble(f float64) string {
+	if abs := math.Abs(f); f != 0 && (abs < 1e-3 || abs >= 1e7) {
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+		if !strings.Contains(mantissa, ".") {
+			mantissa += ".0"
+		}
+		n, _ := strconv.Atoi(exponent)
+		return mantissa + "E" + strconv.Itoa(n)
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// basicDevices turns spark.driver.resource.NAME.amount and .vendor into limits.
+func basicDevices(d *draft) error {
+	const prefix = "spark.driver.resource."
+	seen := map[string]bool{}
+	for rest := range d.conf.WithPrefix(prefix) {
+		name, _, _ := strings.Cut(rest, ".")
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		amountKey, vendorKey := prefix+name+".amount", prefix+name+".vendor"
+		if !d.conf.Has(amountKey) {
+			return keyError(amountKey, "is missing: a device needs its amount")
+		}
+		amount, err := d.conf.Int(amountKey, 0)
+		if err != nil {
+			return err
+		}
+		if amount <= 0 {
+			continue
+		}
+		vendor, ok := d.conf.Get(vendorKey)
+		if !ok {
+			return keyError(vendorKey, "is missing: on Kubernetes a device needs its vendor's domain, such as nvidia.com")
+		}
+		device := vendor + "/" + name
+		if errs := validation.IsQualifiedName(device); len(errs) > 0 {
+			return keyError(vendorKey, "%q is no name of a resource: %s", device, errs[0])
+		}
+		d.spark.Resources.Limits[corev1.ResourceName(device)] = *resource.NewQuantity(int64(amount), resource.DecimalSI)
+	}
+	return nil
+}
+
+// The default ports, and the names that pod and Service give them.
+const (
+	driverPort       = 7078
+	blockManagerPort = 7079
+	uiPort           = 4040
+	connectPort      = 15002
+
+	driverPortName       = "driver-rpc-port"
+	blockManagerPortName = "blockmanager"
+	uiPortName           = "spark-ui"
+	connectPortName      = "spark-connect"
+)
+
+// port reads the first of keys that is set, and refuses what is no port: zero, any port, cannot be declared.
+func (d *draft) port(def int, keys ...string) (int32, error) {
+	for _, key := range keys {
+		if !d.conf.Has(key) {
+			continue
+		}
+		n, err := d.conf.Int(key, def)
+		if err != nil {
+			return 0, err
+		}
+		if n < 1 || n > 65535 {
+			return 0, keyError(key, "should be a port from 1 to 65535, but is %d", n)
+		}
+		return int32(n), nil
+	}
+	return int32(def), nil
+}
+
+func basicPorts(d *draft) error {
+	ports := []struct {
+		name string
+		def  int
+		keys []string
+	}{
+		{driverPortName, driverPort, []string{"spark.driver.port"}},
+		{blockManagerPortName, blockManagerPort, []string{"spark.driver.blockManager.port", "spark.blockManager.port"}},
+		{uiPortName, uiPort, []string{"spark.ui.port"}},
+		{connectPortName, connectPort, []string{"spark.connect.grpc.binding.port"}},
+	}
+	if !d.q.connectPort {
+		ports = ports[:3]
+	}
+	for _, p := range ports {
+		number, err := d.port(p.def, p.keys...)
+		if err != nil {
+			return err
+		}
+		d.spark.Ports = append(d.spark.Ports, corev1.ContainerPort{Name: p.name, ContainerPort: number, Protocol: corev1.ProtocolTCP})
+	}
+	return nil
+}
+
+func basicEnv(d *draft) error {
+	user := d.r.User
+	if d.r.ProxyUser != "" && (user == "" || d.q.proxyUserFirst) {
+		user = d.r.ProxyUser
+	}
+	if user == "" {
+		user = "spark"
+	}
+	d.env("SPARK_USER", user)
+	d.env("SPARK_APPLICATION_ID", d.r.AppID)
+	const prefix = "spark.kubernetes.driverEnv."
+	for name, value := range d.conf.WithPrefix(prefix) {
+		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
+			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])
+		}
+		d.env(name, value)
+	}
+	d.spark.Env = append(d.spark.Env, corev1.EnvVar{Name: "SPARK_DRIVER_BIND_ADDRESS", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
+	}})
+	return nil
+}
+
+// basicMeta computes the driver's labels once: the Service selects by all of them.
+func basicMeta(d *draft) error {
+	ids := strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", "")
+	const prefix = "spark.kubernetes.driver.label."
+	d.labels = map[string]string{}
+	for key, value := range d.conf.WithPrefix(prefix) {
+		if d.q.appIDInLabels {
+			value = ids.Replace(value)
+		}
+		if err := checkLabel(key, value); err != nil {
+			return keyError(prefix+key, "%v", err)
+		}
+		d.labels[key] = value
+	}
+	for _, more := range []map[string]string{d.r.Driver.Labels, d.r.Labels, {
+		VersionLabel:  versionLabel(d.r.SparkVersion, d.q),
+		SelectorLabel: d.r.AppID,
+		AppNameKey:    AppNameLabel(d.r.AppName),
+		RoleLabel:     RoleDriver,
+	}} {
+		maps.Copy(d.labels, more)
+	}
+	if d.pod.Labels == nil {
+		d.pod.Labels = map[string]string{}
+	}
+	maps.Copy(d.pod.Labels, d.labels)
+	return basicAnnotations(d, ids)
+}
+
+func basicAnnotations(d *draft, ids *strings.Replacer) error {
+	const prefix = "spark.kubernetes.driver.annotation."
+	for key, value := range d.conf.WithPrefix(prefix) {
+		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
+			return keyError(prefix+key, "%q is no name of an annotation: %s", key, errs[0])
+		}
+		if d.pod.Annotations == nil {
+			d.pod.Annotations = map[string]string{}
+		}
+		d.pod.Annotations[key] = ids.Replace(value)
+	}
+	return nil
+}
+
+func basicPlacement(d *draft) error {
+	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector."} {
+		for key, value := range d.conf.WithPrefix(prefix) {
+			if err := checkPair("node label", key, value); err != nil {
+				return keyError(prefix+key, "%v", err)
+			}
+			if d.pod.Spec.NodeSelector == nil {
+				d.pod.Spec.NodeSelector = map[string]string{}
+			}
+			d.pod.Spec.NodeSelector[key] = value
+		}
+	}
+	scheduler, err := d.firstOf("", "spark.kubernetes.driver.scheduler.name", "spark.kubernetes.scheduler.name")
+	if err != nil {
+		return err
+	}
+	if scheduler != "" {
+		d.pod.Spec.SchedulerName = scheduler
+	}
+	if !d.q.privilegeEscalation {
+		return nil
+	}
+	allowed := false
+	for _, key := range []string{"spark.kubernetes.securityContext.allowPrivilegeEscalation",
+		"spark.kubernetes.driver.securityContext.allowPrivilegeEscalation"} {
+		if allowed, err = d.conf.Bool(key, allowed); err != nil {
+			return err
+		}
+	}
+	if d.spark.SecurityContext == nil {
+		d.spark.SecurityContext = &corev1.SecurityContext{}
+	}
+	d.spark.SecurityContext.AllowPrivilegeEscalation = new(allowed)
+	return nil
+}

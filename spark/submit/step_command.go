@@ -1,0 +1,88 @@
+package submit
+
+import "strings"
+
+const (
+	confDir        = "/opt/spark/conf"
+	propertiesFile = "spark.properties"
+)
+
+// The classes that run a Python or R application.
+const (
+	pythonRunner = "org.apache.spark.deploy.PythonRunner"
+	rRunner      = "org.apache.spark.deploy.RRunner"
+	// noResource stands for an application without a file of its own.
+	noResource = "spark-internal"
+)
+
+// commandStep writes what the image's entrypoint is asked to run (DriverCommandFeatureStep). Arguments of a pod template stay in front.
+func commandStep(d *draft) error {
+	args := []string{RoleDriver}
+	if d.r.ProxyUser != "" {
+		args = append(args, "--proxy-user", d.r.ProxyUser)
+	}
+	class, resource := d.r.MainClass, d.r.Resource
+	switch d.kind {
+	case typePython:
+		class = pythonRunner
+		if err := pythonEnv(d); err != nil {
+			return err
+		}
+	case typeR:
+		class = rRunner
+	case typeJava:
+		if resource == "" {
+			resource = noResource
+		}
+	}
+	args = append(args, "--properties-file", confDir+"/"+propertiesFile, "--class", class, resource)
+	args = append(args, d.r.Arguments...)
+	for _, arg := range args {
+		d.spark.Args = append(d.spark.Args, escapeArg(arg))
+	}
+	d.props.Set("spark.kubernetes.resource.type", string(d.kind))
+	return nil
+}
+
+// pythonEnv chooses the interpreters: configuration first, then the submitter's environment; none is left to the image.
+func pythonEnv(d *draft) error {
+	if version, ok := d.conf.Get("spark.kubernetes.pyspark.pythonVersion"); ok && d.q.pythonVersion && version != "3" {
+		return keyError("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %q", version)
+	}
+	python, err := d.conf.String("spark.pyspark.python", d.r.Environment["PYSPARK_PYTHON"])
+	if err != nil {
+		return err
+	}
+	driver, err := d.firstOf("", "spark.pyspark.driver.python", "spark.pyspark.python")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"} {
+		if driver == "" {
+			driver = d.r.Environment[name]
+		}
+	}
+	if python != "" {
+		d.env("PYSPARK_PYTHON", python)
+	}
+	if driver != "" {
+		d.env("PYSPARK_DRIVER_PYTHON", driver)
+	}
+	return nil
+}
+
+// escapeArg makes Kubernetes pass on text as it is. The kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and it garbles what is
+// not ASCII right after a dollar; everywhere else a dollar is itself.
+func escapeArg(text string) string {
+	if !strings.Contains(text, "$") {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		b.WriteByte(text[i])
+		if text[i] == '$' && i+1 < len(text) && (text[i+1] == '$' || text[i+1] == '(' || text[i+1] >= 0x80) {
+			b.WriteByte('$')
+		}
+	}
+	return b.String()
+}

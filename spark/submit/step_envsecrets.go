@@ -1,0 +1,26 @@
+package submit
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// envSecretsStep gives keys of Secrets as environment variables (EnvSecretsFeatureStep): spark.kubernetes.driver.secretKeyRef.ENV=SECRET:KEY.
+func envSecretsStep(d *draft) error {
+	const prefix = "spark.kubernetes.driver.secretKeyRef."
+	for name, ref := range d.conf.WithPrefix(prefix) {
+		parts := strings.Split(ref, ":")
+		if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
+			return keyError(prefix+name, "should be SECRET:KEY, but is %q", ref)
+		}
+		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
+			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])
+		}
+		d.spark.Env = append(d.spark.Env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: parts[0]}, Key: parts[1],
+		}}})
+	}
+	return nil
+}

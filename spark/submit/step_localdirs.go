@@ -1,0 +1,59 @@
+package submit
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+const localDirPrefix = "spark-local-dir-"
+
+// localDirsStep gives the driver its scratch directories (LocalDirsFeatureStep): mounted volumes of the right name, else an emptyDir for
+// each directory asked for. The order is the user's; Spark 3.x shuffles it.
+func localDirsStep(d *draft) error {
+	var dirs []string
+	for _, m := range d.spark.VolumeMounts {
+		if strings.HasPrefix(m.Name, localDirPrefix) {
+			dirs = append(dirs, m.MountPath)
+		}
+	}
+	if len(dirs) == 0 {
+		list, err := localDirs(d)
+		if err != nil {
+			return err
+		}
+		tmpfs, err := d.conf.Bool("spark.kubernetes.local.dirs.tmpfs", false)
+		if err != nil {
+			return err
+		}
+		medium := corev1.StorageMediumDefault
+		if tmpfs {
+			medium = corev1.StorageMediumMemory
+		}
+		for i, dir := range list {
+			d.mount(corev1.Volume{Name: fmt.Sprint(localDirPrefix, i+1), VolumeSource: corev1.VolumeSource{
+				EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium},
+			}}, corev1.VolumeMount{MountPath: dir})
+		}
+		dirs = list
+	}
+	d.env("SPARK_LOCAL_DIRS", strings.Join(dirs, ","))
+	return nil
+}
+
+func localDirs(d *draft) ([]string, error) {
+	text := d.r.Environment["SPARK_LOCAL_DIRS"]
+	if text == "" {
+		var err error
+		if text, err = d.conf.String("spark.local.dir", ""); err != nil {
+			return nil, err
+		}
+	}
+	if text == "" {
+		text = "/var/data/spark-" + localDirUUID(d.r.AppID)
+	}
+	return conf.SplitList(text), nil
+}

@@ -1,0 +1,23 @@
+package submit
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// mountSecretsStep mounts Secrets of the namespace (MountSecretsFeatureStep): spark.kubernetes.driver.secrets.NAME=PATH.
+func mountSecretsStep(d *draft) error {
+	const prefix = "spark.kubernetes.driver.secrets."
+	for name, path := range d.conf.WithPrefix(prefix) {
+		volume := name + "-volume"
+		if errs := validation.IsDNS1123Label(volume); len(errs) > 0 {
+			return keyError(prefix+name, "the Secret's name makes a volume %q, which cannot be: %s; mount it by a pod template", volume, errs[0])
+		}
+		if path == "" {
+			return keyError(prefix+name, "should be the path at which the Secret is mounted")
+		}
+		d.mount(corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+			corev1.VolumeMount{MountPath: path})
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package submit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// onDemand in the name of a claim asks for a claim of its own for this driver.
+const onDemand = "OnDemand"
+
+// volume is one family of keys: spark.kubernetes.driver.volumes.KIND.NAME.*.
+type volume struct {
+	role, kind, name string
+	// settings by what follows the name, such as mount.path.
+	settings map[string]string
+}
+
+// key is the full name of a setting.
+func (v volume) key(setting string) string {
+	return fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.%s", v.role, v.kind, v.name, setting)
+}
+
+// mountVolumesStep mounts the volumes that configuration declares, and makes claims on demand (MountVolumesFeatureStep). Those of executors
+// are only checked here; the driver reads them again.
+func mountVolumesStep(d *draft) error {
+	executors, err := d.volumes(RoleExecutor)
+	if err != nil {
+		return err
+	}
+	for _, v := range executors {
+		if _, err := d.volumeSource(v, "claim"); err != nil {
+			return err
+		}
+	}
+	volumes, err := d.volumes(RoleDriver)
+	if err != nil {
+		return err
+	}
+	for i, v := range volumes {
+		// Spark numbers claims in the order of a hash set; here it is the order of kind and name.
+		claim := bounded("", d.r.ResourceNamePrefix, fmt.Sprint("-driver-pvc-", i))
+		source, err := d.volumeSource(v, claim)
+		if err != nil {
+			return err
+		}
+		mount, err := d.volumeMount(v)
+		if err != nil {
+			return err
+		}
+		if v.kind == "persistentVolumeClaim" {
+			if err := d.claim(v, source.PersistentVolumeClaim.ClaimName); err != nil {
+				return err
+			}
+		}
+		d.mount(corev1.Volume{Name: v.name, VolumeSource: source}, mount)
+	}
+	return nil
+}
+
+// volumes parses the volumes of a role, sorted by kind and name, and refuses what both roles refuse.
+func (d *draft) volumes(role string) ([]volume, error) {
+	prefix := "spark.kubernetes." + role + ".volumes."
+	byID := map[string]volume{}
+	for rest, value := range d.conf.WithPrefix(prefix) {
+		parts := strings.SplitN(rest, ".", 3)
+		if len(parts) < 3 {
+			return nil, keyError(prefix+rest, "should be %sKIND.NAME.SETTING", prefix)
+		}
+		switch parts[0] {
+		case "hostPath", "persistentVolumeClaim", "emptyDir", "nfs":
+		default:
+			return nil, keyError(prefix+rest, "%q is no kind of volume that Spark knows: hostPath, persistentVolumeClaim, emptyDir or nfs; others go "+
+				"by a pod template", parts[0])
+		}
+		if errs := validation.IsDNS1123Label(parts[1]); len(errs) > 0 {
+			return nil, keyError(prefix+rest, "%q is no name of a volume: %s", parts[1], errs[0])
+		}
+		id := parts[0] + "." + parts[1]
+		if _, ok := byID[id]; !ok {
+			byID[id] = volume{role: role, kind: parts[0], name: parts[1], settings: map[string]string{}}
+		}
+		byID[id].settings[parts[2]] = value
+	}
+	list := slices.SortedFunc(maps.Values(byID), func(a, b volume) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+	})
+	paths := map[string]string{}
+	for _, v := range list {
+		path := v.settings["mount.path"]
+		if path == "" {
+			return nil, keyError(v.key("mount.path"), "is missing")
+		}
+		if other, ok := paths[path]; ok {
+			return nil, keyError(v.key("mount.path"), "%s is also where volume %q is mounted", path, other)
+		}
+		paths[path] = v.name
+	}
+	return list, nil
+}
+
+func (v volume) required(setting string) (string, error) {
+	value, ok := v.settings[setting]
+	if !ok {
+		return "", keyError(v.key(setting), "is missing")
+	}
+	return value, nil
+}
+
+func (v volume) readOnly() (bool, error) {
+	return readBool(v.key("mount.readOnly"), v.settings["mount.readOnly"])
+}
+
+func readBool(key, text string) (bool, error) {
+	if text == "" {
+		return false, nil
+	}
+	c := conf.New()
+	c.Set(key, text)
+	return c.Bool(key, false)
+}
+
+func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
+	m := corev1.VolumeMount{MountPath: v.settings["mount.path"], SubPath: v.settings["mount.subPath"]}
+	var err error
+	if m.ReadOnly, err = v.readOnly(); err != nil {
+		return m, err
+	}
+	if expr := v.settings["mount.subPathExpr"]; expr != "" {
+		if !d.q.volumeExtras {
+			return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; it came with 4.0", d.q)
+		}
+		if m.SubPath != "" {
+			return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath")
+		}
+		m.SubPathExpr = expr
+	}
+	return m, nil
+}
+
+// volumeSource makes the source; claim is the name of a claim on demand.
+func (d *draft) volumeSource(v volume, claim string) (corev1.VolumeSource, error) {
+	var s corev1.VolumeSource
+	readOnly, err := v.readOnly()
+	if err != nil {
+		return s, err
+	}
+	switch v.kind {
+	case "hostPath":
+		path, err := v.required("options.path")
+		if err != nil {
+			return s, err
+		}
+		s.HostPath = &corev1.HostPathVolumeSource{Path: path}
+		if d.q.volumeExtras {
+			s.HostPath.Type = new(corev1.HostPathType(v.settings["options.type"]))
+		}
+	case "nfs":
+		path, err := v.required("options.path")
+		if err != nil {
+			return s, err
+		}
+		server, err := v.required("options.server")
+		if err != nil {
+			return s, err
+		}
+		s.NFS = &corev1.NFSVolumeSource{Path: path, Server: server}
+	case "emptyDir":
+		s.EmptyDir = &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMedium(v.settings["options.medium"])}
+		if _, ok := v.settings["options.sizeLimit"]; ok {
+			limit, err := d.volumeSize(v)
+			if err != nil {
+				return s, err
+			}
+			s.EmptyDir.SizeLimit = &limit
+		}
+	case "persistentVolumeClaim":
+		name, err := v.required("options.claimName")
+		if err != nil {
+			return s, err
+		}
+		if strings.Contains(name, onDemand) {
+			name = claim
+		}
+		s.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: readOnly}
+		if _, ok := v.settings["options.sizeLimit"]; ok {
+			if _, err := d.volumeSize(v); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// volumeSize reads options.sizeLimit, a Kubernetes quantity. A bare number below 1024 was meant with a unit (4.0).
+func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
+	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %q", text)
+	}
+	if d.q.volumeExtras && strings.Trim(text, "0123456789") == "" && q.CmpInt64(1024) < 0 {
+		return q, keyError(key, "%s bytes are too few; say a unit, such as %sGi", text, text)
+	}
+	return q, nil
+}
+
+// claim makes a claim where both a storage class and a size are given, as Spark does even for a claim with a fixed name. It does not carry
+// the label by which a driver deletes claims when it stops: it goes with its owner.
+func (d *draft) claim(v volume, name string) error {
+	class, hasClass := v.settings["options.storageClass"]
+	_, hasSize := v.settings["options.sizeLimit"]
+	if !hasClass || !hasSize {
+		if strings.Contains(v.settings["options.claimName"], onDemand) {
+			return keyError(v.key("options.claimName"), "a claim on demand needs options.storageClass and options.sizeLimit too; without them nothing makes it")
+		}
+		return nil
+	}
+	size, err := d.volumeSize(v)
+	if err != nil {
+		return err
+	}
+	const key = "spark.kubernetes.legacy.useReadWriteOnceAccessMode"
+	legacy, err := d.conf.Bool(key, d.q.legacyAccess)
+	if err != nil {
+		return err
+	}
+	mode := corev1.ReadWriteOncePod
+	if legacy {
+		mode = corev1.ReadWriteOnce
+	}
+	pvc := &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: d.meta(name),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{mode},
+			StorageClassName: &class,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+		},
+	}
+	if err := d.claimMeta(v, &pvc.ObjectMeta); err != nil {
+		return err
+	}
+	d.add(pvc)
+	return nil
+}
+
+func (d *draft) claimMeta(v volume, m *metav1.ObjectMeta) error {
+	for _, setting := range slices.Sorted(maps.Keys(v.settings)) {
+		value := v.settings[setting]
+		if key, ok := strings.CutPrefix(setting, "label."); ok && d.q.volumeExtras {
+			if err := checkLabel(key, value); err != nil {
+				return keyError(v.key(setting), "%v", err)
+			}
+			if m.Labels == nil {
+				m.Labels = map[string]string{}
+			}
+			if _, ours := d.r.Labels[key]; !ours {
+				m.Labels[key] = value
+			}
+		}
+		if key, ok := strings.CutPrefix(setting, "annotation."); ok && d.q.volumeExtras {
+			if m.Annotations == nil {
+				m.Annotations = map[string]string{}
+			}
+			m.Annotations[key] = value
+		}
+	}
+	return nil
+}

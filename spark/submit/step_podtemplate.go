@@ -1,0 +1,105 @@
+package submit
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+const (
+	templateVolume = "pod-template-volume"
+	templateKey    = "podspec-configmap-key"
+	templateFile   = "pod-spec-template.yml"
+	templateDir    = "/opt/spark/pod-template"
+)
+
+// podTemplateStep hands the executors' pod template to the driver (PodTemplateConfigMapStep): the user's with the overlay on it, so that
+// nothing has to be patched into the pods that Spark makes of it. The Request's labels go by configuration, which wins over a template.
+func podTemplateStep(d *draft) error {
+	const labels = "spark.kubernetes.executor.label."
+	for key, value := range d.conf.WithPrefix(labels) {
+		// The driver would refuse these, at run time. "{{APP_ID}}" and the like are replaced there.
+		if err := checkLabel(key, strings.NewReplacer("{{", "", "}}", "").Replace(value)); err != nil {
+			return keyError(labels+key, "%v", err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
+		d.props.Set(labels+key, d.r.Labels[key])
+	}
+	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
+		return nil
+	}
+	text, err := executorTemplate(d)
+	if err != nil {
+		return err
+	}
+	name := bounded("", d.r.ResourceNamePrefix, "-driver-podspec-conf-map")
+	if err := checkFiles("ExecutorTemplate", map[string]string{templateKey: text}); err != nil {
+		return err
+	}
+	d.configMap(name, map[string]string{templateKey: text})
+	d.mount(corev1.Volume{Name: templateVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name},
+		Items:                []corev1.KeyToPath{{Key: templateKey, Path: templateFile}},
+	}}}, corev1.VolumeMount{MountPath: templateDir})
+	d.props.Set("spark.kubernetes.executor.podTemplateFile", templateDir+"/"+templateFile)
+	return nil
+}
+
+func executorTemplate(d *draft) (string, error) {
+	pod, spark, err := d.template("ExecutorTemplate", d.r.ExecutorTemplate, "spark.kubernetes.executor.podTemplateContainerName")
+	if err != nil {
+		return "", err
+	}
+	if spark.Name == "" {
+		spark.Name = overlay.ExecutorContainer
+	}
+	hygiene(pod, &spark)
+	// Spark takes the first container, unless told a name that is there.
+	pod.Spec.Containers = append([]corev1.Container{spark}, pod.Spec.Containers...)
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	if err := laidOver("Executor", pod, spark.Name, d.r.Executor); err != nil {
+		return "", err
+	}
+	text, err := toTree(pod)
+	return string(text) + "\n", err
+}
+
+// hygiene sets what we want of every pod, unless its template says otherwise: no environment variables for the namespace's Services, and
+// the end of the log as the message of a container that failed without one.
+func hygiene(pod *corev1.Pod, spark *corev1.Container) {
+	if pod.Spec.EnableServiceLinks == nil {
+		pod.Spec.EnableServiceLinks = new(false)
+	}
+	if spark.TerminationMessagePolicy == "" {
+		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	}
+}
+
+// laidOver applies an overlay and makes its error one of ours.
+func laidOver(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
+	err := overlay.Apply(pod, container, o)
+	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
+		return fieldError(field+"."+wrong.Field, "%s", wrong.Message)
+	}
+	return err
+}
+
+// Overwritten returns the fields of an executor overlay that Spark of this version sets on executors itself, whatever their template says.
+// Only a webhook, which sees the pods after Spark, can keep them.
+func Overwritten(sparkVersion string, o overlay.Overlay) []string {
+	q, _ := quirksFor(sparkVersion)
+	var fields []string
+	if o.MemoryLimit != nil {
+		fields = append(fields, "MemoryLimit")
+	}
+	if o.TerminationGracePeriodSeconds != nil && q.executorGrace {
+		fields = append(fields, "TerminationGracePeriodSeconds")
+	}
+	return fields
+}

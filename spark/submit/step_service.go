@@ -1,0 +1,135 @@
+package submit
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const servicePrefix = "spark.kubernetes.driver.service."
+
+// serviceStep makes the headless Service by which executors find the driver (DriverServiceFeatureStep).
+func serviceStep(d *draft) error {
+	name := ServiceName(d.r.ResourceNamePrefix, d.r.AppID)
+	ports, err := servicePorts(d)
+	if err != nil {
+		return err
+	}
+	s := &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: d.meta(name),
+		Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone,
+			Selector:  maps.Clone(d.labels),
+			Ports:     ports,
+		},
+	}
+	if err := serviceMeta(d, &s.ObjectMeta); err != nil {
+		return err
+	}
+	if err := serviceFamilies(d, &s.Spec); err != nil {
+		return err
+	}
+	if s.Spec.PublishNotReadyAddresses, err = d.conf.Bool(servicePrefix+"publishNotReadyAddresses", false); err != nil {
+		return err
+	}
+	if !d.q.publishNotReady {
+		s.Spec.PublishNotReadyAddresses = false
+	}
+	d.add(s)
+	d.props.Set("spark.driver.host", name+"."+d.r.Namespace+".svc")
+	d.props.Set("spark.driver.port", strconv.Itoa(int(ports[0].Port)))
+	d.props.Set("spark.driver.blockManager.port", strconv.Itoa(int(ports[1].Port)))
+	return nil
+}
+
+// servicePorts differ from the container's in one: spark.blockManager.port does not count here, in any Spark line.
+func servicePorts(d *draft) ([]corev1.ServicePort, error) {
+	list := []struct {
+		name string
+		def  int
+		key  string
+	}{
+		{driverPortName, driverPort, "spark.driver.port"},
+		{blockManagerPortName, blockManagerPort, "spark.driver.blockManager.port"},
+		{uiPortName, uiPort, "spark.ui.port"},
+		{connectPortName, connectPort, "spark.connect.grpc.binding.port"},
+	}
+	if !d.q.connectPort {
+		list = list[:3]
+	}
+	ports := make([]corev1.ServicePort, len(list))
+	taken := map[int32]string{}
+	for i, p := range list {
+		number, err := d.port(p.def, p.key)
+		if err != nil {
+			return nil, err
+		}
+		if other, ok := taken[number]; ok {
+			return nil, keyError(p.key, "port %d is also %s", number, other)
+		}
+		taken[number] = p.key
+		ports[i] = corev1.ServicePort{Name: p.name, Port: number, TargetPort: intstr.FromInt32(number)}
+	}
+	if d.q.connectGRPC {
+		ports[3].AppProtocol = new("grpc")
+	}
+	return ports, nil
+}
+
+// serviceMeta sets the label by which the driver deletes the Service when it stops. The user may change it, as in Spark.
+func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
+	if m.Labels == nil {
+		m.Labels = map[string]string{}
+	}
+	m.Labels[SelectorLabel] = d.r.AppID
+	for key, value := range d.conf.WithPrefix(servicePrefix + "label.") {
+		if err := checkPair("label", key, value); err != nil {
+			return keyError(servicePrefix+"label."+key, "%v", err)
+		}
+		if _, ours := d.r.Labels[key]; !ours {
+			m.Labels[key] = value
+		}
+	}
+	for key, value := range d.conf.WithPrefix(servicePrefix + "annotation.") {
+		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
+			return keyError(servicePrefix+"annotation."+key, "%q is no name of an annotation: %s", key, errs[0])
+		}
+		if m.Annotations == nil {
+			m.Annotations = map[string]string{}
+		}
+		m.Annotations[key] = value
+	}
+	return nil
+}
+
+func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
+	const policyKey, familiesKey = servicePrefix + "ipFamilyPolicy", servicePrefix + "ipFamilies"
+	policy, err := d.conf.String(policyKey, string(corev1.IPFamilyPolicySingleStack))
+	if err != nil {
+		return err
+	}
+	switch spec.IPFamilyPolicy = new(corev1.IPFamilyPolicy(policy)); *spec.IPFamilyPolicy {
+	case corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack:
+	default:
+		return keyError(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %q", policy)
+	}
+	families, err := d.conf.List(familiesKey, []string{string(corev1.IPv4Protocol)})
+	if err != nil {
+		return err
+	}
+	for _, family := range families {
+		switch f := corev1.IPFamily(family); f {
+		case corev1.IPv4Protocol, corev1.IPv6Protocol:
+			spec.IPFamilies = append(spec.IPFamilies, f)
+		default:
+			return keyError(familiesKey, "should be IPv4, IPv6 or both, but has %q", family)
+		}
+	}
+	return nil
+}
