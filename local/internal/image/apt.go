@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
 // release is the distribution that runs on the machine, from /etc/os-release (os-release(5)).
@@ -160,28 +162,13 @@ func hasPackage(ctx context.Context, name string) (bool, error) {
 	return parseCandidate(out) != "", err
 }
 
-// install installs a package when we are root, else it says what to do.
-func install(ctx context.Context, log *progress, name string) error {
-	if os.Getuid() != 0 {
-		return fmt.Errorf("the Spark image is made with %s: run `apt-get install %s` as root", name, name)
+// install installs packages through the machine's apt. It fails with what to do when we are not root.
+func install(ctx context.Context, log *progress, names ...string) error {
+	defer log.step("installing %s", strings.Join(names, " "))()
+	if err := debian.Install(ctx, names...); err != nil {
+		return fmt.Errorf("the Spark image is made with %s: %w", strings.Join(names, " "), err)
 	}
-	defer log.step("apt-get install %s", name)()
-	cmd := exec.CommandContext(ctx, "apt-get", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600", "install", name)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	return run(cmd)
-}
-
-// refreshLists fetches apt's package lists when the machine has none, as is usual in a fresh container.
-func refreshLists(ctx context.Context, log *progress) error {
-	has, err := hasPackage(ctx, "tini")
-	if err != nil || has {
-		return err
-	}
-	if os.Getuid() != 0 {
-		return errors.New("apt knows no package tini: run `apt-get update` as root (on Ubuntu the component universe is needed)")
-	}
-	defer log.step("apt-get update")()
-	return run(exec.CommandContext(ctx, "apt-get", "update"))
+	return nil
 }
 
 // output runs a program and returns what it wrote to standard output.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,9 +36,15 @@ func (b base) id() productID {
 	return productID{kind: "layers", name: name, key: key(inputs...), ext: ".tar"}
 }
 
-// newBase chooses the Java runtime: the asked one, or with 0 the first of 17 and 21 that the distribution has. Both run every Spark from 3.5 on
-// (21 officially from 4.0 on).
-func newBase(ctx context.Context, log *progress, java int) (base, error) {
+// javas are the Java versions to choose from, the preferred first. Each runs every Spark from 3.5 on (21 officially from 4.0 on).
+var javas = []int{17, 21}
+
+// newBase chooses the Java runtime: the asked one; or with 0 that of a base layer that is there already, so that a warm start asks nobody; or the
+// first of 17 and 21 that the distribution has.
+func newBase(ctx context.Context, s *store, java int) (base, error) {
+	if java != 0 && !slices.Contains(javas, java) {
+		return base{}, fmt.Errorf("java %d: want 17 or 21", java)
+	}
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
 		return base{}, fmt.Errorf("distribution of the machine: %w", err)
@@ -46,37 +53,48 @@ func newBase(ctx context.Context, log *progress, java int) (base, error) {
 	if err != nil {
 		return base{}, err
 	}
-	if java != 0 && java != 17 && java != 21 {
-		return base{}, fmt.Errorf("java %d: want 17 or 21", java)
+	b := base{release: r, java: java}
+	if java != 0 {
+		return b, nil
 	}
-	if err := refreshLists(ctx, log); err != nil {
+	for _, b.java = range javas {
+		if exists(s.path(b.id())) {
+			return b, nil
+		}
+	}
+	if err := prepare(ctx, s.log); err != nil {
 		return base{}, err
 	}
-	for _, v := range []int{17, 21} {
-		if java != 0 && java != v {
-			continue
+	for _, b.java = range javas {
+		if has, err := hasPackage(ctx, b.packages()[0]); has || err != nil {
+			return b, err
 		}
-		has, err := hasPackage(ctx, fmt.Sprintf("openjdk-%d-jre-headless", v))
-		if err != nil {
-			return base{}, err
-		}
-		if has {
-			return base{release: r, java: v}, nil
-		}
-	}
-	if java != 0 {
-		return base{}, fmt.Errorf("%s %s has no package openjdk-%d-jre-headless: ask for the other of Java 17 and 21", r.ID, r.Codename, java)
 	}
 	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless", r.ID, r.Codename)
+}
+
+// prepare gets the bootstrap program and, on a machine that has none as is usual in a fresh container, apt's package lists.
+func prepare(ctx context.Context, log *progress) error {
+	has, err := hasPackage(ctx, "tini") // A package that a machine hardly has a reason to have installed: known means lists are there.
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("mmdebstrap"); err == nil && has {
+		return nil
+	}
+	return install(ctx, log, "mmdebstrap")
 }
 
 // layer returns the path of the base layer.
 func (b base) layer(ctx context.Context, s *store) (string, error) {
 	return s.product(ctx, b.id(), func(ctx context.Context, path string) error {
-		if _, err := exec.LookPath("mmdebstrap"); err != nil {
-			if err := install(ctx, s.log, "mmdebstrap"); err != nil {
-				return err
-			}
+		if err := prepare(ctx, s.log); err != nil {
+			return err
+		}
+		if has, err := hasPackage(ctx, b.packages()[0]); err != nil {
+			return err
+		} else if !has {
+			return fmt.Errorf("%s %s has no package %s: ask for the other of Java 17 and 21", b.release.ID, b.release.Codename, b.packages()[0])
 		}
 		defer s.log.step("base layer: %s %s with Java %d and Python", b.release.ID, b.release.Codename, b.java)()
 		cmd, err := b.command(ctx, path)

@@ -54,7 +54,7 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base, err := newBase(ctx, s.log, o.Java)
+	base, err := newBase(ctx, s, o.Java)
 	if err != nil {
 		return "", err
 	}

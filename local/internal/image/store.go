@@ -73,7 +73,7 @@ func key(inputs ...string) string {
 // product make it once, the second waits for the first. Older products of the same kind and name are removed, as nothing will ask for them
 // again. It fails when the maker fails or ctx ends while waiting.
 func (s *store) product(ctx context.Context, id productID, make func(ctx context.Context, path string) error) (string, error) {
-	path := filepath.Join(s.dir, id.kind, id.name+"-"+id.key+id.ext)
+	path := s.path(id)
 	if exists(path) {
 		return path, nil
 	}
@@ -107,6 +107,10 @@ func (s *store) product(ctx context.Context, id productID, make func(ctx context
 // productID says where a product is kept. kind is a directory, name what stays the same over versions of the product, key what it was made
 // from, ext its file name extension with the dot.
 type productID struct{ kind, name, key, ext string }
+
+func (s *store) path(id productID) string {
+	return filepath.Join(s.dir, id.kind, id.name+"-"+id.key+id.ext)
+}
 
 func (s *store) removeOlder(keep string, id productID) {
 	others, _ := filepath.Glob(filepath.Join(s.dir, id.kind, id.name+"-"+strings.Repeat("[0-9a-f]", len(id.key))+id.ext))
