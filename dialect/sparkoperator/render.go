@@ -11,10 +11,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// sparkUser is SPARK_USER in drivers, the user of the official images. A spec that sets the variable itself wins, since a later
-// variable of the same name counts.
-const sparkUser = "spark"
-
 // ownerReference makes the application the controller of what is created for it. Deleting it in the foreground waits for its pods.
 func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
@@ -44,7 +40,6 @@ func request(app *v1beta2.SparkApplication, attempt int32, submissionID, master 
 		DriverPodName:      DriverPodName(app),
 		Master:             master,
 		SubmitTime:         now,
-		User:               sparkUser,
 		MainClass:          value(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,
 		Arguments:          app.Spec.Arguments,
