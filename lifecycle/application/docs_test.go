@@ -1,0 +1,114 @@
+package application
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var update = flag.Bool("update", false, "write docs/states.md")
+
+const page = "../../docs/states.md"
+
+// TestStatesPage keeps docs/states.md equal to what the tables of the machine say. Run it with -update after a change of the machine.
+func TestStatesPage(t *testing.T) {
+	want := statesPage()
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("docs/states.md is stale; run go test ./lifecycle/application -run TestStatesPage -update\n%s", diff)
+	}
+}
+
+func statesPage() string {
+	var b strings.Builder
+	fmt.Fprint(&b, `# The states of an application
+
+This page is written by `+"`go test ./lifecycle/application -run TestStatesPage -update`"+` from the tables by which every decision of the state
+machine is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
+(docs/applications.md).
+
+`+"```mermaid\nstateDiagram-v2\n    [*] --> New\n")
+	fmt.Fprint(&b, "    state Live {\n")
+	for _, e := range Transitions {
+		if inside(e) {
+			for _, from := range e.From {
+				fmt.Fprintf(&b, "        %s --> %s: %s\n", from, e.To, e.When)
+			}
+		}
+	}
+	fmt.Fprint(&b, "    }\n")
+	for _, e := range Transitions {
+		switch {
+		case inside(e) || slices.Contains(e.From, lifecycle.Retained):
+		case len(e.From) == 1:
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", name(e.From[0]), e.To, e.When)
+		default:
+			fmt.Fprintf(&b, "    Live --> %s: %s\n", e.To, e.When)
+			for _, from := range e.From[len(alive):] {
+				fmt.Fprintf(&b, "    %s --> %s: %s\n", from, e.To, e.When)
+			}
+		}
+	}
+	fmt.Fprint(&b, "    Retained --> [*]: time to live\n    Done --> [*]: time to live\n```\n\nLive is no phase of its own: it holds those in which an attempt has a driver. The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
+	for _, e := range Transitions {
+		if len(e.From) > 1 {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", e.To, e.When, names(e.From))
+		}
+	}
+	fmt.Fprint(&b, "\n## What a phase waits for\n\nNo phase waits in silence. One that is not listed is passed through within one decision.\n\n| phase | waits for |\n|---|---|\n")
+	for _, w := range Waits {
+		fmt.Fprintf(&b, "| %s | %s |\n", w.Phase, w.For)
+	}
+	fmt.Fprint(&b, `
+## What holds at any time
+
+- At most one driver of an application runs. The next is created only when every object of the attempts before it is gone, by a live read
+  of the driver pods.
+- An attempt's number is never used again, not by a retry, an edit or a resumed suspension. A launch that was not written down, because the
+  operator died right after it, is found again by its number.
+- A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone.
+- A refusal by the API server is believed only after a live read: the second try of a launch that was not written down may be refused by the
+  very quota that the first one took.
+- An end is stored and told before a time to live of nothing deletes the application.
+
+One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
+launched once more. Before the very first launch is written down, only the driver pod's name keeps a second operator's look at an edited
+spec from launching beside it.
+`)
+	return b.String()
+}
+
+// inside reports whether an edge stays among the phases of a live attempt.
+func inside(e Edge) bool {
+	return e.To.Live() && !slices.ContainsFunc(e.From, func(p lifecycle.Phase) bool { return !p.Live() })
+}
+
+func name(p lifecycle.Phase) string {
+	if p == lifecycle.New {
+		return "New"
+	}
+	return string(p)
+}
+
+func names(phases []lifecycle.Phase) string {
+	out := make([]string, len(phases))
+	for i, p := range phases {
+		out[i] = name(p)
+	}
+	return strings.Join(out, ", ")
+}

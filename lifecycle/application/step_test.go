@@ -1,0 +1,513 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
+
+const second = time.Second
+
+// appWith is an application of spec 1:a with the default grace, changed as asked.
+func appWith(change ...func(*lifecycle.App)) lifecycle.App {
+	app := lifecycle.App{UID: "uid", SpecHash: "1:a", MissingGrace: 10 * second, Restart: lifecycle.Restart{Policy: lifecycle.Never}}
+	for _, c := range change {
+		c(&app)
+	}
+	return app
+}
+
+func suspended(a *lifecycle.App) { a.Suspend = true }
+func edited(a *lifecycle.App)    { a.SpecHash = "1:b" }
+
+func retries(n int32) func(*lifecycle.App) {
+	return func(a *lifecycle.App) {
+		a.Restart = lifecycle.Restart{
+			Policy: lifecycle.OnFailure, FailureRetries: n, SubmissionRetries: n, FailureInterval: 10 * second, SubmissionInterval: 20 * second,
+		}
+	}
+}
+
+func always(a *lifecycle.App) {
+	a.Restart = lifecycle.Restart{Policy: lifecycle.Always, FailureInterval: 10 * second, SubmissionInterval: 20 * second}
+}
+
+// memoryIn is the memory of attempt 1, launched at t0, in a phase.
+func memoryIn(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
+	m := lifecycle.Memory{
+		Phase: phase, Since: t0, Attempt: 1, AttemptID: lifecycle.AttemptID("uid", 1), SpecHash: "1:a", Runs: 1, Submissions: 1, SubmittedAt: t0,
+	}
+	for _, c := range change {
+		c(&m)
+	}
+	return m
+}
+
+func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) {
+		m.Outcome, m.Cause, m.EndedAt = o, lifecycle.Cause{Reason: reason, Message: "m"}, at(end)
+	}
+}
+
+func due(seconds int) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) { m.NextAttempt = at(seconds) }
+}
+
+func driver(phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
+	d := lifecycle.Driver{Name: "app-driver", Attempt: 1, Phase: phase, CreatedAt: t0}
+	switch phase {
+	case lifecycle.DriverRunning:
+		d.StartedAt = at(5)
+	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
+		d.StartedAt, d.EndedAt = at(5), at(50)
+	}
+	for _, c := range change {
+		c(&d)
+	}
+	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
+}
+
+func readyAt(seconds int) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.Ready, d.ReadyAt = true, at(seconds) }
+}
+
+func why(reason string) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: reason, Message: "m"} }
+}
+
+// because is the deletion, eviction or hash of a driver.
+func deleting(d *lifecycle.Driver) { d.Deleting = true }
+func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
+func attempt(n int32) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.Attempt = n }
+}
+
+var (
+	nothing   = lifecycle.Observed{}
+	confirmed = lifecycle.Observed{Confirmed: true}
+)
+
+func refused(confirmed bool) lifecycle.Observed {
+	return lifecycle.Observed{Confirmed: confirmed, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
+}
+
+func withExecutors(o lifecycle.Observed, phases ...lifecycle.DriverPhase) lifecycle.Observed {
+	for _, p := range phases {
+		o.Executors = append(o.Executors, lifecycle.Executor{Name: "exec", Attempt: 1, Phase: p})
+	}
+	return o
+}
+
+func create(n int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: n}
+}
+
+func remove(n int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: n}
+}
+
+func confirm(n int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: n}
+}
+
+var removeExecutors = lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Executors, Attempt: 1}
+
+// want is what matters of a plan in a row of a table.
+type want struct {
+	trail   []lifecycle.Phase
+	do      []lifecycle.Action
+	check   time.Duration
+	attempt int32 // 0 stands for 1, the usual one
+	outcome lifecycle.Outcome
+	reason  string // of what is remembered
+}
+
+// none is the attempt of a plan before the first.
+const none = -1
+
+type row struct {
+	name string
+	app  lifecycle.App
+	mem  lifecycle.Memory
+	seen lifecycle.Observed
+	now  time.Time
+	want want
+}
+
+func run(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Helper()
+			if r.now.IsZero() {
+				r.now = at(60)
+			}
+			plan := Step(r.app, r.mem, r.seen, r.now)
+			checkPlan(t, r.app, r.mem, r.seen, r.now, plan)
+			got := want{do: plan.Do, check: plan.Check, attempt: plan.Next.Attempt, outcome: plan.Next.Outcome, reason: plan.Next.Cause.Reason}
+			for _, tr := range plan.Trail {
+				got.trail = append(got.trail, tr.To)
+			}
+			switch r.want.attempt {
+			case 0:
+				r.want.attempt = 1
+			case none:
+				r.want.attempt = 0
+			}
+			if diff := cmp.Diff(r.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func phases(p ...lifecycle.Phase) []lifecycle.Phase { return p }
+func acts(a ...lifecycle.Action) []lifecycle.Action { return a }
+
+func TestLaunch(t *testing.T) {
+	invalid := func(a *lifecycle.App) {
+		a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.x"}
+	}
+	run(t, []row{
+		{"new", appWith(), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
+		{"new with a deadline shorter than the grace", appWith(func(a *lifecycle.App) { a.Limits.DriverStart = 3 * second }), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 3 * second}},
+		{"new and suspended", appWith(suspended), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Suspended), attempt: none, reason: lifecycle.ReasonSuspended}},
+		{"new and invalid", appWith(invalid), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Refused, reason: lifecycle.ReasonInvalid}},
+		{"invalid is not tried again", appWith(invalid, retries(3)), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Refused, reason: lifecycle.ReasonInvalid}},
+		{"refused: was an earlier try let in?", appWith(), lifecycle.Memory{}, refused(false), t0,
+			want{do: acts(confirm(1)), check: recheck, attempt: none}},
+		{"refused for good", appWith(), lifecycle.Memory{}, refused(true), t0,
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), outcome: lifecycle.Refused, reason: "Forbidden"}},
+		{"refused and tried again", appWith(retries(1)), lifecycle.Memory{}, refused(true), t0,
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), do: acts(remove(1)), check: 20 * second, outcome: lifecycle.Refused, reason: "Forbidden"}},
+		{"refused, but the earlier try was let in", appWith(), lifecycle.Memory{}, func() lifecycle.Observed {
+			o := driver(lifecycle.DriverRunning)
+			o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded"}
+			return o
+		}(), at(6), want{trail: phases(lifecycle.Launched, lifecycle.Started)}},
+		{"a launch that was not written down", appWith(), lifecycle.Memory{}, driver(lifecycle.DriverPending), at(3),
+			want{trail: phases(lifecycle.Launched)}},
+		{"a launch that was not written down and has ended", appWith(), lifecycle.Memory{}, driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Launched, lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"executors of a driver that came and went", appWith(), lifecycle.Memory{}, withExecutors(nothing, lifecycle.DriverRunning), at(3),
+			want{trail: phases(lifecycle.Launched), check: 10 * second}},
+		{"being deleted", appWith(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60),
+			want{do: acts(remove(1)), check: reassert}},
+	})
+}
+
+func TestDriver(t *testing.T) {
+	executors := func(n int32) func(*lifecycle.App) { return func(a *lifecycle.App) { a.InitialExecutors = n } }
+	lost := func(reason string) lifecycle.Memory {
+		return memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: "m"} })
+	}
+	run(t, []row{
+		{"pending", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(60), want{}},
+		{"pending for an image", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, why("ImagePullBackOff")), at(60),
+			want{reason: "ImagePullBackOff"}},
+		{"running", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning), at(60), want{trail: phases(lifecycle.Started)}},
+		{"running, and what it waited for is over", appWith(), memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause.Reason = "Unschedulable" }),
+			driver(lifecycle.DriverRunning), at(60), want{trail: phases(lifecycle.Started)}},
+		{"ready, nothing awaited", appWith(), memoryIn(lifecycle.Started), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Ready, lifecycle.Running)}},
+		{"ready", appWith(executors(2)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Started, lifecycle.Ready)}},
+		{"first executor", appWith(executors(2)), memoryIn(lifecycle.Ready), withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), lifecycle.DriverPending), at(60),
+			want{trail: phases(lifecycle.Scaling)}},
+		{"enough executors", appWith(executors(2)), memoryIn(lifecycle.Scaling),
+			withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), lifecycle.DriverRunning, lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Running)}},
+		{"fewer executors than before are no way back", appWith(executors(2)), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
+		{"a late read is no way back", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverPending), at(60), want{}},
+		{"succeeded", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"succeeded, executors outlive it", appWith(), memoryIn(lifecycle.Running),
+			withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverRunning, lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), do: acts(removeExecutors), check: reassert, outcome: lifecycle.Succeeded}},
+		{"succeeded, ended executors are kept", appWith(), memoryIn(lifecycle.Running), withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"failed before it was seen to run", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverFailed, why("OOMKilled")), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: "OOMKilled"}},
+		{"failed and does not say why", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"evicted", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed, evicted), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
+
+		{"not seen yet", appWith(), memoryIn(lifecycle.Launched), nothing, at(4), want{check: 6 * second}},
+		{"not seen after the grace", appWith(), memoryIn(lifecycle.Launched), nothing, at(10), want{do: acts(confirm(1)), check: recheck}},
+		{"not seen while it ran", appWith(), memoryIn(lifecycle.Running), nothing, at(1), want{do: acts(confirm(1)), check: recheck}},
+		{"gone", appWith(), memoryIn(lifecycle.Running), confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+		{"gone, and its leftovers go", appWith(), memoryIn(lifecycle.Running), lifecycle.Observed{Confirmed: true, Remains: []int32{1}}, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: reassert, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+		{"gone after it was seen to be evicted", appWith(), lost(lifecycle.ReasonEvicted), confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
+		{"gone after it was preempted", appWith(), lost(lifecycle.ReasonPreempted), confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Evicted, reason: lifecycle.ReasonPreempted}},
+		{"gone with its node", appWith(), memoryIn(lifecycle.Unknown, func(m *lifecycle.Memory) { m.Cause.Reason = lifecycle.ReasonNodeLost }), confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Lost, reason: lifecycle.ReasonNodeLost}},
+		{"being deleted", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7), deleting), at(60),
+			want{reason: lifecycle.ReasonDriverDeleted}},
+		{"its node is lost", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), at(60),
+			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"a lost node has no deadline", appWith(func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(900),
+			want{reason: lifecycle.ReasonNodeLost}},
+		{"its node is back", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{trail: phases(lifecycle.Running)}},
+		{"its node is back and it ended meanwhile", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"objects of an older attempt go", appWith(), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }),
+			func() lifecycle.Observed {
+				o := driver(lifecycle.DriverRunning, readyAt(7), attempt(2))
+				o.Remains = []int32{1, 2}
+				return o
+			}(), at(60), want{do: acts(remove(1)), check: reassert, attempt: 2}},
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	limits := func(start, ready, executors, whole int) func(*lifecycle.App) {
+		return func(a *lifecycle.App) {
+			a.InitialExecutors = 2
+			a.Limits = lifecycle.Deadlines{
+				DriverStart: time.Duration(start) * second, DriverReady: time.Duration(ready) * second,
+				ExecutorsStart: time.Duration(executors) * second, Run: time.Duration(whole) * second,
+			}
+		}
+	}
+	running, ready := driver(lifecycle.DriverRunning), driver(lifecycle.DriverRunning, readyAt(7))
+	scaling := withExecutors(ready, lifecycle.DriverRunning)
+	timedOut := func(o lifecycle.Outcome, reason string) want {
+		return want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: o, reason: reason}
+	}
+	run(t, []row{
+		{"start: a second left", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(29), want{check: second}},
+		{"start: over", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(30),
+			timedOut(lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut)},
+		{"start: it made it", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), running, at(31), want{trail: phases(lifecycle.Started)}},
+		{"ready: from the container's start", appWith(limits(0, 30, 0, 0)), memoryIn(lifecycle.Started), running, at(34), want{check: second}},
+		{"ready: over", appWith(limits(0, 30, 0, 0)), memoryIn(lifecycle.Started), running, at(35), timedOut(lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut)},
+		{"executors: from the readiness", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), ready, at(36), want{check: second}},
+		{"executors: over", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), ready, at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: one is not enough", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Scaling), scaling, at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: once they ran there is none", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Running), scaling, at(99), want{}},
+		{"run: the next of two", appWith(limits(0, 0, 90, 40)), memoryIn(lifecycle.Ready), ready, at(37), want{check: 3 * second}},
+		{"run: over", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), ready, at(40), timedOut(lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut)},
+		{"the end is before the deadline", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(99),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"timed out, the driver is still going", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), ready, at(99),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
+		{"timed out, the driver is gone", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), nothing, at(99),
+			want{trail: phases(lifecycle.Done), outcome: lifecycle.RunTimedOut, reason: "r"}},
+		{"timed out, the policy has it run again", appWith(limits(1, 1, 1, 1), retries(1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 95)), nothing, at(99),
+			want{trail: phases(lifecycle.Waiting), check: 6 * second, outcome: lifecycle.RunTimedOut, reason: "r"}},
+	})
+}
+
+func TestDeadlineTellsWhatItWaitedFor(t *testing.T) {
+	app := appWith(func(a *lifecycle.App) { a.Limits.DriverStart = 30 * second })
+	mem := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"} })
+	got := Step(app, mem, driver(lifecycle.DriverPending, why("Unschedulable")), at(30)).Next.Cause.Message
+	if want := "the driver did not start within 30s; it waited for Unschedulable: 0/3 nodes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRestart(t *testing.T) {
+	failed := outcome(lifecycle.Failed, "Error", 50)
+	waiting := memoryIn(lifecycle.Waiting, failed, due(60))
+	cleared := memoryIn(lifecycle.Waiting, failed)
+	refusedBefore := memoryIn(lifecycle.Waiting, outcome(lifecycle.Refused, "Forbidden", 50), due(60), func(m *lifecycle.Memory) { m.Runs = 0 })
+	run(t, []row{
+		{"failed: again", appWith(retries(1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"failed: no more", appWith(retries(1)), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs = 2 }), driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"succeeded: not again on failure", appWith(retries(1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"succeeded: always again, after the interval", appWith(always), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Succeeded}},
+		{"evicted: again by policy", appWith(retries(1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed, evicted), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
+		{"lost: again by policy", appWith(retries(1)), memoryIn(lifecycle.Running), confirmed, at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 10 * second, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+
+		{"the interval: the driver is kept for its log", appWith(retries(1)), waiting, driver(lifecycle.DriverFailed), at(58),
+			want{check: 2 * second, outcome: lifecycle.Failed, reason: "Error"}},
+		{"the interval: executors go", appWith(retries(1)), waiting, withExecutors(driver(lifecycle.DriverFailed), lifecycle.DriverRunning), at(58),
+			want{do: acts(removeExecutors), check: 2 * second, outcome: lifecycle.Failed, reason: "Error"}},
+		{"the interval is over: the old attempt goes", appWith(retries(1)), waiting, driver(lifecycle.DriverFailed), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: "Error"}},
+		{"the old attempt is not seen: a live read", appWith(retries(1)), cleared, nothing, at(60),
+			want{do: acts(confirm(1)), check: recheck, outcome: lifecycle.Failed, reason: "Error"}},
+		{"executors of the old attempt are still there", appWith(retries(1)), cleared, withExecutors(confirmed, lifecycle.DriverRunning), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: "Error"}},
+		{"everything is gone", appWith(retries(1)), cleared, confirmed, at(60),
+			want{trail: phases(lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"a launch that was not written down", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, attempt(2)), at(60),
+			want{trail: phases(lifecycle.Launched, lifecycle.Started), attempt: 2}},
+		{"the old driver is on a lost node", appWith(retries(1)), cleared, driver(lifecycle.DriverUnknown), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonNodeLost}},
+		{"the policy was changed", appWith(), waiting, driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Retained), outcome: lifecycle.Failed, reason: "Error"}},
+
+		{"refused again, within the retries", appWith(retries(2)), refusedBefore, refused(true), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), do: acts(remove(2)), check: 40 * second, attempt: 2, outcome: lifecycle.Refused, reason: "Forbidden"}},
+		{"refused again, for the last time", appWith(retries(1)), refusedBefore, refused(true), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(2)), attempt: 2, outcome: lifecycle.Refused, reason: "Forbidden"}},
+		{"a driver that the refusal was wrong about goes", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Refused, "r", 50)), driver(lifecycle.DriverRunning), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: "r"}},
+	})
+}
+
+func TestDelay(t *testing.T) {
+	const most = time.Duration(1<<63-1) / 2
+	for _, c := range []struct {
+		name              string
+		outcome           lifecycle.Outcome
+		runs, submissions int32
+		factor            float64
+		interval, max     time.Duration
+		want              time.Duration
+	}{
+		{"linear: first", lifecycle.Failed, 1, 1, 0, 10 * second, 0, 10 * second},
+		{"linear: third", lifecycle.Failed, 3, 3, 0, 10 * second, 0, 30 * second},
+		{"linear: by all submissions", lifecycle.Failed, 1, 4, 0, 10 * second, 0, 40 * second},
+		{"linear: capped", lifecycle.Failed, 3, 3, 0, 10 * second, 25 * second, 25 * second},
+		{"exponential: first", lifecycle.Failed, 1, 1, 2, 10 * second, 0, 10 * second},
+		{"exponential: fourth", lifecycle.Failed, 4, 4, 2, 10 * second, 0, 80 * second},
+		{"exponential: capped", lifecycle.Failed, 60, 60, 2, 10 * second, 300 * second, 300 * second},
+		{"exponential: beyond what a duration holds", lifecycle.Failed, 2000, 2000, 9, 10 * second, 0, most},
+		{"factor 1 keeps it", lifecycle.Failed, 7, 7, 1, 10 * second, 0, 10 * second},
+		{"refused: counted apart from runs", lifecycle.Refused, 3, 5, 2, 10 * second, 0, 20 * second},
+		{"succeeded: plain", lifecycle.Succeeded, 9, 9, 2, 10 * second, 0, 10 * second},
+		{"no interval", lifecycle.Failed, 9, 9, 2, 0, 0, 0},
+		{"a negative one is none", lifecycle.Failed, 1, 1, 0, -second, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &step{
+				app: lifecycle.App{Restart: lifecycle.Restart{FailureInterval: c.interval, SubmissionInterval: c.interval, Factor: c.factor, Max: c.max}},
+				m:   lifecycle.Memory{Outcome: c.outcome, Runs: c.runs, Submissions: c.submissions},
+			}
+			if got := s.delay(); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSuspend(t *testing.T) {
+	run(t, []row{
+		{"running: stop", appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"it had succeeded", appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
+		{"over: nothing", appWith(suspended), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
+			want{outcome: lifecycle.Failed, reason: "Error"}},
+		{"waiting: stop", appWith(suspended, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(60)), driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"stopping: not seen any more", appWith(suspended), memoryIn(lifecycle.Suspending), nothing, at(60), want{do: acts(confirm(1)), check: recheck}},
+		{"stopped", appWith(suspended), memoryIn(lifecycle.Suspending), confirmed, at(60),
+			want{trail: phases(lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
+		{"lifted while it stops: first it stops", appWith(), memoryIn(lifecycle.Suspending), driver(lifecycle.DriverRunning), at(60),
+			want{do: acts(remove(1)), check: reassert}},
+		{"lifted when it has stopped", appWith(), memoryIn(lifecycle.Suspending), confirmed, at(60),
+			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"suspended: nothing", appWith(suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
+		{"suspended: what is left goes", appWith(suspended), memoryIn(lifecycle.Suspended), lifecycle.Observed{Remains: []int32{1}}, at(60),
+			want{do: acts(remove(1)), check: reassert}},
+		{"resumed", appWith(), memoryIn(lifecycle.Suspended), confirmed, at(60),
+			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"resumed and refused", appWith(), memoryIn(lifecycle.Suspended), refused(true), at(60),
+			want{trail: phases(lifecycle.Resuming, lifecycle.Ended, lifecycle.Done), do: acts(remove(2)), attempt: 2, outcome: lifecycle.Refused, reason: "Forbidden"}},
+		{"first launch after being created suspended", appWith(), lifecycle.Memory{Phase: lifecycle.Suspended, Since: t0}, nothing, at(60),
+			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
+		{"a launch before the suspension that was not written down is written down first", appWith(suspended), memoryIn(lifecycle.Suspended),
+			driver(lifecycle.DriverRunning, attempt(2)), at(60),
+			want{trail: phases(lifecycle.Launched, lifecycle.Suspending), check: time.Millisecond, attempt: 2, reason: lifecycle.ReasonSuspended}},
+	})
+}
+
+func TestEdit(t *testing.T) {
+	run(t, []row{
+		{"running", appWith(edited), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"over", appWith(edited), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"over, nothing is left", appWith(edited), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "Error", 50)), confirmed, at(60),
+			want{trail: phases(lifecycle.Editing, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"on a lost node: it is waited for", appWith(edited), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+		{"suspended: remembered", appWith(edited, suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
+		{"and suspended at once", appWith(edited, suspended), memoryIn(lifecycle.Running), confirmed, at(60),
+			want{trail: phases(lifecycle.Editing, lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
+		{"before the first launch", appWith(edited), lifecycle.Memory{}, nothing, at(60),
+			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
+		{"by another version of the hash: adopted", appWith(func(a *lifecycle.App) { a.SpecHash = "2:z" }), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
+		{"no hash is remembered: adopted", appWith(edited), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.SpecHash = "" }),
+			driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
+		{"between a launch and its being written down", appWith(edited), memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.SpecHash = "1:b" }),
+			driver(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.SpecHash = "1:a" }), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+	})
+}
+
+func TestEditStartsCountingAnew(t *testing.T) {
+	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Attempt = 3, 4, 4 })
+	next := Step(appWith(edited), mem, confirmed, at(60)).Next
+	if next.Runs != 1 || next.Submissions != 1 || next.Attempt != 5 || next.SpecHash != "1:b" {
+		t.Errorf("runs %d, submissions %d, attempt %d, hash %s; want 1, 1, 5, 1:b", next.Runs, next.Submissions, next.Attempt, next.SpecHash)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	ttl := func(n int) func(*lifecycle.App) {
+		return func(a *lifecycle.App) { a.TTL = new(time.Duration(n) * second) }
+	}
+	expire := lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Application}
+	over := memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50))
+	run(t, []row{
+		{"kept", appWith(ttl(30)), over, driver(lifecycle.DriverSucceeded), at(79), want{check: second, outcome: lifecycle.Succeeded}},
+		{"over", appWith(ttl(30)), over, driver(lifecycle.DriverSucceeded), at(80), want{do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
+		{"nothing is kept, but it is told first", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), check: time.Millisecond, outcome: lifecycle.Succeeded}},
+		{"nothing is kept", appWith(ttl(-5)), over, driver(lifecycle.DriverSucceeded), at(60), want{do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
+		{"a run has no expiry", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
+		{"an edit comes first", appWith(ttl(0), edited), over, driver(lifecycle.DriverSucceeded), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"the driver was deleted by hand: a live read", appWith(), over, lifecycle.Observed{Remains: []int32{1}}, at(60),
+			want{do: acts(confirm(1)), check: recheck, outcome: lifecycle.Succeeded}},
+		{"the driver was deleted by hand: the rest goes", appWith(), over, lifecycle.Observed{Remains: []int32{1}, Confirmed: true}, at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Succeeded}},
+	})
+}
+
+// TestTellsOnce: what a driver waits for is news when its reason changes, not with every wording.
+func TestTellsOnce(t *testing.T) {
+	waiting := func(message string) lifecycle.Observed {
+		return driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: message} })
+	}
+	first := Step(appWith(), memoryIn(lifecycle.Launched), waiting("0/3"), at(20))
+	want := []lifecycle.Notice{{
+		Part: lifecycle.DriverPod, Name: "app-driver", Attempt: 1, Cause: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3"},
+	}}
+	if diff := cmp.Diff(want, first.Tell); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	second := Step(appWith(), first.Next, waiting("0/4"), at(25))
+	if len(second.Tell) > 0 || second.Next.Cause.Message != "0/4" {
+		t.Errorf("second: told %v, remembers %q; want nothing told, 0/4 remembered", second.Tell, second.Next.Cause.Message)
+	}
+}
