@@ -20,7 +20,7 @@ several run side by side. The rest of the world meets it at its kubeconfig.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), kubectlCommand(), loadCommand(), superviseCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), kubectlCommand(), loadCommand(), superviseCommand(), NewImageCommand())
 	return root
 }
 
