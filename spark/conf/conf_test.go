@@ -1,0 +1,145 @@
+package conf
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pairs makes a configuration of keys and values in turn.
+func pairs(kv ...string) *Conf {
+	c := New()
+	for i := 0; i < len(kv); i += 2 {
+		c.Set(kv[i], kv[i+1])
+	}
+	return c
+}
+
+func TestOrder(t *testing.T) {
+	c := pairs("b", "1", "a", "2", "c", "3")
+	c.Set("b", "4")
+	if diff := cmp.Diff([]string{"b", "a", "c"}, c.Keys()); diff != "" {
+		t.Errorf("a key set again should keep its place (-want +got):\n%s", diff)
+	}
+	c.Delete("a", "none")
+	c.Set("a", "5")
+	if diff := cmp.Diff([]string{"b", "c", "a"}, c.Keys()); diff != "" {
+		t.Errorf("a key deleted and set again should be last (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"b": "4", "c": "3", "a": "5"}, c.Map()); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if c.Len() != 3 {
+		t.Errorf("Len() = %d, want 3", c.Len())
+	}
+}
+
+func TestSetIfMissing(t *testing.T) {
+	c := pairs("empty", "")
+	if c.SetIfMissing("empty", "x") {
+		t.Error("an empty value is a value, but was replaced")
+	}
+	if !c.SetIfMissing("new", "y") {
+		t.Error("a missing key was not set")
+	}
+	if diff := cmp.Diff(map[string]string{"empty": "", "new": "y"}, c.Map()); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+func TestFromMapIsSorted(t *testing.T) {
+	m := map[string]string{"c": "3", "a": "1", "b": "2"}
+	for range 20 {
+		if diff := cmp.Diff([]string{"a", "b", "c"}, FromMap(m).Keys()); diff != "" {
+			t.Fatalf("keys (-want +got):\n%s", diff)
+		}
+	}
+	c := FromMap(m)
+	c.Set("a", "changed")
+	if m["a"] != "1" {
+		t.Error("the configuration shares its map with the caller")
+	}
+}
+
+func TestNilAndZeroConf(t *testing.T) {
+	var none *Conf
+	if v, ok := none.Get("a"); ok || v != "" || none.Has("a") || none.Len() != 0 || len(none.Keys()) != 0 || len(none.Map()) != 0 {
+		t.Error("a nil configuration is not empty")
+	}
+	for range none.All() {
+		t.Error("a nil configuration yields a pair")
+	}
+	if v, err := none.String("a", "def"); v != "def" || err != nil {
+		t.Errorf("String on nil = %q, %v", v, err)
+	}
+	if v, err := none.Expand("${env:A} ${spark.x}"); v != "${env:A} ${spark.x}" || err != nil {
+		t.Errorf("Expand on nil = %q, %v", v, err)
+	}
+	c := none.Clone()
+	c.Set("a", "1")
+	var zero Conf
+	zero.Set("a", "1")
+	if diff := cmp.Diff(c.Map(), zero.Map()); diff != "" {
+		t.Errorf("clone of nil and zero value differ:\n%s", diff)
+	}
+}
+
+func TestCloneIsIndependent(t *testing.T) {
+	c := pairs("a", "1").WithEnvironment(map[string]string{"E": "env"})
+	d := c.Clone()
+	d.Set("a", "2")
+	d.Set("b", "${env:E}")
+	d.Delete("a")
+	if diff := cmp.Diff(map[string]string{"a": "1"}, c.Map()); diff != "" {
+		t.Errorf("the original changed:\n%s", diff)
+	}
+	if v, err := d.String("b", ""); v != "env" || err != nil {
+		t.Errorf("the clone lost its environment: %q, %v", v, err)
+	}
+}
+
+func TestWithPrefix(t *testing.T) {
+	c := pairs("p.b", "1", "q.a", "2", "p.a", "3", "p.", "4", "p", "5")
+	var got [][2]string
+	for key, value := range c.WithPrefix("p.") {
+		got = append(got, [2]string{key, value})
+	}
+	if diff := cmp.Diff([][2]string{{"b", "1"}, {"a", "3"}, {"", "4"}}, got); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+	for key := range c.All() {
+		if key != "p.b" {
+			t.Errorf("the iterator went on after break to %q", key)
+		}
+		break
+	}
+	if diff := cmp.Diff(c.Map(), maps.Collect(c.All())); diff != "" {
+		t.Errorf("All and Map differ:\n%s", diff)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		hidden     bool
+	}{
+		{"spark.app.name", "pi", false},
+		{"spark.hadoop.fs.s3a.access.key", "AKIA", true},
+		{"spark.hadoop.fs.s3a.accesskey", "AKIA", true},
+		{"spark.hadoop.fs.s3a.secret.key", "x", true},
+		{"spark.ssl.keyPassword", "x", true},
+		{"spark.kubernetes.authenticate.driver.oauthToken", "x", true},
+		{"spark.PASSWORD", "x", true},
+		{"spark.sql.url", "jdbc:postgresql://h/db?user=u&password=x", true},
+		{"spark.key", "x", false},
+	} {
+		want := c.value
+		if c.hidden {
+			want = Redacted
+		}
+		if got := Redact(c.key, c.value); got != want {
+			t.Errorf("Redact(%q, %q) = %q, want %q", c.key, c.value, got, want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package conf
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseSize(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		unit Unit
+		want int64
+	}{
+		{"0", MiB, 0},
+		{"1", MiB, 1 << 20},
+		{"2048", MiB, 2048 << 20},
+		{"2048", Byte, 2048},
+		{"1b", MiB, 1},
+		{"1k", MiB, 1 << 10},
+		{"1KB", MiB, 1 << 10},
+		{"512m", Byte, 512 << 20},
+		{"512Mb", Byte, 512 << 20},
+		{"2g", MiB, 2 << 30},
+		{"2GB", MiB, 2 << 30},
+		{"3t", MiB, 3 << 40},
+		{"3tb", MiB, 3 << 40},
+		{"4p", MiB, 4 << 50},
+		{"4PB", MiB, 4 << 50},
+		{"  7m\t", Byte, 7 << 20},
+		{"007m", Byte, 7 << 20},
+		{"8191p", Byte, 8191 << 50},
+		{"9223372036854775807b", MiB, math.MaxInt64},
+	} {
+		if got, err := ParseSize(c.text, c.unit); err != nil || got != c.want {
+			t.Errorf("ParseSize(%q, %d) = %d, %v, want %d", c.text, c.unit, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", " ", "lots", "m", "1.5g", "-1m", "+1m", "1 g", "1gi", "1Gi", "1e3", "0x10", "1m1", "9223372036854775808", "8192p",
+		"9223372036854775807k", "١m"} {
+		if got, err := ParseSize(text, MiB); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		} else if !strings.Contains(err.Error(), "size") {
+			t.Errorf("ParseSize(%q): %v does not say what it is about", text, err)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"0": 0, "5": 5 * time.Second, "5us": 5 * time.Microsecond, "5ms": 5 * time.Millisecond, "5s": 5 * time.Second, "5m": 5 * time.Minute,
+		"5min": 5 * time.Minute, "5h": 5 * time.Hour, "5d": 120 * time.Hour, " 5S ": 5 * time.Second, "-1": -time.Second, "-2min": -2 * time.Minute,
+	} {
+		if got, err := ParseDuration(text, time.Second); err != nil || got != want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "s", "1.5s", "5 s", "5ns", "1h30m", "--1", "106752d", "soon"} {
+		if got, err := ParseDuration(text, time.Second); err == nil {
+			t.Errorf("ParseDuration(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+func TestHasUnit(t *testing.T) {
+	for text, want := range map[string]bool{"2048": false, " 2048 ": false, "2g": true, "": false, "5min": true} {
+		if got := HasUnit(text); got != want {
+			t.Errorf("HasUnit(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+// FuzzParseSize holds that a size is never negative, that the case and blanks do not matter, and that a bare number counts units.
+func FuzzParseSize(f *testing.F) {
+	for _, text := range []string{"1g", "2048", "1.5g", "", "9223372036854775807", "  3tb ", "-1", "8192p"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := ParseSize(text, MiB)
+		if err != nil {
+			if n != 0 {
+				t.Errorf("ParseSize(%q) = %d together with an error", text, n)
+			}
+			return
+		}
+		if n < 0 {
+			t.Errorf("ParseSize(%q) = %d", text, n)
+		}
+		if again, err := ParseSize(" "+strings.ToUpper(text)+" ", MiB); err != nil || again != n {
+			t.Errorf("ParseSize(%q) = %d, in upper case %d, %v", text, n, again, err)
+		}
+		if !HasUnit(text) && n%int64(MiB) != 0 {
+			t.Errorf("ParseSize(%q) = %d is no whole number of units", text, n)
+		}
+	})
+}
