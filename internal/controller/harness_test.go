@@ -116,11 +116,11 @@ func (w *world) runTiny(kind Kind[*v1beta2.SparkApplication], change ...func(*En
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := newOperator(testConfig(w.namespace), env)
+	op, err := newOperator(w.t.Context(), testConfig(w.namespace), env)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := Add(op, kind, time.Now); err != nil {
+	if err := Add(w.t.Context(), op, kind, time.Now); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.run(op)

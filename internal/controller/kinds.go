@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -9,13 +10,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it.
-func NewOperator(cfg config.Configuration, env Environment) (*Operator, error) {
-	op, err := newOperator(cfg, env)
+// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. Where a kind is not served yet
+// it waits, for as long as the configuration lets the first lists take.
+func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
+	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
 		return nil, err
 	}
-	return op, Add(op, sparkApplications(cfg.Application), time.Now)
+	return op, Add(ctx, op, sparkApplications(cfg.Application), time.Now)
 }
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.

@@ -27,7 +27,7 @@ func (w *world) runReal(change ...func(*Environment)) (stop func()) {
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := NewOperator(testConfig(w.namespace), env)
+	op, err := NewOperator(w.t.Context(), testConfig(w.namespace), env)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -55,9 +55,9 @@ type Operator struct {
 	metrics  *telemetry.Metrics
 }
 
-// newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so that a missing custom
-// resource definition is told at the start.
-func newOperator(cfg config.Configuration, env Environment) (*Operator, error) {
+// newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
+// an API server that cannot be reached is told at the start.
+func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func newOperator(cfg config.Configuration, env Environment) (*Operator, error) {
 	if err := mgr.Add(op.recorder); err != nil {
 		return nil, err
 	}
-	if err := op.watchChildren(); err != nil {
+	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
 	}
 	return op, op.addProbes()
@@ -126,13 +126,13 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 }
 
 // watchChildren indexes what reconcilers look up, which also begins to watch it.
-func (op *Operator) watchChildren() error {
+func (op *Operator) watchChildren(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	for _, kind := range childKinds {
 		objects = append(objects, metadataOnly(kind))
 	}
 	for _, object := range objects {
-		if err := op.GetFieldIndexer().IndexField(context.Background(), object, indexAppUID, byAppUID); err != nil {
+		if err := op.GetFieldIndexer().IndexField(ctx, object, indexAppUID, byAppUID); err != nil {
 			return fmt.Errorf("index %T: %w", object, err)
 		}
 	}

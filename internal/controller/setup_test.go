@@ -55,11 +55,11 @@ func TestEndpoints(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.namespace)
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
-	op, err := newOperator(cfg, w.environment())
+	op, err := newOperator(w.t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(op, tinyKind(), time.Now); err != nil {
+	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
@@ -87,11 +87,11 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	env := w.environment()
 	hold := make(chan struct{})
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return holding{next, hold} })
-	op, err := newOperator(cfg, env)
+	op, err := newOperator(w.t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(op, tinyKind(), time.Now); err != nil {
+	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
@@ -130,11 +130,11 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	cfg := testConfig(w.namespace)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
 	start := func() func() {
-		op, err := newOperator(cfg, w.environment())
+		op, err := newOperator(w.t.Context(), cfg, w.environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Add(op, tinyKind(), time.Now); err != nil {
+		if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
 			t.Fatal(err)
 		}
 		return w.run(op)
@@ -209,8 +209,31 @@ func TestOnlyItsNamespaces(t *testing.T) {
 
 func TestStartWithoutAnAPIServer(t *testing.T) {
 	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: (&world{}).registry}
-	if _, err := newOperator(testConfig(), env); err == nil {
+	if _, err := newOperator(t.Context(), testConfig(), env); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestKindThatIsNotServed: an installation makes definitions and operator together; the operator waits for what is to come, not for ever.
+func TestKindThatIsNotServed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Controller.CacheSyncTimeout.Duration = 10 * time.Millisecond
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
+	if err := op.waitServed(t.Context(), gvk); err != nil {
+		t.Errorf("what is served: %v", err)
+	}
+	gvk.Kind = "SparkNothing"
+	if err := op.waitServed(t.Context(), gvk); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
+		t.Errorf("what is never served: %v", err)
+	}
+	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {
+		t.Error("waited in silence")
 	}
 }
 

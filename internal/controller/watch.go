@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -21,9 +23,12 @@ import (
 //
 // The queue is fed at once by every event of the custom resource and of its pods, and by the coming and going of its other children.
 // There is no predicate that drops an update, since every update may hold the fact that a decision waits for.
-func Add[T client.Object](op *Operator, kind Kind[T], clock Clock) error {
+func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
+		return err
+	}
+	if err := op.waitServed(ctx, gvk); err != nil {
 		return err
 	}
 	r := &Reconciler[T]{
@@ -45,10 +50,36 @@ func Add[T client.Object](op *Operator, kind Kind[T], clock Clock) error {
 		return fmt.Errorf("controller %s: %w", kind.Name, err)
 	}
 	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
-	if _, err := op.GetCache().GetInformer(context.Background(), kind.New()); err != nil {
-		return fmt.Errorf("watch %s (is its CustomResourceDefinition installed?): %w", gvk.Kind, err)
+	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {
+		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 	}
 	return nil
+}
+
+// waitServed waits until the API server serves a kind: an installation creates the definitions and the operator in one go, and a
+// definition takes a moment to be served.
+func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind) error {
+	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
+	defer cancel()
+	told := false
+	for {
+		_, err := op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err == nil {
+			return nil
+		}
+		if !meta.IsNoMatchError(err) {
+			return fmt.Errorf("look up %s: %w", gvk.Kind, err)
+		}
+		if !told {
+			told = true
+			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not served: install its CustomResourceDefinition: %w", gvk, err)
+		case <-time.After(lookAgain):
+		}
+	}
 }
 
 // metadataOnly asks for one of the core kinds without its content.

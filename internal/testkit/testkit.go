@@ -172,6 +172,7 @@ func start() (*rest.Config, error) {
 	}
 	_, err = envtest.InstallCRDs(rc, envtest.CRDInstallOptions{
 		Scheme: clientgoscheme.Scheme, Paths: []string{filepath.Join(root, "config", "crd")}, ErrorIfPathMissing: true,
+		MaxTime: 2 * time.Minute, // several control planes may start at once on few cores
 	})
 	return rc, err
 }
