@@ -218,8 +218,14 @@ func (r *runner) connect(tid int) error {
 		}
 	}
 	return r.thread.Do(func() error {
-		if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
-			return fmt.Errorf("forwarding between pods: %w", err)
+		for name, value := range map[string]string{
+			"ip_forward": "1",
+			// Every attempt to reach the world outside is refused, not only the first ones of a second.
+			"icmp_ratelimit": "0",
+		} {
+			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0o644); err != nil {
+				return fmt.Errorf("network setting of the cluster: %w", err)
+			}
 		}
 		return nil
 	})

@@ -226,16 +226,21 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	return entry.Supervisor, reg.Put(entry)
 }
 
+// portsLimit is how long the old ports of a cluster may stay in use by its dying processes.
+const portsLimit = 3 * time.Second
+
 // choosePorts takes the ports the cluster had, so that copies of its kubeconfig stay good, or else free ones.
 func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
-	if old != nil && old.Node == nil {
-		p := old.Ports
-		had := []int{p.API, p.Etcd, p.EtcdPeer, p.Controllers, p.Scheduler}
-		taken := func(port int) bool {
-			return !registry.PortFree(port) ||
-				slices.ContainsFunc(entries, func(e registry.Entry) bool { return slices.Contains(e.Ports, port) })
-		}
-		if !slices.ContainsFunc(had, taken) {
+	if old == nil || old.Node != nil {
+		return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
+	}
+	p := old.Ports
+	had := []int{p.API, p.Etcd, p.EtcdPeer, p.Controllers, p.Scheduler}
+	held := func(port int) bool {
+		return slices.ContainsFunc(entries, func(e registry.Entry) bool { return slices.Contains(e.Ports, port) })
+	}
+	for end := time.Now().Add(portsLimit); !slices.ContainsFunc(had, held) && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if !slices.ContainsFunc(had, func(port int) bool { return !registry.PortFree(port) }) {
 			return had, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,7 +47,7 @@ func (c *Client) Get(ctx context.Context, path string, out any) error {
 // Create posts an object to its collection. An object that is there already is left as it is: the ones we make never change.
 func (c *Client) Create(ctx context.Context, path string, object any) error {
 	err := c.do(ctx, http.MethodPost, path, object, nil)
-	if status, ok := err.(*StatusError); ok && status.Code == http.StatusConflict {
+	if status, ok := errors.AsType[*StatusError](err); ok && status.Code == http.StatusConflict {
 		return nil
 	}
 	return err

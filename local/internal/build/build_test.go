@@ -1,0 +1,168 @@
+package build
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// module makes a source directory with one small program.
+func module(t *testing.T) (source string, p Program) {
+	t.Helper()
+	source = t.TempDir()
+	put(t, source, "hello/go.mod", "module hello\n\ngo 1.24\n")
+	put(t, source, "hello/main.go", "package main\n\nvar text = \"?\"\n\nfunc main() { println(text) }\n")
+	return source, Program{Name: "hello", Module: "hello", Linker: []string{"main.text=hi"}}
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func key(t *testing.T, source string, p Program) string {
+	t.Helper()
+	path, _, err := Cached(t.Context(), source, "/cache", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheKeyIsTheContent(t *testing.T) {
+	source, p := module(t)
+	first := key(t, source, p)
+	if filepath.Base(first) != "hello" || !strings.HasPrefix(first, "/cache/bin/") {
+		t.Errorf("the binary would be %s", first)
+	}
+	put(t, source, "hello/main_test.go", "package main\n")
+	put(t, source, "hello/README.md", "words\n")
+	if got := key(t, source, p); got != first {
+		t.Error("a test or a text changes the key")
+	}
+	other, _ := module(t)
+	if got := key(t, other, p); got != first {
+		t.Error("another clone has another key")
+	}
+	seen := []string{first}
+	for name, change := range map[string]func(){
+		"a source":     func() { put(t, source, "hello/main.go", "package main\n\nfunc main() {}\n") },
+		"a new source": func() { put(t, source, "hello/sub/x.go", "package sub\n") },
+		"go.sum":       func() { put(t, source, "hello/go.sum", "\n") },
+		"the flags":    func() { p.Linker = nil },
+	} {
+		change()
+		got := key(t, source, p)
+		if slices.Contains(seen, got) {
+			t.Errorf("%s does not change the key", name)
+		}
+		seen = append(seen, got)
+	}
+}
+
+func TestTwoAtOnceBuildOnce(t *testing.T) {
+	source, p := module(t)
+	cache := t.TempDir()
+	var mu sync.Mutex
+	paths, told := map[string]bool{}, 0
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			path, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { mu.Lock(); told++; mu.Unlock() })
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			paths[path] = true
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if len(paths) != 1 || told == 0 {
+		t.Errorf("built %v, told %d times", paths, told)
+	}
+	for path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { t.Error("a cached program is built") })
+		if err != nil || again != path {
+			t.Errorf("Ensure() = %s, %v", again, err)
+		}
+		if now, err := os.Stat(path); err != nil || !now.ModTime().Equal(info.ModTime()) {
+			t.Errorf("the binary was written anew: %v", err)
+		}
+	}
+}
+
+func TestAFailedBuildSaysWhy(t *testing.T) {
+	source, p := module(t)
+	put(t, source, "hello/main.go", "package main\n\nfunc main() { undefinedThing() }\n")
+	cache := t.TempDir()
+	_, err := Ensure(t.Context(), source, cache, p, nil)
+	if err == nil || !strings.Contains(err.Error(), "undefinedThing") {
+		t.Errorf("Ensure() = %v", err)
+	}
+	if _, there, err := Cached(t.Context(), source, cache, p); there || err != nil {
+		t.Errorf("a failed build is in the cache: %v, %v", there, err)
+	}
+}
+
+func TestABuildCanBeStopped(t *testing.T) {
+	source, p := module(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Ensure(ctx, source, t.TempDir(), p, nil); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestNoGo(t *testing.T) {
+	source, p := module(t)
+	t.Setenv("PATH", t.TempDir())
+	if _, _, err := Cached(t.Context(), source, "/cache", p); err == nil || !strings.Contains(err.Error(), "Go 1.21") {
+		t.Errorf("without Go: %v", err)
+	}
+}
+
+func TestSourceDir(t *testing.T) {
+	got, err := SourceDir()
+	if err != nil || !isSource(got) {
+		t.Errorf("SourceDir() = %s, %v", got, err)
+	}
+	t.Setenv("SPARKLOCAL_SRC", t.TempDir())
+	if _, err := SourceDir(); err == nil {
+		t.Error("an empty directory was taken for the sources")
+	}
+	t.Setenv("SPARKLOCAL_SRC", got)
+	if again, err := SourceDir(); err != nil || again != got {
+		t.Errorf("SourceDir() = %s, %v", again, err)
+	}
+}
+
+// The release in the flags is the one that the module is built of.
+func TestKubeVersionIsTheModules(t *testing.T) {
+	source, err := SourceDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(source, Kube.Module, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), "\tk8s.io/kubernetes "+KubeVersion+"\n") {
+		t.Errorf("go.mod of kube does not require k8s.io/kubernetes %s", KubeVersion)
+	}
+}

@@ -1,0 +1,338 @@
+package test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/local/internal/image"
+)
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a node needs root")
+	}
+}
+
+// probe is the tar of a small image for pods.
+func probe(t *testing.T) string {
+	t.Helper()
+	tar, err := image.Probe(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tar
+}
+
+// machine is what a cluster with a node holds of the host.
+type machine struct {
+	Node struct {
+		HostLink string `json:"hostLink"`
+		Cgroup   string `json:"cgroup"`
+		Run      string `json:"run"`
+	} `json:"node"`
+	netns string
+}
+
+func (c *cluster) machine() machine {
+	c.t.Helper()
+	b, err := os.ReadFile(filepath.Join(c.dir, "cluster.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var m machine
+	if err := json.Unmarshal(b, &m); err != nil {
+		c.t.Fatal(err)
+	}
+	if m.netns, err = os.Readlink("/proc/" + itoa(c.component("kubelet").PID) + "/ns/net"); err != nil {
+		c.t.Fatal(err)
+	}
+	return m
+}
+
+// nothingLeft checks that the host has nothing more of a cluster.
+func (c *cluster) nothingLeft(m machine, pids []int) {
+	c.t.Helper()
+	c.gone(pids)
+	until(c.t, "the cluster's network ends", func() bool {
+		links, err := filepath.Glob("/proc/[0-9]*/ns/net")
+		if err != nil {
+			return false
+		}
+		for _, link := range links {
+			if target, err := os.Readlink(link); err == nil && target == m.netns {
+				return false
+			}
+		}
+		return true
+	})
+	for _, path := range []string{"/sys/class/net/" + m.Node.HostLink, m.Node.Run} {
+		if _, err := os.Stat(path); err == nil {
+			c.t.Errorf("%s is left", path)
+		}
+	}
+	groups, err := filepath.Glob("/sys/fs/cgroup/*/" + m.Node.Cgroup)
+	if unified, err := filepath.Glob("/sys/fs/cgroup/" + m.Node.Cgroup); err == nil {
+		groups = append(groups, unified...)
+	}
+	if err != nil || len(groups) != 0 {
+		c.t.Errorf("control groups are left: %v, %v", groups, err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), c.dir) || strings.Contains(string(mounts), m.Node.Run) {
+		c.t.Errorf("mounts are left:\n%s", mounts)
+	}
+}
+
+const workload = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: "localhost/probe:1", args: [serve]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: writer}
+spec:
+  restartPolicy: Never
+  securityContext: {runAsUser: 185, fsGroup: 185}
+  containers: [{name: c, image: "localhost/probe:1", args: [write, /data/file, kept], volumeMounts: [{name: d, mountPath: /data}]}]
+  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: unpullable}
+spec: {containers: [{name: c, image: "registry.example.com/none:1"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: greedy}
+spec:
+  containers: [{name: c, image: "localhost/probe:1", args: [serve], resources: {limits: {memory: 64Mi, cpu: 100m}}}]
+`
+
+func (c *cluster) pod(name, path string) string {
+	c.t.Helper()
+	return c.kubectl("get", "pod", name, "-o", "jsonpath={"+path+"}")
+}
+
+// TestNodes starts two clusters with a node at once; everything that a cluster must do is tried in both.
+func TestNodes(t *testing.T) {
+	needRoot(t)
+	tar := probe(t)
+	a, b := newCluster(t), newCluster(t)
+	var wg sync.WaitGroup
+	for _, c := range []*cluster{a, b} {
+		wg.Go(func() {
+			if out, err := c.try("up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())); err != nil {
+				t.Errorf("up: %v\n%s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	for _, c := range []*cluster{a, b} {
+		c.must("load", "--dir", c.dir, tar)
+		c.apply(workload)
+	}
+	for _, c := range []*cluster{a, b} {
+		c.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	}
+	for name, c := range map[string]*cluster{"a": a, "b": b} {
+		t.Run(name, func(t *testing.T) {
+			web := strings.TrimSpace(strings.Split(c.kubectl("get", "pods", "-l", "app=web", "-o", "name"), "\n")[0])
+			t.Run("network", func(t *testing.T) { (&cluster{t, c.dir}).checkNetwork(web) })
+			t.Run("volume", func(t *testing.T) { (&cluster{t, c.dir}).checkVolume() })
+			t.Run("logs and port-forward", func(t *testing.T) { (&cluster{t, c.dir}).checkStreams(web) })
+			t.Run("unpullable image", func(t *testing.T) { (&cluster{t, c.dir}).checkUnpullable() })
+			t.Run("limits", func(t *testing.T) { (&cluster{t, c.dir}).checkLimits() })
+		})
+	}
+	machine, pids := a.machine(), a.pids()
+	a.must("down", "--dir", a.dir)
+	a.nothingLeft(machine, pids)
+	// The other one has noticed nothing.
+	b.must("status", "--dir", b.dir)
+	b.kubectl("exec", "deployment/web", "--", "/probe", "get", "http://web")
+	for _, component := range b.state().Components {
+		if component.Restarts != 0 {
+			t.Errorf("%s was restarted: %s", component.Name, component.LastExit)
+		}
+	}
+
+	// Its owner's end, and a killed supervisor: the crash that leaves containers.
+	b.checkCrash()
+}
+
+func (c *cluster) checkNetwork(web string) {
+	c.t.Helper()
+	if out := c.kubectl("exec", web, "--", "/probe", "lookup", "kubernetes.default.svc"); !strings.Contains(out, "10.96.0.1") {
+		c.t.Errorf("kubernetes.default.svc is %s", out)
+	}
+	c.kubectl("exec", web, "--", "/probe", "dial", "kubernetes.default.svc:443")
+	// Both pods answer under the service's address, to each other and to themselves.
+	names := map[string]bool{}
+	until(c.t, "both pods answer", func() bool {
+		names[c.kubectl("exec", web, "--", "/probe", "get", "http://web")] = true
+		return len(names) == 2
+	})
+	ip := c.kubectl("get", web, "-o", "jsonpath={.status.podIP}")
+	if !strings.HasPrefix(ip, "10.88.") {
+		c.t.Errorf("the pod's address is %q", ip)
+	}
+	c.kubectl("exec", "greedy", "--", "/probe", "get", "http://"+ip+":8080")
+	// Nothing outside can be reached, and that is told at once.
+	if out, err := c.try("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
+		c.t.Errorf("the world outside: %v, %s", err, out)
+	}
+}
+
+func (c *cluster) checkVolume() {
+	c.t.Helper()
+	until(c.t, "the pod has written", func() bool { return c.pod("writer", ".status.phase") == "Succeeded" })
+	volume := c.kubectl("get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}")
+	b, err := os.ReadFile(filepath.Join(c.dir, "node", "volumes", volume, "file"))
+	if err != nil || string(b) != "kept" {
+		c.t.Errorf("the volume holds %q, %v", b, err)
+	}
+	c.kubectl("delete", "pod/writer", "pvc/data", "--wait=false")
+	until(c.t, "the volume goes with its claim", func() bool {
+		_, err := os.Stat(filepath.Join(c.dir, "node", "volumes", volume))
+		return os.IsNotExist(err) && !strings.Contains(c.kubectl("get", "pv"), volume)
+	})
+}
+
+func (c *cluster) checkStreams(web string) {
+	c.t.Helper()
+	if out := c.kubectl("logs", web); out == "" {
+		c.t.Error("the pod's log is empty")
+	}
+	cmd := exec.Command(binary, "kubectl", "--dir", c.dir, "port-forward", web, ":8080")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	port := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindString(line)
+	if port == "" {
+		c.t.Fatalf("port-forward says %q", line)
+	}
+	resp, err := http.Get("http://" + port + "/")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "web-") {
+		c.t.Errorf("the pod answers %q, %v", body, err)
+	}
+}
+
+func (c *cluster) checkUnpullable() {
+	c.t.Helper()
+	until(c.t, "the image's pull is given up", func() bool {
+		return c.pod("unpullable", ".status.containerStatuses[0].state.waiting.reason") == "ImagePullBackOff"
+	})
+	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out, "failed to resolve reference") {
+		c.t.Errorf("the events do not tell why:\n%s", out)
+	}
+}
+
+// checkLimits looks whether a container's limits have reached its control group.
+func (c *cluster) checkLimits() {
+	c.t.Helper()
+	until(c.t, "the pod runs", func() bool { return c.pod("greedy", ".status.phase") == "Running" })
+	uid := c.pod("greedy", ".metadata.uid")
+	found := false
+	// cgroup version 1, then 2.
+	for _, file := range []string{"memory.limit_in_bytes", "memory.max"} {
+		for _, root := range []string{"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/"} {
+			paths, err := filepath.Glob(root + c.machine().Node.Cgroup + "/kubepods/*pod" + uid + "/" + file)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			nested, err := filepath.Glob(root + c.machine().Node.Cgroup + "/kubepods/*/pod" + uid + "/" + file)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, path := range append(paths, nested...) {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					continue
+				}
+				found = true
+				if got := strings.TrimSpace(string(b)); got != "67108864" {
+					c.t.Errorf("%s is %s", path, got)
+				}
+			}
+		}
+	}
+	if !found {
+		c.t.Error("the pod has no control group below the cluster's")
+	}
+}
+
+// checkCrash kills the supervisor. Containers outlive it; the next up ends them and goes on with the data.
+func (c *cluster) checkCrash() {
+	c.t.Helper()
+	c.kubectl("create", "configmap", "from-before")
+	before := c.machine()
+	pid := c.pids()[0]
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		c.t.Fatal(err)
+	}
+	until(c.t, "the supervisor ends", func() bool { return !running(pid) })
+	o := owner(c.t)
+	if out := c.up(o.Pid); !strings.Contains(out, "again with its data") {
+		c.t.Errorf("up said: %s", out)
+	}
+	c.kubectl("get", "configmap", "from-before")
+	until(c.t, "a pod of before serves again", func() bool {
+		_, err := c.try("kubectl", "--dir", c.dir, "exec", "deployment/web", "--", "/probe", "get", "http://web")
+		return err == nil
+	})
+	machine, pids := c.machine(), c.pids()
+	if machine.netns == before.netns {
+		c.t.Error("the network of the killed cluster is still in use")
+	}
+	if err := o.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nothingLeft(machine, pids)
+}
