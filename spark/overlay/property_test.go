@@ -1,0 +1,125 @@
+package overlay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// randomOverlay draws from few names, so that entries meet each other and those of the pod.
+func randomOverlay(r *rand.Rand) Overlay {
+	name := func() string { return string(rune('A' + r.IntN(4))) }
+	some := func(f func()) {
+		for range r.IntN(4) {
+			f()
+		}
+	}
+	var o Overlay
+	some(func() { o.Env = append(o.Env, corev1.EnvVar{Name: name(), Value: name()}) })
+	some(func() { o.EnvFrom = append(o.EnvFrom, corev1.EnvFromSource{Prefix: name()}) })
+	some(func() { o.ConfigMaps = append(o.ConfigMaps, ConfigMap{Name: name(), Path: "/" + name()}) })
+	some(func() {
+		o.Volumes = append(o.Volumes, corev1.Volume{Name: name(), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	})
+	some(func() {
+		o.VolumeMounts = append(o.VolumeMounts, corev1.VolumeMount{Name: name(), MountPath: "/" + name() + name()})
+	})
+	some(func() {
+		o.Ports = append(o.Ports, corev1.ContainerPort{Name: []string{"", "a", "b"}[r.IntN(3)], ContainerPort: int32(1 + r.IntN(3))})
+	})
+	some(func() {
+		o.Tolerations = append(o.Tolerations, corev1.Toleration{Key: name(), TolerationSeconds: new(int64(r.IntN(2)))})
+	})
+	some(func() { o.HostAliases = append(o.HostAliases, corev1.HostAlias{IP: name()}) })
+	some(func() { o.Sidecars = append(o.Sidecars, corev1.Container{Name: name(), Image: name()}) })
+	some(func() { o.InitContainers = append(o.InitContainers, corev1.Container{Name: name(), Image: "i"}) })
+	some(func() {
+		o.ImagePullSecrets = append(o.ImagePullSecrets, corev1.LocalObjectReference{Name: name()})
+	})
+	some(func() {
+		o.OwnerReferences = append(o.OwnerReferences, metav1.OwnerReference{UID: types.UID(name()), Name: name()})
+	})
+	some(func() { o.NodeSelector = map[string]string{name(): name(), name(): name()} })
+	some(func() { o.Labels = map[string]string{name(): name()} })
+	some(func() { o.MemoryLimit = new(resource.MustParse(fmt.Sprint(r.IntN(9), "Gi"))) })
+	some(func() { o.GPU = GPU{Name: name(), Quantity: int64(r.IntN(3))} })
+	some(func() { o.HadoopConfigMap = name() })
+	some(func() { o.HostNetwork = true })
+	return o
+}
+
+// Twice is once, for overlays drawn at random with a fixed seed; those that do not fit the pod do not fit it again.
+func TestTwiceIsOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	fit := 0
+	for i := range 5000 {
+		o := randomOverlay(r)
+		pod := driver()
+		if Apply(pod, DriverContainer, o) != nil {
+			continue
+		}
+		fit++
+		once := pod.DeepCopy()
+		if err := Apply(pod, DriverContainer, o); err != nil {
+			t.Fatalf("overlay %d fits once, but not twice: %v\n%+v", i, err, o)
+		}
+		if diff := cmp.Diff(once, pod); diff != "" {
+			t.Fatalf("overlay %d twice (-once +twice):\n%s", i, diff)
+		}
+	}
+	if fit < 500 {
+		t.Errorf("only %d of the overlays fit the pod: the test says too little", fit)
+	}
+}
+
+// Nothing that was in the pod is gone or moved, whatever list is added to.
+func TestNothingIsLost(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		pod, before := driver(), driver()
+		if Apply(pod, DriverContainer, randomOverlay(r)) != nil {
+			continue
+		}
+		spark, was := pod.Spec.Containers[1], before.Spec.Containers[1]
+		for _, list := range []struct {
+			name      string
+			got, want any
+		}{
+			{"env", spark.Env[:len(was.Env)], was.Env},
+			{"ports", spark.Ports[:len(was.Ports)], was.Ports},
+			{"mounts", spark.VolumeMounts[:len(was.VolumeMounts)], was.VolumeMounts},
+			{"volumes", pod.Spec.Volumes[:len(before.Spec.Volumes)], before.Spec.Volumes},
+			{"tolerations", pod.Spec.Tolerations[:len(before.Spec.Tolerations)], before.Spec.Tolerations},
+			{"owners", pod.OwnerReferences[:1], before.OwnerReferences},
+		} {
+			if diff := cmp.Diff(list.want, list.got); diff != "" {
+				t.Fatalf("%s (-before +after):\n%s", list.name, diff)
+			}
+		}
+	}
+}
+
+// Every field of Overlay does something: one that Apply forgets would be ignored in silence.
+func TestEveryFieldIsApplied(t *testing.T) {
+	touched := map[string]bool{}
+	for _, c := range changes() {
+		v := reflect.ValueOf(c.overlay)
+		for i := range v.NumField() {
+			if !v.Field(i).IsZero() {
+				touched[v.Type().Field(i).Name] = true
+			}
+		}
+	}
+	for field := range reflect.TypeFor[Overlay]().Fields() {
+		if !touched[field.Name] {
+			t.Errorf("no case of TestApply sets %s", field.Name)
+		}
+	}
+}
