@@ -1,0 +1,293 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const container = "spark-kubernetes-driver"
+
+var (
+	noon  = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	start = metav1.NewTime(noon.Add(time.Minute))
+	end   = metav1.NewTime(noon.Add(time.Hour))
+)
+
+// podIn is a driver pod of attempt 3 on a node, changed as asked.
+func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "app-driver", UID: "pod-uid", CreationTimestamp: metav1.NewTime(noon),
+			Labels: map[string]string{AttemptLabel: "3", appIDLabel: "spark-1", executorIDLabel: "7"},
+		},
+		Spec:   corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: container}}},
+		Status: corev1.PodStatus{Phase: phase},
+	}
+	for _, c := range change {
+		c(pod)
+	}
+	return pod
+}
+
+func state(name string, s corev1.ContainerState) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, Image: "spark:4.1.4", State: s})
+	}
+}
+
+func runs() func(*corev1.Pod) {
+	return state(container, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: start}})
+}
+
+func waits(reason, message string) func(*corev1.Pod) {
+	return state(container, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}})
+}
+
+func exits(code int32, reason, message string) func(*corev1.Pod) {
+	return state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: reason, Message: message, StartedAt: start, FinishedAt: end,
+	}})
+}
+
+func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+			Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: start,
+		})
+	}
+}
+
+func saying(reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Status.Reason, pod.Status.Message = reason, message }
+}
+
+func deleted(pod *corev1.Pod) { pod.DeletionTimestamp = &end }
+
+func TestDriverFacts(t *testing.T) {
+	base := Driver{Name: "app-driver", UID: "pod-uid", Attempt: 3, AppID: "spark-1", CreatedAt: noon}
+	with := func(change func(*Driver)) Driver {
+		d := base
+		change(&d)
+		return d
+	}
+	ran := func(d *Driver) { d.StartedAt = start.Time }
+	over := func(d *Driver, code int32) {
+		ran(d)
+		d.EndedAt, d.ExitCode, d.HasExit = end.Time, code, true
+	}
+	for _, c := range []struct {
+		name string
+		pod  *corev1.Pod
+		want Driver
+	}{
+		{"just made", podIn(corev1.PodPending), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"without a status", podIn(""), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"its container is being created", podIn(corev1.PodPending, waits("ContainerCreating", "")), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"its init containers run", podIn(corev1.PodPending, waits("PodInitializing", "")), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"running", podIn(corev1.PodRunning, runs(), condition(corev1.PodReady, corev1.ConditionFalse, "", "")),
+			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
+		{"running, as far as a pod without container statuses tells", podIn(corev1.PodRunning), with(func(d *Driver) { d.Phase = DriverRunning })},
+		{"ready", podIn(corev1.PodRunning, runs(), condition(corev1.PodReady, corev1.ConditionTrue, "", "")),
+			with(func(d *Driver) { d.Phase, d.Ready, d.ReadyAt = DriverRunning, true, start.Time; ran(d) })},
+		{"only a sidecar runs", podIn(corev1.PodRunning, waits("ContainerCreating", "")), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"succeeded", podIn(corev1.PodSucceeded, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"succeeded, a sidecar goes on", podIn(corev1.PodRunning, exits(0, "Completed", ""), state("sidecar", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})),
+			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"succeeded, a sidecar failed", podIn(corev1.PodFailed, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"failed", podIn(corev1.PodFailed, exits(1, "Error", "")),
+			with(func(d *Driver) {
+				d.Phase, d.Why = DriverFailed, Cause{"Error", "driver container failed with exit code 1"}
+				over(d, 1)
+			})},
+		{"killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", "")),
+			with(func(d *Driver) {
+				d.Phase, d.Why = DriverFailed, Cause{"OOMKilled", "driver container failed with exit code 137 (SIGKILL), OOMKilled"}
+				over(d, 137)
+			})},
+		{"evicted by its node", podIn(corev1.PodFailed, exits(143, "Error", ""), saying("Evicted", "The node was low on resource: ephemeral-storage.")),
+			with(func(d *Driver) {
+				d.Phase, d.Evicted = DriverFailed, true
+				d.Why = Cause{ReasonEvicted, "driver container failed with exit code 143 (SIGTERM): the pod was taken from its node: The node was low on resource: ephemeral-storage."}
+				over(d, 143)
+			})},
+		{"evicted before it ran", podIn(corev1.PodFailed, saying("Evicted", "The node had condition: [DiskPressure].")),
+			with(func(d *Driver) {
+				d.Phase, d.Evicted = DriverFailed, true
+				d.Why = Cause{ReasonEvicted, "driver pod failed; the status of its container is missing: The node had condition: [DiskPressure]."}
+			})},
+		{"failed without a word", podIn(corev1.PodFailed),
+			with(func(d *Driver) {
+				d.Phase, d.Why = DriverFailed, Cause{"PodFailed", "driver pod failed; the status of its container is missing"}
+			})},
+		{"being evicted by the Eviction API", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting")),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.Evicted = DriverRunning, true, true
+				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: Eviction API: evicting"}
+				ran(d)
+			})},
+		{"being preempted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "p")),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.Evicted = DriverRunning, true, true
+				d.Why = Cause{ReasonPreempted, "driver pod app-driver is being taken from its node: p"}
+				ran(d)
+			})},
+		{"a disruption that was called off", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
+			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
+		{"its node is lost, as Kubernetes says", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
+			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+			ran(d)
+		})},
+		{"its node is lost and the pod cannot be deleted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "taint")),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.Evicted = DriverUnknown, true, true
+				d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+				ran(d)
+			})},
+		{"it ended on a lost node", podIn(corev1.PodRunning, exits(0, "", ""), saying("NodeLost", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting = DriverRunning, true; ran(d) })},
+		{"of a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
+			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}})),
+			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"that tells its spec", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Annotations = map[string]string{SpecHashAnnotation: "1:a"} }),
+			with(func(d *Driver) { d.Phase, d.SpecHash = DriverPending, "1:a" })},
+		{"with a label that is no number", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Labels[AttemptLabel] = "x" }),
+			with(func(d *Driver) { d.Phase, d.Attempt = DriverPending, 0 })},
+		{"with a negative attempt", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Labels[AttemptLabel] = "-1" }),
+			with(func(d *Driver) { d.Phase, d.Attempt = DriverPending, 0 })},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := c.pod.DeepCopy()
+			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container)); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, c.pod); diff != "" {
+				t.Errorf("the pod was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWaits: what a pending pod waits for, as far as its status says.
+func TestWaits(t *testing.T) {
+	initWaits := func(reason, message string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+				Name: "fetch", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+			}}
+		}
+	}
+	const pull = `image "spark:4.1.4" of container spark-kubernetes-driver cannot be pulled: not found`
+	for _, c := range []struct {
+		name string
+		pod  *corev1.Pod
+		want Cause
+	}{
+		{"nothing", podIn(corev1.PodPending), Cause{}},
+		{"an image", podIn(corev1.PodPending, waits("ErrImagePull", "not found")), Cause{"ImagePullBackOff", pull}},
+		{"the same, backing off", podIn(corev1.PodPending, waits("ImagePullBackOff", `Back-off pulling image "spark:4.1.4": ErrImagePull: not found`)), Cause{"ImagePullBackOff", pull}},
+		{"an image name that is none", podIn(corev1.PodPending, waits("InvalidImageName", "x")), Cause{"InvalidImageName", "container spark-kubernetes-driver: x"}},
+		{"a key of a secret", podIn(corev1.PodPending, waits("CreateContainerConfigError", `secret "s" not found`)), Cause{"CreateContainerConfigError", `container spark-kubernetes-driver: secret "s" not found`}},
+		{"a container that cannot be made", podIn(corev1.PodPending, waits("CreateContainerError", "")), Cause{"CreateContainerError", "container spark-kubernetes-driver"}},
+		{"an init container", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{"CrashLoopBackOff", "container fetch: back-off"}},
+		{"a node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{"Unschedulable", "0/3 nodes are available"}},
+		{"a gate", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
+		{"a scheduler that does not say why", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
+		{"nothing more, once it is scheduled", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container).Why); diff != "" {
+				t.Errorf("cause (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLastWords: a failure quotes what the container said, from where it begins to tell of an error, and no more than is fit for a status.
+func TestLastWords(t *testing.T) {
+	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
+	long := strings.Repeat("all is well é\n", 400)
+	for _, c := range []struct {
+		name string
+		pod  *corev1.Pod
+		want func(message string) bool
+	}{
+		{"an exception", podIn(corev1.PodFailed, exits(1, "Error", trace)), func(m string) bool {
+			return m == "driver container failed with exit code 1: Exception in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)"
+		}},
+		{"no exception: the end", podIn(corev1.PodFailed, exits(3, "Error", long+"bye")), func(m string) bool {
+			return strings.HasSuffix(m, "\nbye") && strings.HasPrefix(m, "driver container failed with exit code 3: all is well") && len(m) <= maxExcerpt+100
+		}},
+		{"a long trace", podIn(corev1.PodFailed, exits(1, "Error", "Exception: é\n"+strings.Repeat("\tat ééé\n", 1000))), func(m string) bool {
+			return strings.HasSuffix(m, "...") && len(m) <= maxExcerpt+100 && strings.ToValidUTF8(m, "") == m
+		}},
+		{"one line without an end", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("x", 5000))), func(m string) bool {
+			return len(m) <= maxExcerpt+100 && strings.HasSuffix(m, "xxx")
+		}},
+		{"no text at all", podIn(corev1.PodFailed, exits(1, "Error", "\xff\xfe")), func(m string) bool { return strings.HasSuffix(m, ": ?") }},
+		{"Spark's own account comes first", podIn(corev1.PodFailed, exits(1, "Error", trace), func(p *corev1.Pod) {
+			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkException: told"}
+		}), func(m string) bool {
+			return strings.HasSuffix(m, "with exit code 1: org.apache.spark.SparkException: told")
+		}},
+		{"a signal of the runtime's", podIn(corev1.PodFailed, state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Signal: 11}})),
+			func(m string) bool { return m == "driver container failed with exit code 255 (SIGSEGV)" }},
+		{"an abort", podIn(corev1.PodFailed, exits(134, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(SIGABRT)") }},
+		{"another signal", podIn(corev1.PodFailed, exits(138, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(signal 10)") }},
+		{"no signal", podIn(corev1.PodFailed, exits(255, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "exit code 255") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if m := DriverFacts(c.pod, container).Why.Message; !c.want(m) {
+				t.Errorf("message %q", m)
+			}
+		})
+	}
+}
+
+func TestExecutorFacts(t *testing.T) {
+	base := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1"}
+	for _, c := range []struct {
+		name  string
+		pod   *corev1.Pod
+		phase DriverPhase
+		why   Cause
+	}{
+		{"waiting", podIn(corev1.PodPending), DriverPending, Cause{}},
+		{"running", podIn(corev1.PodRunning, runs()), DriverRunning, Cause{}},
+		{"ended", podIn(corev1.PodSucceeded, exits(0, "", "")), DriverSucceeded, Cause{}},
+		{"failed", podIn(corev1.PodFailed, exits(56, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 56"}},
+		{"asked to go", podIn(corev1.PodRunning, exits(143, "Error", ""), deleted), DriverSucceeded, Cause{}},
+		{"asked to go, slow", podIn(corev1.PodRunning, exits(137, "Error", ""), deleted), DriverSucceeded, Cause{}},
+		{"out of memory while it was asked to go", podIn(corev1.PodRunning, exits(137, "OOMKilled", ""), deleted), DriverFailed,
+			Cause{"OOMKilled", "executor container failed with exit code 137 (SIGKILL), OOMKilled"}},
+		{"evicted", podIn(corev1.PodFailed, exits(143, "Error", ""), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "e")), DriverFailed,
+			Cause{ReasonEvicted, "executor container failed with exit code 143 (SIGTERM): the pod was taken from its node: e"}},
+		{"killed by nobody we know", podIn(corev1.PodFailed, exits(143, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 143 (SIGTERM)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := base
+			want.Phase, want.Why = c.phase, c.why
+			if diff := cmp.Diff(want, ExecutorFacts(c.pod, container)); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add("Exception")
+	f.Add(strings.Repeat("é", 2000))
+	f.Fuzz(func(t *testing.T, said string) {
+		got := excerpt(said)
+		if len(got) > maxExcerpt+len("...") {
+			t.Errorf("%d bytes", len(got))
+		}
+		if strings.ToValidUTF8(got, "") != got {
+			t.Errorf("not UTF-8: %q", got)
+		}
+	})
+}
