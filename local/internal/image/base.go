@@ -79,10 +79,10 @@ func prepare(ctx context.Context, log *progress) error {
 	if err != nil {
 		return err
 	}
-	if _, err := exec.LookPath("mmdebstrap"); err == nil && has {
+	if has && onPath("mmdebstrap") && onPath("mount") {
 		return nil
 	}
-	return install(ctx, log, "mmdebstrap")
+	return install(ctx, log, "mmdebstrap", "mount") // It mounts /proc, which Java packages want to see.
 }
 
 // layer returns the path of the base layer.
@@ -240,4 +240,9 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 		t.WriteString(kept)
 	}
 	return n, err
+}
+
+func onPath(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
 }

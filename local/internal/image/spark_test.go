@@ -221,19 +221,17 @@ var absentDriver = []string{
 
 // standalone starts a master and a worker, and asks the master's page until it knows the worker.
 const standalone = `
-set -e
 export SPARK_MASTER_HOST=localhost
+# spark-daemon.sh gives a daemon five seconds to become a JVM and calls it failed after that, which on a busy machine it is not.
 start-master.sh
+workers() { python3 -c 'import json, urllib.request as u; print(json.load(u.urlopen("http://localhost:8080/json/"))["aliveworkers"])' 2>/dev/null; }
+for _ in $(seq 120); do workers && break; sleep 1; done
 spark-daemon.sh status org.apache.spark.deploy.master.Master 1
 start-worker.sh spark://localhost:7077
-for _ in $(seq 60); do
-  workers=$(python3 -c 'import json, urllib.request as u; print(json.load(u.urlopen("http://localhost:8080/json/"))["aliveworkers"])')
-  [ "$workers" = 1 ] && break
-  sleep 1
-done
+for _ in $(seq 120); do [ "$(workers)" = 1 ] && break; sleep 1; done
+echo "ALIVE WORKERS $(workers)"
 stop-worker.sh
 stop-master.sh
-echo "ALIVE WORKERS $workers"
 `
 
 func TestSparkRefusesWhatItCannotMake(t *testing.T) {
