@@ -50,14 +50,14 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 // create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod. It begins
 // with creating and looks at what exists only when that is refused.
 func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
-	objects, err := r.kind.Render(p.object, action, p.now)
-	if err != nil {
-		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), nil
+	objects, fault := r.kind.Render(p.object, action, p.now)
+	if fault != nil { // the user's: it becomes a fact
+		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()}), nil
 	}
 	p.warnings = append(p.warnings, objects.Warnings...)
-	before := make([]client.Object, len(objects.Before))
-	for i, object := range objects.Before {
-		before[i] = object
+	before := make([]client.Object, 0, len(objects.Before)+1)
+	for _, object := range objects.Before {
+		before = append(before, object)
 	}
 	for _, object := range append(before, objects.Driver) {
 		if err := ours(object, p.stored, action.Attempt); err != nil {

@@ -159,17 +159,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		says    string
 	}{
 		{"quota", func(w *world) {
-			quota := &corev1.ResourceQuota{
-				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
-				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
-			}
-			w.create(quota)
-			testkit.Wait(w.t, "the quota's figures", func(ctx context.Context) error {
-				if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
-					return err
-				}
-				return want(len(quota.Status.Hard), 1)
-			})
+			w.noPods()
 		}, func(*corev1.Pod) {}, reasonQuota, "no-pods"},
 		{"pod security", func(w *world) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
@@ -212,6 +202,23 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
+// noPods makes a quota that forbids every pod, and waits until it is in force.
+func (w *world) noPods() *corev1.ResourceQuota {
+	w.t.Helper()
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+	}
+	w.create(quota)
+	testkit.Wait(w.t, "the quota's figures", func(ctx context.Context) error {
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return err
+		}
+		return want(len(quota.Status.Hard), 1)
+	})
+	return quota
+}
+
 func metaLen(list client.ObjectList) int {
 	switch list := list.(type) {
 	case *corev1.ConfigMapList:
@@ -231,6 +238,9 @@ func TestTargets(t *testing.T) {
 	pod := func(name string, attempt int32, phase corev1.PodPhase, deleting bool) corev1.Pod {
 		p := *tinyDriver(app, attempt)
 		p.Name, p.Status.Phase = name, phase
+		if name[0] == 'e' {
+			p.Labels[labelRole] = roleExecutor
+		}
 		if deleting {
 			p.DeletionTimestamp = new(metav1.Now())
 		}
@@ -269,16 +279,16 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api}
-	make := func() *corev1.ConfigMap {
+	conf := func() *corev1.ConfigMap {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "conf"}}
 		w.create(object)
 		return object
 	}
-	first := make()
+	first := conf()
 	if err := r.deleteOne(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	second := make()
+	second := conf()
 	for range 2 {
 		if err := r.deleteOne(t.Context(), first); err != nil {
 			t.Errorf("deleting what is gone: %v", err)

@@ -40,36 +40,43 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 // targets lists what an action is to delete: from the cache, and of what this pass made itself.
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
-	add := func(object client.Object) {
-		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil {
+	for _, object := range p.having() {
+		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil && includes(action.Part, object) {
 			targets = append(targets, object)
 		}
 	}
-	if action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod {
-		for i := range p.children.drivers {
-			add(&p.children.drivers[i])
-		}
+	return targets
+}
+
+// having lists all children that are known.
+func (p *pass[T]) having() []client.Object {
+	var all []client.Object
+	for i := range p.children.drivers {
+		all = append(all, &p.children.drivers[i])
 	}
 	for i := range p.children.executors {
-		executor := &p.children.executors[i]
+		all = append(all, &p.children.executors[i])
+	}
+	for i := range p.children.others {
+		all = append(all, &p.children.others[i])
+	}
+	return append(all, p.made...)
+}
+
+// includes reports whether an attempt's object is of the part that an action is about.
+func includes(part lifecycle.Part, object client.Object) bool {
+	pod, isPod := object.(*corev1.Pod)
+	switch part {
+	case lifecycle.Attempt:
+		return true
+	case lifecycle.DriverPod:
+		return isPod && pod.Labels[labelRole] == roleDriver
+	case lifecycle.Executors:
 		// One that ended by itself is kept for its log as long as the attempt's driver is.
-		alive := executor.Status.Phase != corev1.PodSucceeded && executor.Status.Phase != corev1.PodFailed
-		if action.Part == lifecycle.Attempt || action.Part == lifecycle.Executors && alive {
-			add(executor)
-		}
+		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
+		return isPod && pod.Labels[labelRole] == roleExecutor && !ended
 	}
-	if action.Part == lifecycle.Attempt {
-		for i := range p.children.others {
-			add(&p.children.others[i])
-		}
-	}
-	for _, made := range p.made {
-		_, isPod := made.(*corev1.Pod)
-		if action.Part == lifecycle.Attempt || isPod && action.Part == lifecycle.DriverPod {
-			add(made)
-		}
-	}
-	return targets
+	return false
 }
 
 // deleteOne deletes the very object that was seen: another of its name is left alone, which is what the UID precondition is for.

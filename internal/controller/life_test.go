@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -332,28 +334,20 @@ func (w *world) failFirst(app *v1beta2.SparkApplication, killed <-chan struct{})
 			return nil
 		default:
 		}
-		var pods corev1.PodList
-		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-			labelAppUID: string(app.UID), labelRole: roleDriver,
-		}); err != nil {
+		drivers := w.driverUIDs(app)
+		status := w.get(app.Name).Status
+		if slices.Contains(slices.Collect(maps.Values(drivers)), "2") || status.ExecutionAttempts > 1 ||
+			status.AppState.State == v1beta2.ApplicationStatePendingRerun {
+			return nil
+		}
+		driver := &corev1.Pod{}
+		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: driverName(app.Name)}, driver); err != nil {
 			return err
 		}
-		for _, pod := range pods.Items {
-			if pod.Labels[labelAttempt] == "2" || pod.Status.Phase == corev1.PodFailed {
-				return nil
-			}
-			before := pod.DeepCopy()
-			pod.Status.Phase = corev1.PodFailed
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: exited(1, "again")}}
-			if err := w.api.Status().Patch(ctx, &pod, client.MergeFrom(before)); err != nil {
-				return err
-			}
-			return nil
-		}
-		if w.get(app.Name).Status.ExecutionAttempts > 1 || w.get(app.Name).Status.AppState.State == v1beta2.ApplicationStatePendingRerun {
-			return nil
-		}
-		return errors.New("no driver pod yet")
+		before := driver.DeepCopy()
+		driver.Status.Phase = corev1.PodFailed
+		driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driverContainer, State: exited(1, "again")}}
+		return w.api.Status().Patch(ctx, driver, client.MergeFrom(before))
 	})
 }
 
@@ -479,4 +473,61 @@ func TestTimeToLive(t *testing.T) {
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
 	w.execute(w.driverOf(app, 1), exited(0, ""))
 	w.waitGone(app)
+}
+
+// TestCauseOfWaitingIsShown: what a driver waits for is in the status, in a condition and in an event.
+func TestCauseOfWaitingIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	shown := func(reason, says string) {
+		testkit.Wait(t, reason+" to be shown", func(context.Context) error {
+			got := w.get("pi")
+			ready, event := condition(got, "Ready"), ""
+			for _, message := range w.eventsOf(app) {
+				if strings.Contains(message, says) {
+					event = message
+				}
+			}
+			if ready.Reason != reason || !strings.Contains(ready.Message, says) || event == "" {
+				return fmt.Errorf("the condition is %+v, the event %q", ready, event)
+			}
+			return nil
+		})
+	}
+	w.create(&corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: "mount"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: driver.Name, UID: driver.UID},
+		Type:           corev1.EventTypeWarning, Reason: "FailedMount", Message: `configmap "absent" not found`, LastTimestamp: metav1.Now(),
+	})
+	shown("FailedMount", `configmap "absent" not found`)
+	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
+	shown("ImagePullBackOff", "no such image")
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("the state is %s", state)
+	}
+	if err := w.api.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitNothingOf(app)
+}
+
+// TestQuotaIsTold: a driver that a quota forbids is a refused submission that names the quota, is tried again by policy, and succeeds
+// when there is room.
+func TestQuotaIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	quota := w.noPods()
+	w.runReal()
+	app := w.application("pi", withDriver, onFailure(100))
+	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
+	if !strings.Contains(got.Status.AppState.ErrorMessage, quota.Name) {
+		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
+	}
+	if err := w.api.Delete(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "a driver", func(context.Context) error { return want(len(w.driverUIDs(app)), 1) })
 }

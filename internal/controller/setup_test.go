@@ -207,6 +207,24 @@ func TestOnlyItsNamespaces(t *testing.T) {
 	}
 }
 
+// TestAllNamespaces is not parallel: nobody else may run an operator or hold an application meanwhile.
+func TestAllNamespaces(t *testing.T) {
+	a, b := newWorld(t), newWorld(t)
+	op, err := newOperator(t.Context(), testConfig(), a.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(t.Context(), op, tinyKind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	stop := a.run(op)
+	for _, w := range []*world{a, b} {
+		w.application("pi")
+		w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	}
+	stop()
+}
+
 func TestStartWithoutAnAPIServer(t *testing.T) {
 	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: (&world{}).registry}
 	if _, err := newOperator(t.Context(), testConfig(), env); err == nil {
