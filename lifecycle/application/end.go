@@ -124,6 +124,9 @@ func (s *step) waiting() bool {
 
 // over is the end of the road: nothing happens without an edit but expiry and the removal of what outlived the run.
 func (s *step) over() bool {
+	if s.m.EndedAt.IsZero() {
+		s.m.EndedAt = s.now // a status of another operator may not tell
+	}
 	if s.app.TTL != nil {
 		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
 		switch {

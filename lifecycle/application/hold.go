@@ -61,7 +61,8 @@ func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
 		s.deleteAll(left)
-		s.waitFor(lifecycle.DriverPod, "", s.leftover(left))
+		name, cause := s.leftover(left)
+		s.waitFor(lifecycle.DriverPod, name, cause)
 		return false
 	}
 	if s.m.Attempt > 0 && !s.seen.Confirmed {
@@ -72,18 +73,19 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// leftover says what a cleared place still waits for. A retry keeps the cause of the failure that it follows.
-func (s *step) leftover(left []int32) lifecycle.Cause {
+// leftover says what a cleared place still waits for, and which pod that is about. Where it is nothing but time, what was remembered stays:
+// a retry keeps the cause of the failure that it follows.
+func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Refusal != nil {
-		return *s.seen.Refusal
+		return "", *s.seen.Refusal
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil && d.Phase == lifecycle.DriverUnknown {
-			return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
+			return d.Name, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
 				"driver pod %s is on a node that does not answer; no other is launched before it is gone", d.Name)}
 		}
 	}
-	return s.m.Cause
+	return "", s.m.Cause
 }
 
 // deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. After a refusal it only waits: the same

@@ -93,7 +93,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	if s.m.Phase != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)
 	}
-	s.m.Cause = cause
+	s.m.Cause = bounded(cause)
 	return false
 }
 

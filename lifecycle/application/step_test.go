@@ -1,6 +1,7 @@
 package application
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -481,6 +482,8 @@ func TestExpiry(t *testing.T) {
 	run(t, []row{
 		{"kept", appWith(ttl(30)), over, driver(lifecycle.DriverSucceeded), at(79), want{check: second, outcome: lifecycle.Succeeded}},
 		{"over", appWith(ttl(30)), over, driver(lifecycle.DriverSucceeded), at(80), want{do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
+		{"its end is not known", appWith(ttl(30)), memoryIn(lifecycle.Done, func(m *lifecycle.Memory) { m.Outcome = lifecycle.Succeeded }), nothing, at(60),
+			want{check: 30 * second, outcome: lifecycle.Succeeded}},
 		{"nothing is kept, but it is told first", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), check: time.Millisecond, outcome: lifecycle.Succeeded}},
 		{"nothing is kept", appWith(ttl(-5)), over, driver(lifecycle.DriverSucceeded), at(60), want{do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
@@ -509,5 +512,20 @@ func TestTellsOnce(t *testing.T) {
 	second := Step(appWith(), first.Next, waiting("0/4"), at(25))
 	if len(second.Tell) > 0 || second.Next.Cause.Message != "0/4" {
 		t.Errorf("second: told %v, remembers %q; want nothing told, 0/4 remembered", second.Tell, second.Next.Cause.Message)
+	}
+}
+
+// TestLongMessages: a message that no condition may hold would keep the status from being stored, for ever.
+func TestLongMessages(t *testing.T) {
+	long := strings.Repeat("é", 40000)
+	seen := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Invalid", Message: long}}
+	waiting := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: long} })
+	for _, plan := range []lifecycle.Plan{
+		Step(appWith(), lifecycle.Memory{}, seen, t0),
+		Step(appWith(), memoryIn(lifecycle.Launched), waiting, at(5)),
+	} {
+		if m := plan.Next.Cause.Message; len(m) > maxMessage+3 || m == "" || strings.ToValidUTF8(m, "") != m {
+			t.Errorf("a message of %d bytes is remembered", len(m))
+		}
 	}
 }
