@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -116,11 +117,11 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 			return fmt.Errorf("base layer: %w", err)
 		}
 		copyErr := copyBase(w, out, time.Now())
-		if err := cmd.Wait(); err != nil {
-			return fmt.Errorf("mmdebstrap: %w\n%s", err, lastLines(tail.String(), 25))
-		}
 		if copyErr != nil {
-			return fmt.Errorf("base layer: %w", copyErr)
+			_ = out.Close() // Or it would wait for ever for a reader.
+		}
+		if err := cmd.Wait(); err != nil || copyErr != nil {
+			return fmt.Errorf("mmdebstrap: %w\n%s", errors.Join(err, copyErr), lastLines(tail.String(), 25))
 		}
 		return w.finish()
 	})
@@ -155,6 +156,9 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, "", "-", "-")...)
 	cmd.Stdin = strings.NewReader(sourceLines(targets, signedByFile))
 	cmd.Env = append(os.Environ(), "TMPDIR="+path.Dir(product), "LC_ALL=C")
+	// Told to end, it ends its children and removes what it unpacked; killed, it leaves both.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
 	return cmd, nil
 }
 

@@ -127,6 +127,13 @@ func (s *store) workDir() (string, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", fmt.Errorf("work directory: %w", err)
 	}
+	abandoned, _ := filepath.Glob(filepath.Join(parent, "make-*"))
+	for _, dir := range abandoned {
+		// Nothing takes that long: its process was killed.
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(dir) // Only space is lost when it stays.
+		}
+	}
 	dir, err := os.MkdirTemp(parent, "make-")
 	if err != nil {
 		return "", fmt.Errorf("work directory: %w", err)
