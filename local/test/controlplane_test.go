@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -215,14 +216,7 @@ func TestAfterACrashItGoesOnWithItsData(t *testing.T) {
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the components end with their supervisor", func() bool {
-		for _, pid := range pids {
-			if running(pid) {
-				return false
-			}
-		}
-		return true
-	})
+	until(t, "the components end with their supervisor", func() bool { return !slices.ContainsFunc(pids, running) })
 	if out, err := c.try("status", "--dir", c.dir); err == nil || !strings.Contains(out, "not running") {
 		t.Errorf("status after a crash: %v, %s", err, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -189,14 +190,7 @@ func running(pid int) bool {
 // gone waits until none of the processes runs and the directory is no more.
 func (c *cluster) gone(pids []int) {
 	c.t.Helper()
-	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool {
-		for _, pid := range pids {
-			if running(pid) {
-				return false
-			}
-		}
-		return true
-	})
+	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })
 	until(c.t, c.dir+" is removed", func() bool {
 		_, err := os.Stat(c.dir)
 		return os.IsNotExist(err)

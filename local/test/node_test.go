@@ -162,6 +162,8 @@ func TestNodes(t *testing.T) {
 		t.FailNow()
 	}
 	for _, c := range []*cluster{a, b} {
+		// Twice: the second time it is there.
+		c.must("load", "--dir", c.dir, tar)
 		c.must("load", "--dir", c.dir, tar)
 		c.apply(workload)
 	}

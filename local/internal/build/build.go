@@ -173,11 +173,11 @@ func report(p Program, progress Progress) (stop func()) {
 }
 
 func (p Program) flags() []string {
-	link := "-s -w"
+	link := []string{"-s", "-w"}
 	for _, x := range p.Linker {
-		link += " -X " + x
+		link = append(link, "-X", x)
 	}
-	return []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", link}
+	return []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(link, " ")}
 }
 
 // key is the content that decides what the binary is.

@@ -50,8 +50,8 @@ func stateDir(flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real, nil
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		return resolved, nil
 	}
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		return filepath.Join(parent, filepath.Base(dir)), nil

@@ -197,6 +197,16 @@ func TestImported(t *testing.T) {
 	}
 }
 
+func TestListed(t *testing.T) {
+	out := "REF TYPE DIGEST SIZE PLATFORMS LABELS\n" +
+		"localhost/pause:1 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n" +
+		"sha256:a5 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n"
+	want := map[string]string{"localhost/pause:1": "sha256:25", "sha256:a5": "sha256:25"}
+	if diff := cmp.Diff(want, listed(out)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestNodeReady(t *testing.T) {
 	type taint = struct{ Key string }
 	type condition = struct{ Type, Status, Message string }

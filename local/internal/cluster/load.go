@@ -3,11 +3,15 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // pinned is the label by which the container runtime tells the kubelet never to collect an image.
@@ -38,18 +42,72 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 	return nil
 }
 
-// load imports one tar and pins what came of it.
+// load brings one tar in and pins what came of it. An image that is there already gets its names at once: importing a Spark image takes long.
 func (s *Spec) load(ctx context.Context, tar string) error {
-	out, err := s.ctr(ctx, "images", "import", tar)
+	names, err := s.known(ctx, tar)
 	if err != nil {
 		return err
 	}
-	for _, name := range imported(out) {
+	if names == nil {
+		out, err := s.ctr(ctx, "images", "import", tar)
+		if err != nil {
+			return err
+		}
+		names = imported(out)
+	}
+	for _, name := range names {
 		if _, err := s.ctr(ctx, "images", "label", name, pinned); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// known gives the images of a tar their names when the container runtime has all of them, by their content, and returns the names; nil when it has
+// not, or when the tar is of a form that does not tell.
+func (s *Spec) known(ctx context.Context, tar string) ([]string, error) {
+	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(tar) })
+	if err != nil {
+		// Another form than docker save's, or a broken file: the import tells.
+		return nil, nil //nolint:nilerr // see above
+	}
+	out, err := s.ctr(ctx, "images", "ls")
+	if err != nil {
+		return nil, err
+	}
+	have := listed(out)
+	var names []string
+	for _, m := range manifest {
+		// The runtime's CRI side names every image by its configuration's digest too.
+		id := "sha256:" + digestPattern.FindString(m.Config)
+		target, ok := have[id]
+		if !ok || len(m.RepoTags) == 0 {
+			return nil, nil
+		}
+		for _, name := range m.RepoTags {
+			names = append(names, name)
+			if have[name] == target {
+				continue
+			}
+			if _, err := s.ctr(ctx, "images", "tag", "--force", id, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return names, nil
+}
+
+var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// listed reads `ctr images ls`: the digest of each name's manifest.
+func listed(out string) map[string]string {
+	have := map[string]string{}
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) >= 3 && strings.HasPrefix(fields[2], "sha256:") {
+			have[fields[0]] = fields[2]
+		}
+	}
+	return have
 }
 
 // imported reads the image names off the lines of `ctr images import`: "unpacking NAME (sha256:...)...done".

@@ -32,7 +32,7 @@ var mountPoints = map[string]string{
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
 // prepareNode gets what a node needs besides the programs that are built: packages of the distribution and the pause image.
-func prepareNode(ctx context.Context, spec *Spec, cache string, tell Teller) error {
+func prepareNode(ctx context.Context, spec *Spec, tell Teller) error {
 	began := time.Now()
 	if missing := missingPackages(); len(missing) > 0 {
 		tell.Line("installing packages of the distribution: " + strings.Join(missing, " "))
@@ -52,7 +52,7 @@ func prepareNode(ctx context.Context, spec *Spec, cache string, tell Teller) err
 	if spec.Node.ContainerdMajor, spec.Node.ContainerdMinor, err = containerdVersion(string(out)); err != nil {
 		return err
 	}
-	spec.Node.PauseTar, err = image.Pause(ctx, cache)
+	spec.Node.PauseTar, err = image.Pause(ctx, "")
 	return err
 }
 

@@ -153,9 +153,9 @@ func (r *runner) down(cause error) error {
 }
 
 // component starts one component and waits until it is ready.
-func (r *runner) component(ctx context.Context, make func() (supervise.Component, error)) error {
+func (r *runner) component(ctx context.Context, render func() (supervise.Component, error)) error {
 	began := time.Now()
-	c, err := make()
+	c, err := render()
 	if err != nil {
 		return err
 	}

@@ -69,14 +69,9 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 		tell.Step = func(string, time.Duration) {}
 		return await(ctx, o.Dir, e.Supervisor, tell)
 	}
-	spec := &Spec{
-		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit,
-		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
-	}
-	if o.OwnerPID != 0 {
-		if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
-			return fmt.Errorf("the owner: %w", err)
-		}
+	spec, err := newSpec(o)
+	if err != nil {
+		return err
 	}
 	if err := prepare(ctx, o, spec, tell); err != nil {
 		return err
@@ -92,6 +87,21 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 		return err
 	}
 	return await(ctx, o.Dir, supervisor, tell)
+}
+
+func newSpec(o Options) (*Spec, error) {
+	spec := &Spec{
+		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit,
+		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
+	}
+	if o.OwnerPID == 0 {
+		return spec, nil
+	}
+	var err error
+	if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
+		return nil, fmt.Errorf("the owner: %w", err)
+	}
+	return spec, nil
 }
 
 // same refuses options that differ from those of a running cluster.
@@ -145,7 +155,7 @@ func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 		return nil
 	}}
 	if !o.ControlPlaneOnly {
-		work = append(work, func() error { return prepareNode(ctx, spec, cache, tell) })
+		work = append(work, func() error { return prepareNode(ctx, spec, tell) })
 	}
 	if err := together(work...); err != nil {
 		return err

@@ -189,7 +189,7 @@ func processes(group string) []int {
 		return nil
 	}
 	var pids []int
-	for _, field := range strings.Fields(string(b)) {
+	for field := range strings.FieldsSeq(string(b)) {
 		if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
 			pids = append(pids, pid)
 		}

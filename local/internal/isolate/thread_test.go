@@ -26,14 +26,14 @@ func TestThreadStaysTheSame(t *testing.T) {
 		t.Errorf("work was done on the threads %v", ids)
 	}
 	want := errors.New("no")
-	if err := thread.Do(func() error { return want }); err != want {
+	if err := thread.Do(func() error { return want }); !errors.Is(err, want) {
 		t.Errorf("Do() = %v, want %v", err, want)
 	}
 }
 
 func TestThreadThatCannotEnter(t *testing.T) {
 	want := errors.New("no entry")
-	if _, err := NewThread(func() error { return want }); err != want {
+	if _, err := NewThread(func() error { return want }); !errors.Is(err, want) {
 		t.Errorf("NewThread() = %v, want %v", err, want)
 	}
 }

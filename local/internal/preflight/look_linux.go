@@ -85,7 +85,7 @@ func filesystems() map[string]bool {
 func controllers() map[string]bool {
 	found := map[string]bool{}
 	if b, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		for _, c := range strings.Fields(string(b)) {
+		for c := range strings.FieldsSeq(string(b)) {
 			found[c] = true
 		}
 		return found
@@ -95,7 +95,7 @@ func controllers() map[string]bool {
 		return found
 	}
 	for _, e := range entries {
-		for _, c := range strings.Split(e.Name(), ",") {
+		for c := range strings.SplitSeq(e.Name(), ",") {
 			found[c] = true
 		}
 	}

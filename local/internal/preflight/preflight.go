@@ -63,10 +63,7 @@ func Judge(need Need, m Machine) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	text := "this machine cannot run the cluster:\n"
-	for _, line := range missing {
-		text += "  - " + line + "\n"
-	}
+	text := "this machine cannot run the cluster:\n  - " + strings.Join(missing, "\n  - ") + "\n"
 	if need.Node && onlyRoot(missing) {
 		text += "Without root, `sparklocal up --control-plane-only` works: an API server and its controllers, but no pods run.\n"
 	}
