@@ -19,6 +19,7 @@ const (
 	ConditionStalled     = "Stalled"
 	ConditionSubmitted   = "Submitted"
 	ConditionRunning     = "Running"
+	ConditionDegraded    = "Degraded"
 	ConditionSucceeded   = "Succeeded"
 	ConditionFailed      = "Failed"
 	ConditionSuspended   = "Suspended"
@@ -58,10 +59,26 @@ func standings(m lifecycle.Memory) []standing {
 	return []standing{{ConditionReady, no}, {ConditionReconciling, yes}} // something is on its way
 }
 
+// degraded reports whether fewer executors are there, or have done their work, than the application started with. With dynamic allocation
+// fewer is as it should be.
+func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
+	if m.Phase != lifecycle.Running || dynamicAllocationEnabled(&app.Spec) {
+		return false
+	}
+	var counts v1beta2.ExecutorCounts
+	if app.Status.Executors != nil {
+		counts = *app.Status.Executors
+	}
+	return counts.Running+counts.Completed < wanted.InitialExecutors
+}
+
 // encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
-func encodeConditions(app *v1beta2.SparkApplication, m lifecycle.Memory, now time.Time) {
+func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	hold := standings(m)
+	if degraded(app, wanted, m) {
+		hold = append(hold, standing{ConditionDegraded, metav1.ConditionTrue})
+	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
 	})
@@ -78,6 +95,8 @@ func encodeConditions(app *v1beta2.SparkApplication, m lifecycle.Memory, now tim
 // waits for meanwhile.
 func account(h standing, m lifecycle.Memory) (reason, message string) {
 	switch h.kind {
+	case ConditionDegraded:
+		return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
 	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
 		return h.kind, ""
 	}

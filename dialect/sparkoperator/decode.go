@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	}
 	switch {
 	case spec.TimeToLiveSeconds != nil:
-		out.TTL = new(time.Duration(*spec.TimeToLiveSeconds) * time.Second)
+		out.TTL = new(seconds(spec.TimeToLiveSeconds, 0))
 	case d.DefaultTTL > 0:
 		out.TTL = new(d.DefaultTTL)
 	}
@@ -82,11 +83,14 @@ func limits(t *v1beta2.Timeouts, d lifecycle.Deadlines) lifecycle.Deadlines {
 	}
 }
 
+// maxSeconds is what a duration can hold, 292 years. More would come out as a negative time, and expire at once.
+const maxSeconds = int64(math.MaxInt64 / time.Second)
+
 func seconds(n *int64, otherwise time.Duration) time.Duration {
 	if n == nil {
 		return otherwise
 	}
-	return time.Duration(*n) * time.Second
+	return time.Duration(min(max(*n, -maxSeconds), maxSeconds)) * time.Second
 }
 
 // initialExecutors is how many executors the application starts with, as far as the typed fields or sparkConf say.
@@ -98,12 +102,12 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 		n, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
 		return int32(n), err == nil
 	}
-	var typed v1beta2.DynamicAllocation
-	if spec.DynamicAllocation != nil {
-		typed = *spec.DynamicAllocation
-	}
 	instances, set := number(spec.Executor.Instances, "spark.executor.instances")
-	if typed.Enabled || strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true") {
+	if dynamicAllocationEnabled(spec) {
+		var typed v1beta2.DynamicAllocation
+		if spec.DynamicAllocation != nil {
+			typed = *spec.DynamicAllocation
+		}
 		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
 		initial, _ := number(typed.InitialExecutors, "spark.dynamicAllocation.initialExecutors")
 		least, _ := number(typed.MinExecutors, "spark.dynamicAllocation.minExecutors")
@@ -113,6 +117,13 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 		return 1
 	}
 	return instances
+}
+
+func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
+	if d := spec.DynamicAllocation; d != nil && d.Enabled {
+		return true
+	}
+	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
 // decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state.

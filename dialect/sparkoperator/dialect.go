@@ -31,11 +31,36 @@ const DefaultMaster = "k8s://https://kubernetes.default.svc"
 // Dialect decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
 type Dialect struct{ Options }
 
-// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory.
+// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is
+// being deleted keeps the status that it has.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	plan := application.Step(d.app(app), decodeMemory(&app.Status), seen, now)
-	d.encode(app, plan, seen, now)
+	wanted, memory := d.app(app), decodeMemory(&app.Status)
+	if wanted.Invalid == nil && mayLaunch(wanted, memory) {
+		wanted.Invalid = d.unrenderable(app, memory.Attempt+1, now)
+	}
+	plan := application.Step(wanted, memory, seen, now)
+	if !wanted.Deleting {
+		plan.Tell = append(plan.Tell, d.encode(app, wanted, plan, seen, now)...)
+	}
 	return plan
+}
+
+// mayLaunch reports whether a step could launch an attempt: only then it matters whether the spec can be rendered.
+func mayLaunch(app lifecycle.App, m lifecycle.Memory) bool {
+	if app.Deleting || app.Suspend {
+		return false
+	}
+	return !m.Phase.Live() && !m.Phase.Terminal() || lifecycle.Edited(m.SpecHash, app.SpecHash)
+}
+
+// unrenderable tells what keeps the spec from being rendered. That depends on neither the attempt nor the time, so it is no refusal that
+// another attempt could get around.
+func (d Dialect) unrenderable(app *v1beta2.SparkApplication, attempt int32, now time.Time) *lifecycle.Cause {
+	_, err := d.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: attempt}, now)
+	if err == nil {
+		return nil
+	}
+	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 }
 
 // Render returns the objects of the attempt that a Create action launches. An error is a *FieldError that names what the user wrote.

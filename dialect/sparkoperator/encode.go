@@ -11,10 +11,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// encode writes a decision into the status: what this API's readers expect, and what must be remembered.
-func (d Dialect) encode(app *v1beta2.SparkApplication, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
+// encode writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known of
+// executors.
+func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
-	if s.SubmissionID != m.AttemptID {
+	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
 		s.ExecutorState, s.Executors = nil, nil // of an earlier attempt
 	}
 	encodeMemory(s, m)
@@ -30,9 +31,10 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, plan lifecycle.Plan, seen
 				s.SparkApplicationID = driver.AppID
 			}
 		}
-		trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
+		news = trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
 	}
-	encodeConditions(app, m, now)
+	encodeConditions(app, wanted, m, now)
+	return news
 }
 
 // encodeMemory stores a memory so that decodeMemory reads back the same.
@@ -96,7 +98,7 @@ func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	case lifecycle.New:
 		return v1beta2.ApplicationStateNew
 	case lifecycle.Waiting:
-		if m.NextAttempt.IsZero() {
+		if m.NextAttempt.IsZero() && m.Outcome != lifecycle.Refused {
 			return v1beta2.ApplicationStatePendingRerun
 		}
 		return endingState(m.Outcome)
@@ -143,7 +145,7 @@ func errorMessage(m lifecycle.Memory) string {
 	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Unknown:
 		return m.Cause.Message
 	case lifecycle.Waiting:
-		if !m.NextAttempt.IsZero() {
+		if !m.NextAttempt.IsZero() || m.Outcome == lifecycle.Refused {
 			return m.Cause.Message
 		}
 	}

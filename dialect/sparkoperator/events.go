@@ -29,6 +29,7 @@ const (
 	EventResuming         = "SparkApplicationResuming"
 	EventDriverRunning    = "SparkDriverRunning"
 	EventDriverPending    = "SparkDriverPending"
+	EventDriverDisrupted  = "SparkDriverDisrupted"
 	EventDriverFailed     = "SparkDriverFailed"
 	EventDriverNotFound   = "SparkDriverNotFound"
 	EventDriverUnknown    = "SparkDriverUnknown"
@@ -44,13 +45,24 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 		}
 	}
 	for _, n := range plan.Tell {
-		reason := EventDriverPending
-		if n.Part == lifecycle.Executors {
-			reason = EventExecutorFailed
-		}
-		out = append(out, Event{corev1.EventTypeWarning, reason, fmt.Sprintf("%s: %s", n.Name, told(n.Cause))})
+		out = append(out, noticeEvent(plan, n))
 	}
 	return out
+}
+
+func noticeEvent(plan lifecycle.Plan, n lifecycle.Notice) Event {
+	reason := EventDriverDisrupted
+	switch {
+	case n.Part == lifecycle.Executors:
+		reason = EventExecutorFailed
+	case plan.Next.Phase == lifecycle.Launched:
+		reason = EventDriverPending
+	}
+	message := told(n.Cause)
+	if n.Name != "" {
+		message = n.Name + ": " + message
+	}
+	return Event{corev1.EventTypeWarning, reason, message}
 }
 
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {

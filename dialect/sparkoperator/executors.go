@@ -17,49 +17,68 @@ var executorStates = map[lifecycle.DriverPhase]v1beta2.ExecutorState{
 	lifecycle.DriverUnknown:   v1beta2.ExecutorStateUnknown,
 }
 
-// trackExecutors brings status.executorState and the counts up to date. Executors whose pods are gone keep their last entry: Spark deletes
-// an executor that it does not need any more, so one that went while the application was well has COMPLETED; one that went with a
-// failed driver has FAILED.
+// maxExecutorNews bounds how many failed executors one pass makes events of: when a node goes, hundreds may fail at once. The counts have
+// them all.
+const maxExecutorNews = 10
+
+// trackExecutors brings status.executorState and the counts up to date, and returns the executors that failed since the last time.
+// Executors whose pods are gone keep their last entry: Spark deletes an executor that it does not need any more, so one that went while
+// the application was well has COMPLETED; one that went with a failed driver has FAILED.
 //
 // The map holds at most limit entries: those that exist first, then the others. What had to leave it stays in the counts.
-func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) {
-	forgotten := forgottenExecutors(s)
+func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
 	all := map[string]v1beta2.ExecutorState{}
 	for name, was := range s.ExecutorState {
-		if was == v1beta2.ExecutorStateCompleted || was == v1beta2.ExecutorStateFailed {
-			all[name] = was
-			continue
-		}
-		all[name] = v1beta2.ExecutorStateCompleted
-		if m.Outcome != lifecycle.Undecided && m.Outcome != lifecycle.Succeeded {
-			all[name] = v1beta2.ExecutorStateFailed
-		}
+		all[name] = lastState(was, m.Outcome)
 	}
 	exists := map[string]bool{}
+	var untracked v1beta2.ExecutorCounts // that exist and are not in the map
 	for _, pod := range pods {
 		if pod.Attempt != m.Attempt {
 			continue
 		}
-		exists[pod.Name], all[pod.Name] = true, executorStates[pod.Phase]
+		state := executorStates[pod.Phase]
+		was, tracked := s.ExecutorState[pod.Name]
+		if !tracked {
+			count(&untracked, state)
+		}
+		// One that is not tracked since the map is full is told by the counts alone: every pass would take it for news.
+		if state == v1beta2.ExecutorStateFailed && was != state && (tracked || len(s.ExecutorState) < limit) && len(news) < maxExecutorNews {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
+		}
+		exists[pod.Name], all[pod.Name] = true, state
 	}
-	if len(all) == 0 && forgotten == (v1beta2.ExecutorCounts{}) {
+	counts := forgottenExecutors(s, untracked)
+	if len(all) == 0 && counts == (v1beta2.ExecutorCounts{}) {
 		s.ExecutorState, s.Executors = nil, nil
-		return
+		return news
 	}
-	counts := forgotten
 	for _, state := range all {
 		count(&counts, state)
 	}
 	s.Executors = &counts
 	s.ExecutorState = bounded(all, exists, limit)
+	return news
 }
 
-// forgottenExecutors are the ended executors that are in the counts and not in the map any more.
-func forgottenExecutors(s *v1beta2.SparkApplicationStatus) v1beta2.ExecutorCounts {
+// lastState is the state of an executor whose pod is gone.
+func lastState(was v1beta2.ExecutorState, outcome lifecycle.Outcome) v1beta2.ExecutorState {
+	switch {
+	case was == v1beta2.ExecutorStateCompleted || was == v1beta2.ExecutorStateFailed:
+		return was
+	case outcome == lifecycle.Undecided || outcome == lifecycle.Succeeded:
+		return v1beta2.ExecutorStateCompleted
+	}
+	return v1beta2.ExecutorStateFailed
+}
+
+// forgottenExecutors are the ended executors that are in the counts, and neither in the map any more nor among the pods that are not in it:
+// of those the ended ones are in the counts already, as far as these reach.
+func forgottenExecutors(s *v1beta2.SparkApplicationStatus, untracked v1beta2.ExecutorCounts) v1beta2.ExecutorCounts {
 	if s.Executors == nil {
 		return v1beta2.ExecutorCounts{}
 	}
-	var kept v1beta2.ExecutorCounts
+	kept := untracked
 	for _, state := range s.ExecutorState {
 		count(&kept, state)
 	}

@@ -45,6 +45,7 @@ func (s *step) resuming() bool {
 
 // editing takes the run of the old spec away and launches one of the new.
 func (s *step) editing() bool {
+	s.m.SpecHash = s.app.SpecHash // edited again meanwhile
 	if !s.cleared(maxAttempt) {
 		return false
 	}
