@@ -187,7 +187,11 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	env, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("asking Go for its version in %s: %w: Go 1.21 or newer must be on the PATH", dir, err)
+		said := ""
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			said = "\n" + tail(string(exit.Stderr), 5)
+		}
+		return "", fmt.Errorf("asking Go for its version in %s: %w: Go 1.21 or newer must be on the PATH%s", dir, err, said)
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%q\n", env, p.flags())

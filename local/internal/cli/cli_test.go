@@ -68,6 +68,7 @@ func TestStateDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("alias", filepath.Join(base, "other"))
+	check("alias/not/yet", filepath.Join(base, "other/not/yet"))
 }
 
 func TestProgressOfABuildIsRareWithoutATerminal(t *testing.T) {

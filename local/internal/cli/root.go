@@ -50,11 +50,17 @@ func stateDir(flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		return resolved, nil
+	return resolve(dir), nil
+}
+
+// resolve follows links in the part of a path that exists.
+func resolve(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
 	}
-	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		return filepath.Join(parent, filepath.Base(dir)), nil
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
 	}
-	return dir, nil
+	return filepath.Join(resolve(parent), filepath.Base(path))
 }

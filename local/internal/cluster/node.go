@@ -28,6 +28,16 @@ var mountPoints = map[string]string{
 	"log":     "/var/log",
 }
 
+// visible refuses a state directory that the cluster's own mounts would cover.
+func visible(dir string) error {
+	for _, covered := range append(slices.Sorted(maps.Values(mountPoints)), "/run") {
+		if dir == covered || strings.HasPrefix(dir, covered+"/") {
+			return fmt.Errorf("a cluster with a node cannot live in %s: inside, %s is another directory: choose a place elsewhere with --dir", dir, covered)
+		}
+	}
+	return nil
+}
+
 // cniDirs are where distributions and the plugins' own releases put the network plugins.
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 

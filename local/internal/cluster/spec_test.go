@@ -173,6 +173,17 @@ func TestChoosePortsKeepsTheOldOnes(t *testing.T) {
 	}
 }
 
+func TestVisible(t *testing.T) {
+	for dir, ok := range map[string]bool{
+		"/run/user/0/x": false, "/run": false, "/var/log/x": false, "/var/lib/kubelet": false,
+		"/running": true, "/var/lib/ci/.local/state/sparklocal/default": true, "/home/u/run": true,
+	} {
+		if err := visible(dir); (err == nil) != ok {
+			t.Errorf("visible(%s) = %v", dir, err)
+		}
+	}
+}
+
 func TestTogetherTellsEveryError(t *testing.T) {
 	a, b := errors.New("a"), errors.New("b")
 	err := together(func() error { return a }, func() error { return nil }, func() error { return b })

@@ -49,9 +49,6 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
 	unlock, _, err := reg.LockCluster(registry.ID(o.Dir))
 	if err != nil {
 		return err
@@ -79,6 +76,9 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 	if err := sweep(reg, tell.Line); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
 	if err := startOver(spec, old, tell); err != nil {
 		return err
 	}
@@ -93,6 +93,11 @@ func newSpec(o Options) (*Spec, error) {
 	spec := &Spec{
 		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
+	}
+	if !o.ControlPlaneOnly {
+		if err := visible(o.Dir); err != nil {
+			return nil, err
+		}
 	}
 	if o.OwnerPID == 0 {
 		return spec, nil

@@ -19,6 +19,7 @@ func look(need Need) Machine {
 	if !need.Node {
 		return m
 	}
+	m.Overlaid = overlaid(need.Dir)
 	m.Filesystems = filesystems()
 	if !m.Filesystems["overlay"] && m.UID == 0 {
 		loadModule("overlay")
@@ -54,15 +55,31 @@ func memory() uint64 {
 	return 0
 }
 
-// free is the space below the nearest directory that exists.
+// free is the space in a directory.
 func free(dir string) uint64 {
+	stat, ok := statfs(dir)
+	if !ok {
+		return 0
+	}
+	return stat.Bavail * uint64(stat.Bsize)
+}
+
+// overlayMagic is the type of an overlay file system in statfs(2).
+const overlayMagic = 0x794c7630
+
+func overlaid(dir string) bool {
+	stat, ok := statfs(dir)
+	return ok && stat.Type == overlayMagic
+}
+
+// statfs tells of the nearest directory at or above dir that exists.
+func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 	for ; ; dir = filepath.Dir(dir) {
-		var stat syscall.Statfs_t
 		if err := syscall.Statfs(dir, &stat); err == nil {
-			return stat.Bavail * uint64(stat.Bsize)
+			return stat, true
 		}
 		if dir == filepath.Dir(dir) {
-			return 0
+			return stat, false
 		}
 	}
 }

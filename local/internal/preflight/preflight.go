@@ -33,6 +33,8 @@ type Machine struct {
 	Namespaces map[string]bool
 	// Controllers are the cgroup controllers that are mounted (v1) or enabled at the root (v2).
 	Controllers map[string]bool
+	// Overlaid is set when the cluster's directory is on an overlay file system.
+	Overlaid bool
 	// Veth is set when the kernel knows veth pairs, or may load them.
 	Veth bool
 }
@@ -102,6 +104,10 @@ func (m Machine) lacksForNode() []string {
 	}
 	if !m.Filesystems["overlay"] {
 		missing = append(missing, "the kernel has no overlay file system (module overlay)")
+	}
+	if m.Overlaid {
+		missing = append(missing, "the state directory is on an overlay file system (a container's own disk), where containers of ours cannot have theirs: "+
+			"choose a place on a disk or a volume with --dir")
 	}
 	if !m.Veth {
 		missing = append(missing, "the kernel has no veth pairs (module veth)")

@@ -40,6 +40,8 @@ func TestJudge(t *testing.T) {
 		{"little disk to build", build, func(m *Machine) { m.CacheDisk = gib }, []string{"/cache", "XDG_CACHE_HOME"}},
 		{"little disk in the cache, nothing to build", Need{}, func(m *Machine) { m.CacheDisk = gib }, nil},
 		{"no overlay", node, func(m *Machine) { delete(m.Filesystems, "overlay") }, []string{"overlay"}},
+		{"on a container's disk", node, func(m *Machine) { m.Overlaid = true }, []string{"overlay file system", "--dir"}},
+		{"on a container's disk, no node", Need{}, func(m *Machine) { m.Overlaid = true }, nil},
 		{"no veth", node, func(m *Machine) { m.Veth = false }, []string{"veth"}},
 		{"no network namespaces", node, func(m *Machine) { delete(m.Namespaces, "net") }, []string{"net namespaces"}},
 		{"few controllers", node, func(m *Machine) { delete(m.Controllers, "pids"); delete(m.Controllers, "cpu") }, []string{"cpu, pids"}},
