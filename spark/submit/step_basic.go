@@ -110,8 +110,8 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 		return resource.Quantity{}, err
 	}
 	q, err := resource.ParseQuantity(strings.TrimSpace(text))
-	if err != nil || q.Sign() <= 0 {
-		return q, keyError(key, "should be an amount above zero such as 500m or 2, but is %q", text)
+	if err != nil || q.Sign() < 0 {
+		return q, keyError(key, "should be an amount such as 500m or 2, but is %q", text)
 	}
 	return q, nil
 }

@@ -1,0 +1,267 @@
+package submit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// requests are what the properties are held for: every kind, every version, plain and heavy, long and odd names.
+func requests() map[string]Request {
+	all := map[string]Request{}
+	for _, version := range append(SupportedVersions(), "3.1.1", "9.9.9", "") {
+		plain, heavy, python, long := minimal(), heavyRequest(), minimal(), minimal()
+		python.Resource, python.MainClass = "local:///a.py", ""
+		long.AppName = strings.Repeat("A long name. ", 40)
+		long.ResourceNamePrefix = ResourceNamePrefix(long.AppName, "c05dd8a1fbc0dc03")[:250]
+		long.HadoopConfFiles, long.ExecutorTemplate = map[string]string{"a": "b"}, []byte(`{}`)
+		if version == "3.5" || version == "3.1.1" {
+			heavy.Conf.Delete("spark.kubernetes.driver.label.team") // a value with {{APP_ID}}, which comes with 4.0
+		}
+		for name, r := range map[string]Request{"plain": plain, "heavy": heavy, "python": python, "long": long} {
+			r.SparkVersion = version
+			r.Labels = map[string]string{"example.org/app": "my-app", "b": "2", "a": "1", "c": "3"}
+			all[name+"-"+version] = r
+		}
+	}
+	return all
+}
+
+func forAll(t *testing.T, hold func(t *testing.T, r Request, o Objects)) {
+	for name, r := range requests() {
+		t.Run(name, func(t *testing.T) { hold(t, r, build(t, r)) })
+	}
+}
+
+func everything(o Objects) []Object { return append(slices.Clone(o.Before), o.Driver) }
+
+func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		for range 5 {
+			if diff := cmp.Diff(o, build(t, r)); diff != "" {
+				t.Fatalf("(-first +again):\n%s", diff)
+			}
+		}
+	})
+}
+
+// The order in which a configuration was written decides nothing but the order of lists that have one: variables and mounts.
+func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
+	r := heavyRequest()
+	want := build(t, r)
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 10 {
+		keys := r.Conf.Keys()
+		random.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		shuffled := conf.New()
+		for _, key := range keys {
+			value, _ := r.Conf.Get(key)
+			shuffled.Set(key, value)
+		}
+		again := r
+		again.Conf = shuffled
+		if diff := cmp.Diff(want.Before, build(t, again).Before); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTheRequestIsNotChanged(t *testing.T) {
+	for name, r := range requests() {
+		before, c := r, r.Conf.Clone()
+		driver, executor := r.Driver, r.Executor
+		build(t, r)
+		if diff := cmp.Diff(c.Map(), r.Conf.Map()); diff != "" {
+			t.Errorf("%s: configuration (-before +after):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(before.Labels, r.Labels) + cmp.Diff(driver, r.Driver) + cmp.Diff(executor, r.Executor) +
+			cmp.Diff(before.ConfFiles, r.ConfFiles) + cmp.Diff(before.Owner, r.Owner); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// A driver that stops deletes Services and claims by this label, and nothing of ours but its own Service may go that way.
+func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		for _, object := range o.Before {
+			_, isService := object.(*corev1.Service)
+			if got := object.GetLabels()["spark-app-selector"]; (got != "") != isService || isService && got != r.AppID {
+				t.Errorf("%T %s has spark-app-selector=%q", object, object.GetName(), got)
+			}
+		}
+		if o.Driver.Labels["spark-app-selector"] != r.AppID {
+			t.Errorf("the driver's labels are %v", o.Driver.Labels)
+		}
+	})
+}
+
+func TestEverythingIsOwnedLabelledAndNamed(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		names := map[string]bool{}
+		for _, object := range everything(o) {
+			id := fmt.Sprintf("%T %s", object, object.GetName())
+			owners := object.GetOwnerReferences()
+			if len(owners) != 1 || owners[0].UID != r.Owner.UID || owners[0].Controller == nil || !*owners[0].Controller {
+				t.Errorf("%s has the owners %v", id, owners)
+			}
+			for key, value := range r.Labels {
+				if object.GetLabels()[key] != value {
+					t.Errorf("%s lacks the label %s=%s", id, key, value)
+				}
+			}
+			if object.GetNamespace() != r.Namespace {
+				t.Errorf("%s is in namespace %q", id, object.GetNamespace())
+			}
+			if errs := validation.IsDNS1123Subdomain(object.GetName()); len(errs) > 0 || names[id] {
+				t.Errorf("%s: no name, or twice: %v", id, errs)
+			}
+			names[id] = true
+			if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind == "" || kind.Version == "" {
+				t.Errorf("%s does not say its kind", id)
+			}
+			if cm, ok := object.(*corev1.ConfigMap); ok && (cm.Immutable == nil || !*cm.Immutable) {
+				t.Errorf("%s can be changed", id)
+			}
+		}
+		for key, value := range r.Labels {
+			if got := propsOf(t, r, o)["spark.kubernetes.executor.label."+key]; got != value {
+				t.Errorf("executors get the label %s=%q, want %q", key, got, value)
+			}
+		}
+	})
+}
+
+func propsOf(t *testing.T, r Request, o Objects) map[string]string {
+	t.Helper()
+	for _, object := range o.Before {
+		if cm, ok := object.(*corev1.ConfigMap); ok && cm.Data["spark.properties"] != "" {
+			c, err := conf.UnmarshalProperties(cm.Data["spark.properties"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Map()
+		}
+	}
+	t.Fatalf("no spark.properties for %s", r.AppName)
+	return nil
+}
+
+// The pod finds what it mounts: volumes are there, and what they name comes before the pod.
+func TestThePodFindsWhatItMounts(t *testing.T) {
+	given := []string{"creds", "krb5"} // named by heavyRequest, and the user's to create
+	forAll(t, func(t *testing.T, _ Request, o Objects) {
+		have := map[string]bool{}
+		for _, object := range o.Before {
+			have[fmt.Sprintf("%T/%s", object, object.GetName())] = true
+		}
+		volumes := map[string]bool{}
+		for _, v := range o.Driver.Spec.Volumes {
+			volumes[v.Name] = true
+			switch {
+			case v.ConfigMap != nil && !slices.Contains(given, v.ConfigMap.Name):
+				if !have["*v1.ConfigMap/"+v.ConfigMap.Name] {
+					t.Errorf("volume %s names the ConfigMap %s, which is not made", v.Name, v.ConfigMap.Name)
+				}
+			case v.PersistentVolumeClaim != nil:
+				if !have["*v1.PersistentVolumeClaim/"+v.PersistentVolumeClaim.ClaimName] {
+					t.Errorf("volume %s names the claim %s, which is not made", v.Name, v.PersistentVolumeClaim.ClaimName)
+				}
+			}
+		}
+		for _, c := range o.Driver.Spec.Containers {
+			for _, m := range c.VolumeMounts {
+				if !volumes[m.Name] {
+					t.Errorf("container %s mounts %s, which is no volume", c.Name, m.Name)
+				}
+			}
+		}
+	})
+}
+
+func TestExecutorsFindTheDriver(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		service := serviceOf(t, o)
+		for key, value := range service.Spec.Selector {
+			if o.Driver.Labels[key] != value {
+				t.Errorf("the Service selects %s=%s, which the driver does not have", key, value)
+			}
+		}
+		p := propsOf(t, r, o)
+		if want := service.Name + "." + r.Namespace + ".svc"; p["spark.driver.host"] != want {
+			t.Errorf("spark.driver.host is %q, want %q", p["spark.driver.host"], want)
+		}
+		for i, key := range []string{"spark.driver.port", "spark.driver.blockManager.port"} {
+			if want := fmt.Sprint(service.Spec.Ports[i].Port); p[key] != want {
+				t.Errorf("%s is %q, the Service's port %s", key, p[key], want)
+			}
+		}
+		if p["spark.kubernetes.driver.pod.name"] != o.Driver.Name {
+			t.Errorf("the driver looks for its pod as %q", p["spark.kubernetes.driver.pod.name"])
+		}
+	})
+}
+
+func TestNetworkPolicyOf42(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		count := 0
+		for _, object := range o.Before {
+			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
+				count++
+				if policy.Spec.PodSelector.MatchLabels["spark-app-selector"] != r.AppID || policy.Spec.PodSelector.MatchLabels["spark-role"] != "executor" {
+					t.Errorf("policy is %+v", policy.Spec)
+				}
+			}
+		}
+		q, _ := quirksFor(r.SparkVersion)
+		if want := map[bool]int{true: 1}[q.networkPolicy]; count != want {
+			t.Errorf("%d policies, want %d", count, want)
+		}
+	})
+}
+
+func TestWithoutAnOwnerNothingIsOwned(t *testing.T) {
+	r := minimal()
+	r.Owner.UID = ""
+	for _, object := range everything(build(t, r)) {
+		if len(object.GetOwnerReferences()) > 0 {
+			t.Errorf("%s has the owners %v", object.GetName(), object.GetOwnerReferences())
+		}
+	}
+}
+
+// FuzzBuild holds that no configuration makes Build panic, and that what it accepts has sound names and finds its pod.
+func FuzzBuild(f *testing.F) {
+	f.Add("spark.driver.memory", "2g", "arg", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
+	f.Add("spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/a", "$(A)", "3.5", "")
+	f.Add("spark.driver.resource.gpu.amount", "1", "", "", "{}")
+	f.Add("spark.kubernetes.memoryOverheadFactor", "1e400", "", "4.3", `{"spec":{"containers":[{},{}],"volumes":[{"name":"spark-conf-volume-driver"}]}}`)
+	f.Fuzz(func(t *testing.T, key, value, arg, version, template string) {
+		r := with(key, value)
+		r.Arguments, r.SparkVersion, r.DriverTemplate = []string{arg}, version, []byte(template)
+		o, err := Build(r)
+		if err != nil {
+			if _, ok := err.(*Error); !ok {
+				t.Errorf("the error is not one of ours: %v", err)
+			}
+			return
+		}
+		for _, object := range everything(o) {
+			if errs := validation.IsDNS1123Subdomain(object.GetName()); len(errs) > 0 {
+				t.Errorf("%T %q: %v", object, object.GetName(), errs)
+			}
+		}
+		if propsOf(t, r, o)["spark.kubernetes.driver.pod.name"] != o.Driver.Name {
+			t.Error("the driver does not find its pod")
+		}
+	})
+}

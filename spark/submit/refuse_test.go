@@ -1,0 +1,210 @@
+package submit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// refusedFor holds that Build refuses r, names a key or field and says a text.
+func refusedFor(t *testing.T, r Request, name, text string) {
+	t.Helper()
+	o, err := Build(r)
+	wrong, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Errorf("Build gave %d objects and the error %v, want one about %s", len(o.Before), err, name)
+		return
+	}
+	if (wrong.Key == "") == (wrong.Field == "") {
+		t.Errorf("an error should have a key or a field, but is %+v", wrong)
+	}
+	if got := wrong.Key + wrong.Field; got != name || !strings.Contains(wrong.Message, text) {
+		t.Errorf("refused for %q: %s\nwant %q and a message with %q", got, wrong.Message, name, text)
+	}
+	if o.Driver != nil || len(o.Before) > 0 {
+		t.Error("a refused request gave objects")
+	}
+}
+
+func TestRefusedConfiguration(t *testing.T) {
+	const claim = "spark.kubernetes.driver.volumes.persistentVolumeClaim.v."
+	for _, c := range []struct {
+		pairs      []string
+		name, text string
+	}{
+		// What would be read from the submitter's machine.
+		{[]string{"spark.kubernetes.driver.podTemplateFile", "/etc/x"}, "spark.kubernetes.driver.podTemplateFile", "never read"},
+		{[]string{"spark.kubernetes.driver.podTemplateFile", "https://example.org/x"}, "spark.kubernetes.driver.podTemplateFile", "template itself"},
+		{[]string{"spark.kubernetes.executor.podTemplateFile", "s3a://b/x"}, "spark.kubernetes.executor.podTemplateFile", "template itself"},
+		{[]string{"spark.kubernetes.authenticate.driver.caCertFile", "/ca"}, "spark.kubernetes.authenticate.driver.caCertFile", "mounted.caCertFile"},
+		{[]string{"spark.kubernetes.authenticate.driver.clientKeyFile", "/k"}, "spark.kubernetes.authenticate.driver.clientKeyFile", "mount a Secret"},
+		{[]string{"spark.kubernetes.authenticate.driver.clientCertFile", "/c"}, "spark.kubernetes.authenticate.driver.clientCertFile", "mount a Secret"},
+		{[]string{"spark.kubernetes.authenticate.submission.oauthTokenFile", "/var/run/secrets/token"}, "spark.kubernetes.authenticate.submission.oauthTokenFile", "own credentials"},
+		{[]string{"spark.kubernetes.kerberos.krb5.path", "/etc/krb5.conf"}, "spark.kubernetes.kerberos.krb5.path", "krb5.configMapName"},
+		{[]string{"spark.kerberos.keytab", "/etc/k", "spark.kerberos.principal", "p"}, "spark.kerberos.keytab", "local://"},
+		{[]string{"spark.yarn.keytab", "file:///etc/k", "spark.kerberos.principal", "p"}, "spark.yarn.keytab", "local://"},
+		{[]string{"spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "/x"}, "spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "batch scheduler"},
+		{[]string{"spark.jars", "local:///a.jar,/b.jar"}, "spark.jars", `"/b.jar" is a file of the submitter`},
+		{[]string{"spark.files", "file:///etc/passwd"}, "spark.files", "local:///PATH"},
+		{[]string{"spark.files", "FILE:/etc/passwd"}, "spark.files", "never read"},
+		{[]string{"spark.archives", "env.tar.gz#env"}, "spark.archives", "never read"},
+		{[]string{"spark.archives", "../a:b.zip"}, "spark.archives", "never read"},
+		{[]string{"spark.submit.pyFiles", "lib.zip"}, "spark.submit.pyFiles", "never read"},
+		{[]string{"spark.jars", "s3a://b/*.jar"}, "spark.jars", "list the files"},
+		{[]string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, "spark.kubernetes.driver.pod.featureSteps", "org.example.Step cannot run outside a JVM"},
+
+		// What Spark refuses too.
+		{[]string{"spark.driver.bindAddress", "0.0.0.0"}, "spark.driver.bindAddress", "not supported"},
+		{[]string{"spark.kubernetes.container.image", ""}, "spark.kubernetes.container.image", "needs an image"},
+		{[]string{"spark.kubernetes.container.image.pullPolicy", "always"}, "spark.kubernetes.container.image.pullPolicy", "Always, Never or IfNotPresent"},
+		{[]string{"spark.kubernetes.driver.label.spark-role", "x"}, "spark.kubernetes.driver.label.spark-role", "Spark's own"},
+		{[]string{"spark.kubernetes.executor.label.spark-app-selector", "x"}, "spark.kubernetes.executor.label.spark-app-selector", "Spark's own"},
+		{[]string{"spark.driver.memory", "lots"}, "spark.driver.memory", "512m or 2g"},
+		{[]string{"spark.driver.memory", "1.5g"}, "spark.driver.memory", "whole number"},
+		{[]string{"spark.driver.memory", "0g"}, "spark.driver.memory", "more than zero"},
+		{[]string{"spark.driver.memory", "${spark.executor.memory}"}, "spark.driver.memory", "whole number"},
+		{[]string{"spark.executor.memory", "some"}, "spark.executor.memory", "whole number"},
+		{[]string{"spark.driver.cores", "0"}, "spark.driver.cores", "more than zero"},
+		{[]string{"spark.executor.cores", "two"}, "spark.executor.cores", "whole number"},
+		{[]string{"spark.executor.instances", "0"}, "spark.executor.instances", "more than zero"},
+		{[]string{"spark.executor.instances", "-1", "spark.dynamicAllocation.enabled", "true"}, "spark.executor.instances", "more than zero"},
+		{[]string{"spark.driver.memoryOverheadFactor", "0"}, "spark.driver.memoryOverheadFactor", "more than zero"},
+		{[]string{"spark.kubernetes.memoryOverheadFactor", "-0.1"}, "spark.kubernetes.memoryOverheadFactor", "zero or more"},
+		{[]string{"spark.kubernetes.memoryOverheadFactor", "NaN"}, "spark.kubernetes.memoryOverheadFactor", "zero or more"},
+		{[]string{"spark.driver.resource.gpu.amount", "1"}, "spark.driver.resource.gpu.vendor", "vendor"},
+		{[]string{"spark.driver.resource.gpu.vendor", "nvidia.com"}, "spark.driver.resource.gpu.amount", "amount"},
+		{[]string{"spark.driver.port", "http"}, "spark.driver.port", "whole number"},
+		{[]string{"spark.kubernetes.driver.service.ipFamilyPolicy", "Single"}, "spark.kubernetes.driver.service.ipFamilyPolicy", "SingleStack"},
+		{[]string{"spark.kubernetes.driver.service.ipFamilies", "IPv5"}, "spark.kubernetes.driver.service.ipFamilies", "IPv5"},
+		{[]string{"spark.kubernetes.driver.secretKeyRef.A", "secret"}, "spark.kubernetes.driver.secretKeyRef.A", "SECRET:KEY"},
+		{[]string{"spark.kubernetes.driver.secretKeyRef.A", "a:b:c"}, "spark.kubernetes.driver.secretKeyRef.A", "SECRET:KEY"},
+		{[]string{"spark.kerberos.keytab", "local:///k"}, "spark.kerberos.keytab", "principal"},
+		{[]string{"spark.kerberos.principal", "p"}, "spark.kerberos.principal", "keytab"},
+		{[]string{"spark.kubernetes.kerberos.tokenSecret.name", "s"}, "spark.kubernetes.kerberos.tokenSecret.name", "itemKey"},
+		{[]string{"spark.kubernetes.kerberos.tokenSecret.itemKey", "k"}, "spark.kubernetes.kerberos.tokenSecret.itemKey", "tokenSecret.name"},
+		{[]string{"spark.kubernetes.configMap.maxSize", "2097152"}, "spark.kubernetes.configMap.maxSize", "cannot be more"},
+		{[]string{"spark.kubernetes.container.image", "${spark.a}", "spark.a", "${spark.a}"}, "spark.kubernetes.container.image", "leads back"},
+
+		// Volumes, the executors' too.
+		{[]string{claim + "options.claimName", "c"}, claim + "mount.path", "missing"},
+		{[]string{claim + "mount.path", "/v"}, claim + "options.claimName", "missing"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "c", claim + "mount.readOnly", "yes"}, claim + "mount.readOnly", "true or false"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "OnDemand"}, claim + "options.claimName", "storageClass"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "c", claim + "options.sizeLimit", "100"}, claim + "options.sizeLimit", "100Gi"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "c", claim + "options.sizeLimit", "much"}, claim + "options.sizeLimit", "10Gi"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "c", claim + "mount.subPath", "a", claim + "mount.subPathExpr", "b"}, claim + "mount.subPathExpr", "together"},
+		{[]string{claim + "mount.path", "/v", claim + "options.claimName", "OnDemand", claim + "options.storageClass", "c", claim + "options.sizeLimit", "1Gi",
+			claim + "label.spark-app-selector", "x"}, claim + "label.spark-app-selector", "Spark's own"},
+		{[]string{"spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/v", "spark.kubernetes.driver.volumes.emptyDir.b.mount.path", "/v"},
+			"spark.kubernetes.driver.volumes.emptyDir.b.mount.path", `volume "a"`},
+		{[]string{"spark.kubernetes.driver.volumes.nfs.n.mount.path", "/v", "spark.kubernetes.driver.volumes.nfs.n.options.path", "/x"},
+			"spark.kubernetes.driver.volumes.nfs.n.options.server", "missing"},
+		{[]string{"spark.kubernetes.driver.volumes.hostPath.n.mount.path", "/v"}, "spark.kubernetes.driver.volumes.hostPath.n.options.path", "missing"},
+		{[]string{"spark.kubernetes.driver.volumes.emptyDir.short", "/v"}, "spark.kubernetes.driver.volumes.emptyDir.short", "KIND.NAME.SETTING"},
+		{[]string{"spark.kubernetes.executor.volumes.floppy.a.mount.path", "/v"}, "spark.kubernetes.executor.volumes.floppy.a.mount.path", "floppy"},
+		{[]string{"spark.kubernetes.executor.volumes.hostPath.a.mount.path", "/v"}, "spark.kubernetes.executor.volumes.hostPath.a.options.path", "missing"},
+
+		// What would fail later.
+		{[]string{"spark.driver.memory", "2048"}, "spark.driver.memory", "-Xmx2048"},
+		{[]string{"spark.driver.memory", "2gb"}, "spark.driver.memory", "-Xmx2gb"},
+		{[]string{"spark.driver.memory", "1073741824b"}, "spark.driver.memory", "k, m, g or t"},
+		{[]string{"spark.driver.memory", "9223372036854775807k"}, "spark.driver.memory", "too large"},
+		{[]string{"spark.driver.memory", "8388607t", "spark.driver.memoryOverhead", "1p"}, "spark.driver.memory", "more memory"},
+		{[]string{"spark.kubernetes.driver.request.cores", "half"}, "spark.kubernetes.driver.request.cores", "500m"},
+		{[]string{"spark.kubernetes.driver.limit.cores", "500m"}, "spark.kubernetes.driver.limit.cores", "below the request"},
+		{[]string{"spark.ui.port", "0"}, "spark.ui.port", "1 to 65535"},
+		{[]string{"spark.ui.port", "7078"}, "spark.ui.port", "spark.driver.port"},
+		{[]string{"spark.kubernetes.driver.label.a b", "x"}, "spark.kubernetes.driver.label.a b", "no name of a label"},
+		{[]string{"spark.kubernetes.driver.label.a", "x y"}, "spark.kubernetes.driver.label.a", "no value of a label"},
+		{[]string{"spark.kubernetes.driver.annotation.a b", "x"}, "spark.kubernetes.driver.annotation.a b", "no name of an annotation"},
+		{[]string{"spark.kubernetes.driver.service.label.a", "-"}, "spark.kubernetes.driver.service.label.a", "no value of a label"},
+		{[]string{"spark.kubernetes.driver.service.annotation.", "x"}, "spark.kubernetes.driver.service.annotation.", "no name"},
+		{[]string{"spark.kubernetes.node.selector.a", "x y"}, "spark.kubernetes.node.selector.a", "node label"},
+		{[]string{"spark.kubernetes.driverEnv.A=B", "x"}, "spark.kubernetes.driverEnv.A=B", "environment variable"},
+		{[]string{"spark.kubernetes.driver.secrets.a.b", "/x"}, "spark.kubernetes.driver.secrets.a.b", "pod template"},
+		{[]string{"spark.kubernetes.driver.secrets.a", ""}, "spark.kubernetes.driver.secrets.a", "path"},
+		{[]string{"spark.kubernetes.driver.secrets.a", "/opt/spark/conf/"}, "Driver.VolumeMounts", "both mounted"},
+		{[]string{"spark.huge", strings.Repeat("x", 1<<20)}, "Conf", "more than a ConfigMap holds"},
+		{[]string{"spark.kubernetes.driver.pod.excludedFeatureSteps", featurePackage + "BasicDriverFeatureStep"}, "spark.kubernetes.driver.pod.excludedFeatureSteps", "cannot run without BasicDriverFeatureStep"},
+	} {
+		t.Run(c.name, func(t *testing.T) { refusedFor(t, with(c.pairs...), c.name, c.text) })
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	for name, c := range map[string]struct {
+		change      func(*Request)
+		field, text string
+	}{
+		"no namespace":        {func(r *Request) { r.Namespace = "" }, "Namespace", "no namespace"},
+		"no id":               {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
+		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot begin"},
+		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "no pod name"},
+		"long pod name":       {func(r *Request) { r.DriverPodName = strings.Repeat("a", 254) }, "DriverPodName", "253"},
+		"ConfigMap name":      {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "no name"},
+		"master":              {func(r *Request) { r.Master = "local[2]" }, "Master", "k8s://"},
+		"no class":            {func(r *Request) { r.MainClass = "" }, "MainClass", "main class"},
+		"no class, no jar":    {func(r *Request) { r.MainClass, r.Resource = "", "" }, "MainClass", "main class"},
+		"local resource":      {func(r *Request) { r.Resource = "/app.jar" }, "Resource", "local:///PATH"},
+		"file resource":       {func(r *Request) { r.Resource = "file:///app.py" }, "Resource", "never read"},
+		"label of Spark":      {func(r *Request) { r.Labels = map[string]string{"spark-role": "x"} }, "Labels", "Spark's own"},
+		"label value":         {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "no value"},
+		"driver's label":      {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
+		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "no name"},
+		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "no pod template"},
+		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {}`) }, "DriverTemplate", "no pod template"},
+		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "no pod template"},
+		"large template": {func(r *Request) {
+			r.ExecutorTemplate = []byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 1<<20) + `"}}}`)
+		}, "ExecutorTemplate", "more than a ConfigMap"},
+		"Hadoop twice": {func(r *Request) {
+			r.HadoopConfFiles = map[string]string{"a": "b"}
+			r.Conf.Set("spark.kubernetes.hadoop.configMapName", "h")
+		}, "spark.kubernetes.hadoop.configMapName", "together"},
+		"Hadoop file's name": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "no key"},
+		"Hadoop file's text": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a": "\xff"} }, "HadoopConfFiles", "UTF-8"},
+		"conf file's text":   {func(r *Request) { r.ConfFiles = map[string]string{"a": "\xff"} }, "ConfFiles", "UTF-8"},
+		"proxy and Kerberos": {func(r *Request) {
+			r.ProxyUser = "eve"
+			r.Conf.Set("spark.yarn.principal", "p")
+		}, "spark.yarn.principal", "proxy user"},
+		"overlay's volume": {func(r *Request) { r.Driver.Volumes = []corev1.Volume{{Name: "spark-conf-volume-driver"}} }, "Driver.Volumes", "another volume"},
+		"template's volume": {func(r *Request) {
+			r.DriverTemplate = []byte(`{"spec":{"volumes":[{"name":"spark-local-dir-1","emptyDir":{}}]}}`)
+		}, "Driver.Volumes", "two volumes"},
+		"second controller": {func(r *Request) {
+			r.Driver.OwnerReferences = []metav1.OwnerReference{{UID: "other", Controller: new(true)}}
+		}, "Driver.OwnerReferences", "controller already"},
+		"executor overlay": {func(r *Request) {
+			r.Executor = overlay.Overlay{Sidecars: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "x"}}}
+		}, "Executor.Sidecars", "another image"},
+		"python version": {func(r *Request) {
+			r.Resource, r.SparkVersion = "local:///a.py", "4.0.2"
+			r.Conf.Set("spark.kubernetes.pyspark.pythonVersion", "2")
+		}, "spark.kubernetes.pyspark.pythonVersion", "only 3"},
+		"subPathExpr before 4.0": {func(r *Request) {
+			r.SparkVersion = "3.5.9"
+			r.Conf.Set("spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/a")
+			r.Conf.Set("spark.kubernetes.driver.volumes.emptyDir.a.mount.subPathExpr", "x")
+		}, "spark.kubernetes.driver.volumes.emptyDir.a.mount.subPathExpr", "4.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			c.change(&r)
+			refusedFor(t, r, c.field, c.text)
+		})
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for want, err := range map[string]error{"spark.x: wrong": &Error{Key: "spark.x", Message: "wrong"}, "MainClass: wrong": &Error{Field: "MainClass", Message: "wrong"}} {
+		if err.Error() != want {
+			t.Errorf("Error() = %q, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,566 @@
+package submit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// envOf returns the values of a container's variables; of a name that comes twice the last, as in Kubernetes.
+func envOf(c corev1.Container) map[string]string {
+	env := map[string]string{}
+	for _, v := range c.Env {
+		env[v.Name] = v.Value
+	}
+	return env
+}
+
+// mountsOf returns paths by volume.
+func mountsOf(c corev1.Container) map[string]string {
+	mounts := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		mounts[m.Name] = m.MountPath
+	}
+	return mounts
+}
+
+// volumeOf returns a volume of the driver pod.
+func volumeOf(t *testing.T, o Objects, name string) corev1.Volume {
+	t.Helper()
+	i := slices.IndexFunc(o.Driver.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("the driver pod has no volume %q", name)
+	}
+	return o.Driver.Spec.Volumes[i]
+}
+
+func serviceOf(t *testing.T, o Objects) *corev1.Service {
+	t.Helper()
+	for _, object := range o.Before {
+		if s, ok := object.(*corev1.Service); ok {
+			return s
+		}
+	}
+	t.Fatal("there is no Service")
+	return nil
+}
+
+func TestAppName(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Request)
+		want   string
+	}{
+		"the Request's":       {func(r *Request) { r.Conf.Set("spark.app.name", "other") }, "My App_1"},
+		"the configuration's": {func(r *Request) { r.AppName = ""; r.Conf.Set("spark.app.name", "other") }, "other"},
+		"the class":           {func(r *Request) { r.AppName = "" }, "org.apache.spark.examples.SparkPi"},
+		"the file":            {func(r *Request) { r.AppName, r.Resource = "", "local:///opt/app/pi.py" }, "pi.py"},
+	} {
+		r := minimal()
+		c.change(&r)
+		o := build(t, r)
+		if got := props(t, o)["spark.app.name"]; got != c.want {
+			t.Errorf("%s: spark.app.name is %q, want %q", name, got, c.want)
+		}
+		if got := o.Driver.Labels["spark-app-name"]; got != AppNameLabel(c.want) {
+			t.Errorf("%s: label is %q", name, got)
+		}
+	}
+}
+
+func TestTheRequestDecides(t *testing.T) {
+	r := with("spark.master", "k8s://https://elsewhere", "spark.kubernetes.namespace", "kube-system", "spark.app.id", "mine",
+		"spark.kubernetes.driver.pod.name", "theirs", "spark.submit.deployMode", "client", "spark.driver.host", "h", "hadoop.x", "y")
+	r.Master = "k8s://https://api:6443"
+	o := build(t, r)
+	p := props(t, o)
+	for key, want := range map[string]string{
+		"spark.master": "k8s://https://api:6443", "spark.kubernetes.namespace": "ns1", "spark.app.id": r.AppID, "spark.submit.deployMode": "cluster",
+		"spark.kubernetes.driver.pod.name": "my-app-1-c05dd8a1fbc0dc03-driver",
+		"spark.driver.host":                "my-app-1-c05dd8a1fbc0dc03-driver-svc.ns1.svc",
+	} {
+		if p[key] != want {
+			t.Errorf("%s is %q, want %q", key, p[key], want)
+		}
+		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, key+": ") }) {
+			t.Errorf("no warning says that %s has no effect: %q", key, o.Warnings)
+		}
+	}
+	if _, ok := p["hadoop.x"]; ok || !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "hadoop.x: ") }) {
+		t.Errorf("a key without spark. should be left out with a warning: %q", o.Warnings)
+	}
+	if o := build(t, minimal()); len(o.Warnings) > 0 {
+		t.Errorf("a plain request has warnings: %q", o.Warnings)
+	}
+}
+
+func TestSubmitTimeOfTheUserStays(t *testing.T) {
+	if got := props(t, build(t, with("spark.app.submitTime", "1")))["spark.app.submitTime"]; got != "1" {
+		t.Errorf("spark.app.submitTime is %q", got)
+	}
+}
+
+func TestMinimalPropertiesAreThoseOfSpark(t *testing.T) {
+	r := minimal()
+	r.Labels = nil
+	want := []string{
+		"spark.app.id", "spark.app.name", "spark.app.submitTime", "spark.driver.blockManager.port", "spark.driver.host", "spark.driver.port",
+		"spark.jars", "spark.kubernetes.container.image", "spark.kubernetes.driver.pod.name", "spark.kubernetes.memoryOverheadFactor",
+		"spark.kubernetes.namespace", "spark.kubernetes.resource.type", "spark.kubernetes.submitInDriver", "spark.master",
+		"spark.submit.deployMode", "spark.submit.pyFiles",
+	}
+	for _, version := range SupportedVersions() {
+		r.SparkVersion = version
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(props(t, build(t, r))))); diff != "" {
+			t.Errorf("Spark %s (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+func TestImages(t *testing.T) {
+	o := build(t, with("spark.kubernetes.driver.container.image", "${spark.repo}/driver:1", "spark.repo", "r.example", "spark.kubernetes.container.image.pullPolicy", "Always",
+		"spark.kubernetes.container.image.pullSecrets", " a ,b"))
+	spark := sparkContainer(t, o)
+	if spark.Image != "r.example/driver:1" || spark.ImagePullPolicy != corev1.PullAlways {
+		t.Errorf("image %q, policy %q", spark.Image, spark.ImagePullPolicy)
+	}
+	if diff := cmp.Diff([]corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}}, o.Driver.Spec.ImagePullSecrets); diff != "" {
+		t.Errorf("pull secrets (-want +got):\n%s", diff)
+	}
+	if got := props(t, o)["spark.kubernetes.driver.container.image"]; got != "${spark.repo}/driver:1" {
+		t.Errorf("spark.properties should hold the raw text, but has %q", got)
+	}
+}
+
+func TestPorts(t *testing.T) {
+	r := with("spark.driver.port", "1", "spark.blockManager.port", "2", "spark.ui.port", "3", "spark.connect.grpc.binding.port", "4")
+	o := build(t, r)
+	var container []int32
+	for _, p := range sparkContainer(t, o).Ports {
+		container = append(container, p.ContainerPort)
+	}
+	if diff := cmp.Diff([]int32{1, 2, 3, 4}, container); diff != "" {
+		t.Errorf("container (-want +got):\n%s", diff)
+	}
+	// The Service does not look at spark.blockManager.port: Spark's own quirk.
+	want := []corev1.ServicePort{
+		{Name: "driver-rpc-port", Port: 1, TargetPort: intstr.FromInt32(1)}, {Name: "blockmanager", Port: 7079, TargetPort: intstr.FromInt32(7079)},
+		{Name: "spark-ui", Port: 3, TargetPort: intstr.FromInt32(3)}, {Name: "spark-connect", Port: 4, TargetPort: intstr.FromInt32(4)},
+	}
+	if diff := cmp.Diff(want, serviceOf(t, o).Spec.Ports); diff != "" {
+		t.Errorf("Service (-want +got):\n%s", diff)
+	}
+	if p := props(t, o); p["spark.driver.port"] != "1" || p["spark.driver.blockManager.port"] != "7079" {
+		t.Errorf("properties: %v", p)
+	}
+}
+
+func TestService(t *testing.T) {
+	const prefix = "spark.kubernetes.driver.service."
+	r := with(prefix+"ipFamilyPolicy", "RequireDualStack", prefix+"ipFamilies", "IPv6,IPv4", prefix+"label.team", "a", prefix+"label.example.org/app", "b",
+		prefix+"annotation.note", "n", prefix+"publishNotReadyAddresses", "true", "spark.kubernetes.driver.label.team", "t")
+	r.SparkVersion = "4.3.0"
+	s := serviceOf(t, build(t, r))
+	if s.Spec.ClusterIP != corev1.ClusterIPNone || *s.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyRequireDualStack || !s.Spec.PublishNotReadyAddresses {
+		t.Errorf("spec is %+v", s.Spec)
+	}
+	if diff := cmp.Diff([]corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, s.Spec.IPFamilies); diff != "" {
+		t.Errorf("families (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"spark-app-selector": r.AppID, "team": "a", "example.org/app": "my-app"}, s.Labels); diff != "" {
+		t.Errorf("labels; the Request's win (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"note": "n"}, s.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if s.Spec.Selector["team"] != "t" || s.Spec.Selector["spark-app-selector"] != r.AppID {
+		t.Errorf("selector is %v", s.Spec.Selector)
+	}
+	r.SparkVersion = "4.2.0"
+	if serviceOf(t, build(t, r)).Spec.PublishNotReadyAddresses {
+		t.Error("publishNotReadyAddresses came with 4.3")
+	}
+}
+
+func TestEnvironmentOrder(t *testing.T) {
+	r := with("spark.kubernetes.driverEnv.B", "1", "spark.kubernetes.driverEnv.SPARK_USER", "mine", "spark.kubernetes.driverEnv.A", "${env:HOME}",
+		"spark.kubernetes.driver.secretKeyRef.S", "sec:key")
+	var got []string
+	for _, v := range sparkContainer(t, build(t, r)).Env {
+		got = append(got, v.Name+"="+v.Value)
+	}
+	want := []string{"SPARK_USER=spark", "SPARK_APPLICATION_ID=" + r.AppID, "B=1", "SPARK_USER=mine", "A=${env:HOME}", "SPARK_DRIVER_BIND_ADDRESS=", "S=",
+		"SPARK_LOCAL_DIRS=/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba", "SPARK_CONF_DIR=/opt/spark/conf"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	const prefix = "spark.kubernetes.authenticate.driver."
+	o := build(t, with(prefix+"serviceAccountName", "spark"))
+	if o.Driver.Spec.ServiceAccountName != "spark" || o.Driver.Spec.DeprecatedServiceAccount != "spark" {
+		t.Errorf("service account %q, %q", o.Driver.Spec.ServiceAccountName, o.Driver.Spec.DeprecatedServiceAccount)
+	}
+	o = build(t, with(prefix+"serviceAccountName", "spark", prefix+"oauthToken", "s3cret", "spark.other.oauthToken", "t0ken"))
+	if o.Driver.Spec.ServiceAccountName != "" || len(o.Warnings) != 1 {
+		t.Errorf("with a token the account has no effect, said by a warning: %q, %q", o.Driver.Spec.ServiceAccountName, o.Warnings)
+	}
+	secret := find[*corev1.Secret](t, o, "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials")
+	if string(secret.Data["oauth-token"]) != "s3cret" || secret.Immutable == nil || !*secret.Immutable {
+		t.Errorf("secret is %v", secret.Data)
+	}
+	p := props(t, o)
+	if p[prefix+"oauthToken"] != "<present_but_redacted>" || p["spark.other.oauthToken"] != "<present_but_redacted>" ||
+		p[prefix+"mounted.oauthTokenFile"] != "/mnt/secrets/spark-kubernetes-credentials/oauth-token" {
+		t.Errorf("properties: %v", p)
+	}
+	for _, object := range o.Before {
+		if text, _ := yaml.Marshal(object); object != Object(secret) && (strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "t0ken")) {
+			t.Errorf("the token stands in %s", object.GetName())
+		}
+	}
+	o = build(t, with(prefix+"mounted.oauthTokenFile", "/mine", "spark.other.oauthToken", "x"))
+	if p := props(t, o); p["spark.other.oauthToken"] != "x" || len(o.Before) != 2 {
+		t.Error("a mounted file alone makes no Secret and hides nothing, in Spark")
+	}
+}
+
+func TestCommand(t *testing.T) {
+	const file = "/opt/spark/conf/spark.properties"
+	for name, c := range map[string]struct {
+		change func(*Request)
+		want   []string
+		kind   string
+		jars   string
+	}{
+		"Java": {func(r *Request) { r.Arguments = []string{"", "--name", `"q"`, "a b"} },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "", "--name", `"q"`, "a b"},
+			"java", "local:///opt/spark/examples/jars/spark-examples.jar"},
+		"more jars": {func(r *Request) { r.Conf.Set("spark.jars", "https://h/a.jar"); r.Resource = "s3a://b/x.jar" },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "s3a://b/x.jar"}, "java", "https://h/a.jar,s3a://b/x.jar"},
+		"no resource": {func(r *Request) { r.Resource = "" },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "spark-internal"}, "java", ""},
+		"proxy user": {func(r *Request) { r.ProxyUser = "eve" },
+			[]string{"driver", "--proxy-user", "eve", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar"},
+			"java", "local:///opt/spark/examples/jars/spark-examples.jar"},
+		"Python": {func(r *Request) { r.Resource, r.MainClass = "https://h/a.py", "ignored" },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.deploy.PythonRunner", "https://h/a.py"}, "python", "-"},
+		"R": {func(r *Request) { r.Resource, r.MainClass = "local:///a.R", "" },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.deploy.RRunner", "local:///a.R"}, "r", "-"},
+		"variables": {func(r *Request) { r.Arguments = []string{"$(HOME)", "$HOME", "a$$b", "$", "$é"} },
+			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar",
+				"$$(HOME)", "$HOME", "a$$$b", "$", "$$é"}, "java", "local:///opt/spark/examples/jars/spark-examples.jar"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			c.change(&r)
+			o := build(t, r)
+			if diff := cmp.Diff(c.want, sparkContainer(t, o).Args); diff != "" {
+				t.Errorf("args (-want +got):\n%s", diff)
+			}
+			p := props(t, o)
+			if p["spark.kubernetes.resource.type"] != c.kind {
+				t.Errorf("type is %q", p["spark.kubernetes.resource.type"])
+			}
+			if jars, ok := p["spark.jars"]; c.jars != "-" && jars != c.jars || ok == (c.jars == "-") {
+				t.Errorf("spark.jars is %q (%v), want %q", jars, ok, c.jars)
+			}
+		})
+	}
+}
+
+func TestPythonInterpreters(t *testing.T) {
+	const worker, driver = "spark.pyspark.python", "spark.pyspark.driver.python"
+	for _, c := range []struct {
+		pairs        []string
+		env          map[string]string
+		wantW, wantD string
+	}{
+		{nil, nil, "", ""},
+		{[]string{worker, "w"}, nil, "w", "w"},
+		{[]string{driver, "d"}, nil, "", "d"},
+		{[]string{worker, "w", driver, "d"}, map[string]string{"PYSPARK_PYTHON": "ew", "PYSPARK_DRIVER_PYTHON": "ed"}, "w", "d"},
+		{[]string{worker, "w"}, map[string]string{"PYSPARK_DRIVER_PYTHON": "ed"}, "w", "w"},
+		{nil, map[string]string{"PYSPARK_PYTHON": "ew"}, "ew", "ew"},
+		{nil, map[string]string{"PYSPARK_DRIVER_PYTHON": "ed"}, "", "ed"},
+		{nil, map[string]string{"PYSPARK_PYTHON": "ew", "PYSPARK_DRIVER_PYTHON": "ed"}, "ew", "ed"},
+	} {
+		r := with(c.pairs...)
+		r.Resource, r.Environment = "local:///a.py", c.env
+		env := envOf(sparkContainer(t, build(t, r)))
+		if env["PYSPARK_PYTHON"] != c.wantW || env["PYSPARK_DRIVER_PYTHON"] != c.wantD {
+			t.Errorf("%v, %v: workers %q, driver %q, want %q and %q", c.pairs, c.env, env["PYSPARK_PYTHON"], env["PYSPARK_DRIVER_PYTHON"], c.wantW, c.wantD)
+		}
+		if _, ok := env["PYSPARK_PYTHON"]; ok && c.wantW == "" {
+			t.Errorf("%v, %v: an unset interpreter should be left out", c.pairs, c.env)
+		}
+	}
+}
+
+func TestSparkUser(t *testing.T) {
+	for _, c := range []struct{ version, user, proxy, want string }{
+		{"4.1.0", "", "", "spark"}, {"4.1.0", "me", "", "me"}, {"4.1.0", "", "eve", "eve"}, {"4.1.0", "me", "eve", "me"}, {"4.3.0", "me", "eve", "eve"},
+		{"4.3.0", "me", "", "me"},
+	} {
+		r := minimal()
+		r.SparkVersion, r.User, r.ProxyUser = c.version, c.user, c.proxy
+		if got := envOf(sparkContainer(t, build(t, r)))["SPARK_USER"]; got != c.want {
+			t.Errorf("%+v: SPARK_USER is %q", c, got)
+		}
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	const prefix = "spark.kubernetes.driver.volumes."
+	o := build(t, with(
+		prefix+"hostPath.h.mount.path", "/h", prefix+"hostPath.h.options.path", "/x", prefix+"hostPath.h.options.type", "Directory",
+		prefix+"emptyDir.e.mount.path", "/e", prefix+"emptyDir.e.options.medium", "Memory", prefix+"emptyDir.e.options.sizeLimit", "1Gi",
+		prefix+"nfs.n.mount.path", "/n", prefix+"nfs.n.mount.readOnly", "true", prefix+"nfs.n.mount.subPath", "s", prefix+"nfs.n.options.path", "/y", prefix+"nfs.n.options.server", "srv",
+		prefix+"persistentVolumeClaim.p.mount.path", "/p", prefix+"persistentVolumeClaim.p.mount.readOnly", "true", prefix+"persistentVolumeClaim.p.options.claimName", "fixed",
+	))
+	if v := volumeOf(t, o, "h").HostPath; v == nil || v.Path != "/x" || *v.Type != corev1.HostPathDirectory {
+		t.Errorf("hostPath is %+v", v)
+	}
+	if v := volumeOf(t, o, "e").EmptyDir; v == nil || v.Medium != corev1.StorageMediumMemory || v.SizeLimit.String() != "1Gi" {
+		t.Errorf("emptyDir is %+v", v)
+	}
+	if v := volumeOf(t, o, "n").NFS; v == nil || v.Server != "srv" || v.Path != "/y" || v.ReadOnly {
+		t.Errorf("nfs is %+v", v)
+	}
+	if v := volumeOf(t, o, "p").PersistentVolumeClaim; v == nil || v.ClaimName != "fixed" || !v.ReadOnly {
+		t.Errorf("claim is %+v", v)
+	}
+	spark := sparkContainer(t, o)
+	i := slices.IndexFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "n" })
+	if diff := cmp.Diff(corev1.VolumeMount{Name: "n", MountPath: "/n", ReadOnly: true, SubPath: "s"}, spark.VolumeMounts[i]); diff != "" {
+		t.Errorf("mount (-want +got):\n%s", diff)
+	}
+	if len(o.Before) != 2 {
+		t.Errorf("nothing but Service and ConfigMap should come before the pod, but %d objects do", len(o.Before))
+	}
+}
+
+func TestClaims(t *testing.T) {
+	const prefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
+	settings := func(name, claim string) []string {
+		return []string{prefix + name + ".mount.path", "/" + name, prefix + name + ".options.claimName", claim,
+			prefix + name + ".options.storageClass", "fast", prefix + name + ".options.sizeLimit", "5Gi"}
+	}
+	r := with(slices.Concat(settings("b", "OnDemand"), settings("a", "fixed"), []string{prefix + "b.label.team", "t", prefix + "b.annotation.note", "n",
+		"spark.kubernetes.legacy.useReadWriteOnceAccessMode", "true"})...)
+	o := build(t, r)
+	fixed := find[*corev1.PersistentVolumeClaim](t, o, "fixed")
+	made := find[*corev1.PersistentVolumeClaim](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-pvc-1")
+	if volumeOf(t, o, "b").PersistentVolumeClaim.ClaimName != made.Name || volumeOf(t, o, "a").PersistentVolumeClaim.ClaimName != fixed.Name {
+		t.Error("the pod does not mount its claims")
+	}
+	if *made.Spec.StorageClassName != "fast" || made.Spec.Resources.Requests.Storage().String() != "5Gi" ||
+		!slices.Equal(made.Spec.AccessModes, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}) {
+		t.Errorf("claim is %+v", made.Spec)
+	}
+	if made.Labels["team"] != "t" || made.Annotations["note"] != "n" || made.Labels["example.org/app"] != "my-app" {
+		t.Errorf("labels %v, annotations %v", made.Labels, made.Annotations)
+	}
+}
+
+func TestLocalDirs(t *testing.T) {
+	mounted := "spark.kubernetes.driver.volumes.emptyDir.spark-local-dir-9.mount.path"
+	for name, c := range map[string]struct {
+		pairs  []string
+		env    map[string]string
+		dirs   string
+		mounts map[string]string
+		medium corev1.StorageMedium
+	}{
+		"default": {nil, nil, "/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba", map[string]string{"spark-local-dir-1": "/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba"}, ""},
+		"two in memory": {[]string{"spark.local.dir", "/a, /b", "spark.kubernetes.local.dirs.tmpfs", "true"}, nil, "/a,/b",
+			map[string]string{"spark-local-dir-1": "/a", "spark-local-dir-2": "/b"}, corev1.StorageMediumMemory},
+		"the environment wins": {[]string{"spark.local.dir", "/a"}, map[string]string{"SPARK_LOCAL_DIRS": "/e"}, "/e", map[string]string{"spark-local-dir-1": "/e"}, ""},
+		"mounted ones win":     {[]string{"spark.local.dir", "/a", mounted, "/m"}, nil, "/m", map[string]string{"spark-local-dir-9": "/m"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := with(c.pairs...)
+			r.Environment = c.env
+			o := build(t, r)
+			spark := sparkContainer(t, o)
+			if got := envOf(spark)["SPARK_LOCAL_DIRS"]; got != c.dirs {
+				t.Errorf("SPARK_LOCAL_DIRS is %q, want %q", got, c.dirs)
+			}
+			mounts := mountsOf(spark)
+			delete(mounts, "spark-conf-volume-driver")
+			if diff := cmp.Diff(c.mounts, mounts); diff != "" {
+				t.Errorf("mounts (-want +got):\n%s", diff)
+			}
+			for volume := range c.mounts {
+				if got := volumeOf(t, o, volume).EmptyDir.Medium; got != c.medium {
+					t.Errorf("medium of %s is %q", volume, got)
+				}
+			}
+		})
+	}
+}
+
+func TestHadoopAndKerberos(t *testing.T) {
+	o := build(t, with("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.kerberos.krb5.configMapName", "k",
+		"spark.kubernetes.kerberos.tokenSecret.name", "tokens", "spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))
+	env, p := envOf(sparkContainer(t, o)), props(t, o)
+	if env["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || env["HADOOP_TOKEN_FILE_LOCATION"] != "/mnt/secrets/hadoop-credentials/item" {
+		t.Errorf("variables: %v", env)
+	}
+	if p["spark.kubernetes.executor.hadoopConfigMapName"] != "h" {
+		t.Errorf("executors do not get the Hadoop configuration: %v", p)
+	}
+	want := map[string]string{"hadoop-properties": "/opt/hadoop/conf", "krb5-file": "/etc/krb5.conf", "hadoop-secret": "/mnt/secrets/hadoop-credentials"}
+	mounts := mountsOf(sparkContainer(t, o))
+	for volume, path := range want {
+		if mounts[volume] != path {
+			t.Errorf("%s is mounted at %q, want %q", volume, mounts[volume], path)
+		}
+	}
+	o = build(t, with("spark.kerberos.keytab", "local:///k", "spark.kerberos.principal", "p", "spark.kubernetes.kerberos.tokenSecret.name", "tokens",
+		"spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))
+	if props(t, o)["spark.kerberos.keytab"] != "local:///k" || len(o.Warnings) != 1 {
+		t.Errorf("a keytab of the image stays, and the token has no effect beside it: %q", o.Warnings)
+	}
+}
+
+func TestConfFiles(t *testing.T) {
+	r := minimal()
+	r.ConfFiles = map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "metrics.properties": "c", "spark-defaults.conf": "x",
+		"spark.properties": "x", "x.template": "x", "x.zip": "x", "x.jar": "x", "x.gz": "x", "x.tar": "x"}
+	o := build(t, r)
+	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
+	want := []string{"log4j2.properties", "metrics.properties", "spark-env.sh", "spark.properties"}
+	var items []string
+	for _, item := range volumeOf(t, o, "spark-conf-volume-driver").ConfigMap.Items {
+		items = append(items, item.Key)
+	}
+	if diff := cmp.Diff(want, items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(slices.Insert(slices.Clone(want), 3, "spark.kubernetes.namespace"), slices.Sorted(maps.Keys(cm.Data))); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if len(o.Warnings) != 7 {
+		t.Errorf("a warning for every file left out: %q", o.Warnings)
+	}
+}
+
+func TestConfFilesStopAtTheLimit(t *testing.T) {
+	r := with("spark.kubernetes.configMap.maxSize", "20")
+	// Sizes count the name: 4 and 6 and 11.
+	r.ConfFiles = map[string]string{"a": "123", "bb": "äöüß", "c": "1234567890"}
+	o := build(t, r)
+	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
+	if cm.Data["a"] == "" || cm.Data["bb"] == "" || cm.Data["c"] != "" || len(o.Warnings) != 1 {
+		t.Errorf("data has %v; warnings %q", slices.Sorted(maps.Keys(cm.Data)), o.Warnings)
+	}
+}
+
+func TestExcludedSteps(t *testing.T) {
+	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
+	r := with(key, featurePackage+"LocalDirsFeatureStep,"+featurePackage+"NetworkPolicyFeatureStep,org.example.None")
+	r.SparkVersion = "4.2.1"
+	o := build(t, r)
+	if _, ok := envOf(sparkContainer(t, o))["SPARK_LOCAL_DIRS"]; ok || len(o.Before) != 2 {
+		t.Error("a step was not left out")
+	}
+	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0], "org.example.None") {
+		t.Errorf("warnings: %q", o.Warnings)
+	}
+	r.SparkVersion = "4.0.1"
+	o = build(t, r)
+	if _, ok := envOf(sparkContainer(t, o))["SPARK_LOCAL_DIRS"]; !ok || len(o.Warnings) != 1 {
+		t.Errorf("before 4.1 the key has no effect, said by a warning: %q", o.Warnings)
+	}
+}
+
+func TestPrivilegeEscalation(t *testing.T) {
+	for _, c := range []struct {
+		pairs []string
+		want  bool
+	}{
+		{nil, false},
+		{[]string{"spark.kubernetes.securityContext.allowPrivilegeEscalation", "true"}, true},
+		{[]string{"spark.kubernetes.securityContext.allowPrivilegeEscalation", "true", "spark.kubernetes.driver.securityContext.allowPrivilegeEscalation", "false"}, false},
+	} {
+		r := with(c.pairs...)
+		r.SparkVersion = "4.3.0"
+		r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"runAsUser":7}}]}}`)
+		security := sparkContainer(t, build(t, r)).SecurityContext
+		if *security.AllowPrivilegeEscalation != c.want || *security.RunAsUser != 7 {
+			t.Errorf("%v: %+v", c.pairs, security)
+		}
+	}
+}
+
+func TestOverwritten(t *testing.T) {
+	o := overlay.Overlay{TerminationGracePeriodSeconds: new(int64(1)), MemoryLimit: heavyRequest().Executor.MemoryLimit}
+	for version, want := range map[string][]string{"3.5.9": {"MemoryLimit"}, "4.1.4": {"MemoryLimit", "TerminationGracePeriodSeconds"}} {
+		if diff := cmp.Diff(want, Overwritten(version, o)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+	}
+	if got := Overwritten("4.1.4", overlay.Overlay{HostNetwork: true}); len(got) > 0 {
+		t.Errorf("a field that Spark leaves alone: %v", got)
+	}
+}
+
+// expand is what the kubelet does with a container's arguments: "$(NAME)" of a known variable, "$$" a dollar, and text that is not ASCII
+// after a dollar taken byte by byte.
+func expand(text string, known string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		switch end := strings.IndexByte(text[i:], ')'); {
+		case text[i] == '$':
+			b.WriteByte('$')
+		case text[i] == '(' && end >= 0 && text[i+1:i+end] == known:
+			b.WriteString("EXPANDED")
+			i += end
+		case text[i] == '(' && end >= 0:
+			b.WriteString("$" + text[i:i+end+1])
+			i += end
+		default:
+			b.WriteString("$" + string(rune(text[i])))
+		}
+	}
+	return b.String()
+}
+
+// FuzzEscapeArg holds that an argument reaches the application as it is.
+func FuzzEscapeArg(f *testing.F) {
+	for _, arg := range []string{"", "$", "$$", "$(A)", "$$(A)", "$$$(A)", "a$(A)b$(B)$", "$é", "$(", "$((A))", "\xff$\xff"} {
+		f.Add(arg)
+	}
+	f.Fuzz(func(t *testing.T, arg string) {
+		if got := expand(escapeArg(arg), "A"); got != arg {
+			t.Errorf("%q is escaped as %q and arrives as %q", arg, escapeArg(arg), got)
+		}
+	})
+}
+
+func TestConfIsReadRaw(t *testing.T) {
+	r := with("spark.x", " a:b\n", "spark.y", "${spark.x}")
+	p := props(t, build(t, r))
+	if p["spark.x"] != " a:b\n" || p["spark.y"] != "${spark.x}" {
+		t.Errorf("properties: %q, %q", p["spark.x"], p["spark.y"])
+	}
+	r.Conf = conf.New()
+	refusedFor(t, r, "spark.kubernetes.container.image", "image")
+	r.Conf = nil
+	refusedFor(t, r, "spark.kubernetes.container.image", "image")
+}

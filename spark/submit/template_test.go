@@ -1,0 +1,226 @@
+package submit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// fullTemplate has something in every place that Spark writes to.
+const fullTemplate = `{
+	"apiVersion": "v1", "kind": "Pod",
+	"metadata": {"name": "theirs", "namespace": "elsewhere", "labels": {"spark-role": "x", "mine": "1"}, "annotations": {"a": "1"}},
+	"spec": {
+		"serviceAccountName": "templated", "schedulerName": "templated", "restartPolicy": "Always", "hostNetwork": true,
+		"nodeSelector": {"zone": "t", "disk": "ssd"}, "imagePullSecrets": [{"name": "theirs"}],
+		"initContainers": [{"name": "init", "image": "i"}],
+		"volumes": [{"name": "v", "emptyDir": {}}],
+		"containers": [
+			{"name": "side", "image": "s"},
+			{"name": "main", "image": "theirs", "imagePullPolicy": "Always", "command": ["tini"], "args": ["before"],
+			 "env": [{"name": "SPARK_USER", "value": "theirs"}, {"name": "T", "value": "1"}],
+			 "ports": [{"containerPort": 1, "name": "p"}], "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+			 "resources": {"limits": {"cpu": "3", "memory": "9Gi", "ephemeral-storage": "1Gi"}, "requests": {"cpu": "2", "memory": "9Gi"}},
+			 "terminationMessagePolicy": "File"},
+			{"name": "last", "image": "l"}
+		]}}`
+
+func containerNames(pod *corev1.Pod) []string {
+	var names []string
+	for _, c := range pod.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func TestDriverTemplateIsMerged(t *testing.T) {
+	r := with("spark.kubernetes.driver.podTemplateContainerName", "main", "spark.kubernetes.node.selector.zone", "c", "spark.kubernetes.driver.annotation.b", "2",
+		"spark.kubernetes.container.image.pullSecrets", "ours")
+	r.DriverTemplate = []byte(fullTemplate)
+	o := build(t, r)
+	pod := o.Driver
+	if diff := cmp.Diff([]string{"side", "last", "main"}, containerNames(pod)); diff != "" {
+		t.Fatalf("the Spark container comes last (-want +got):\n%s", diff)
+	}
+	spark := pod.Spec.Containers[2]
+	type view struct {
+		Name, Namespace, Role, Mine, Account, Scheduler, Restart string
+		Image, Policy, Message                                   string
+		Zone, Disk, CPU, Memory, CPULimit, Storage               string
+		HostNetwork                                              bool
+	}
+	want := view{
+		Name: "my-app-1-c05dd8a1fbc0dc03-driver", Namespace: "ns1", Role: "driver", Mine: "1", Account: "templated", Scheduler: "templated",
+		Restart: "Never", Image: "docker.io/apache/spark:4.1.4", Policy: "IfNotPresent", Message: "File", Zone: "c", Disk: "ssd",
+		CPU: "1", Memory: "1408Mi", CPULimit: "3", Storage: "1Gi", HostNetwork: true,
+	}
+	limits := spark.Resources.Limits
+	got := view{
+		Name: pod.Name, Namespace: pod.Namespace, Role: pod.Labels["spark-role"], Mine: pod.Labels["mine"], Account: pod.Spec.ServiceAccountName,
+		Scheduler: pod.Spec.SchedulerName, Restart: string(pod.Spec.RestartPolicy), Image: spark.Image, Policy: string(spark.ImagePullPolicy),
+		Message: string(spark.TerminationMessagePolicy), Zone: pod.Spec.NodeSelector["zone"], Disk: pod.Spec.NodeSelector["disk"],
+		CPU: spark.Resources.Requests.Cpu().String(), Memory: limits.Memory().String(), CPULimit: limits.Cpu().String(),
+		Storage: limits.StorageEphemeral().String(), HostNetwork: pod.Spec.HostNetwork,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	if !slices.Equal(spark.Args[:2], []string{"before", "driver"}) || !slices.Equal(spark.Command, []string{"tini"}) {
+		t.Errorf("command %q, args %q", spark.Command, spark.Args)
+	}
+	if spark.Env[0].Value != "theirs" || envOf(spark)["SPARK_USER"] != "spark" || envOf(spark)["T"] != "1" {
+		t.Errorf("variables are %v", spark.Env)
+	}
+	if len(spark.Ports) != 5 || mountsOf(spark)["v"] != "/v" || len(pod.Spec.ImagePullSecrets) != 2 || len(pod.Spec.InitContainers) != 1 {
+		t.Errorf("something of the template is lost: %+v", pod.Spec)
+	}
+	if pod.Annotations["a"] != "1" || pod.Annotations["b"] != "2" || pod.Annotations[DefaultContainerAnnotation] != "main" {
+		t.Errorf("annotations are %v", pod.Annotations)
+	}
+}
+
+func TestConfigurationWinsOverTheTemplate(t *testing.T) {
+	r := with("spark.kubernetes.driver.podTemplateContainerName", "main", "spark.kubernetes.authenticate.driver.serviceAccountName", "conf",
+		"spark.kubernetes.driver.scheduler.name", "conf", "spark.kubernetes.scheduler.name", "other", "spark.kubernetes.driver.label.mine", "2",
+		"spark.kubernetes.driver.limit.cores", "2")
+	r.DriverTemplate = []byte(fullTemplate)
+	pod := build(t, r).Driver
+	if pod.Spec.ServiceAccountName != "conf" || pod.Spec.DeprecatedServiceAccount != "conf" || pod.Spec.SchedulerName != "conf" || pod.Labels["mine"] != "2" ||
+		pod.Spec.Containers[2].Resources.Limits.Cpu().String() != "2" {
+		t.Errorf("the template's settings stay: %+v", pod.Spec)
+	}
+}
+
+func TestSparkContainerOfATemplate(t *testing.T) {
+	for name, c := range map[string]struct {
+		template, conf string
+		want           []string
+	}{
+		"the first":             {fullTemplate, "", []string{"main", "last", "side"}},
+		"a name that is wrong":  {fullTemplate, "none", []string{"main", "last", "side"}},
+		"the named":             {fullTemplate, "last", []string{"side", "main", "last"}},
+		"no containers":         {`{"spec":{}}`, "x", []string{"spark-kubernetes-driver"}},
+		"no spec":               {`{}`, "", []string{"spark-kubernetes-driver"}},
+		"without a name":        {`{"spec":{"containers":[{"image":"x"}]}}`, "", []string{"spark-kubernetes-driver"}},
+		"a PodTemplateSpec":     {`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}`, "", []string{"c"}},
+		"no template, a name":   {"", "x", []string{"spark-kubernetes-driver"}},
+		"null where a list was": {`{"spec":{"containers":null}}`, "", []string{"spark-kubernetes-driver"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			r.DriverTemplate = []byte(c.template)
+			if c.conf != "" {
+				r.Conf.Set("spark.kubernetes.driver.podTemplateContainerName", c.conf)
+			}
+			if diff := cmp.Diff(c.want, containerNames(build(t, r).Driver)); diff != "" {
+				t.Errorf("containers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTemplateFieldsThatCannotBeKeptAreTold(t *testing.T) {
+	r := minimal()
+	r.DriverTemplate = []byte(`{"metadata":{"ownerReferences":[{"uid":"x","kind":"Node","name":"n","apiVersion":"v1","controller":true}]},
+		"spec":{"fromTheFuture":1,"containers":[{"name":"c","futureToo":{}}]},"status":{"phase":"Running"}}`)
+	o := build(t, r)
+	for _, want := range []string{"fromTheFuture", "futureToo", "ownerReferences"} {
+		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "DriverTemplate: ") && strings.Contains(w, want) }) {
+			t.Errorf("no warning tells of %s: %q", want, o.Warnings)
+		}
+	}
+	if len(o.Driver.OwnerReferences) != 1 || o.Driver.OwnerReferences[0].UID != "uid-1" || o.Driver.Status.Phase != "" {
+		t.Errorf("owners %v, status %v", o.Driver.OwnerReferences, o.Driver.Status)
+	}
+}
+
+// executorPod reads the executors' template back from its ConfigMap.
+func executorPod(t *testing.T, o Objects) *corev1.Pod {
+	t.Helper()
+	cm := find[*corev1.ConfigMap](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map")
+	pod := &corev1.Pod{}
+	if err := json.Unmarshal([]byte(cm.Data["podspec-configmap-key"]), pod); err != nil {
+		t.Fatalf("the template is not JSON: %v", err)
+	}
+	return pod
+}
+
+func TestExecutorTemplate(t *testing.T) {
+	r := minimal()
+	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main","env":[{"name":"T","value":"1"}]},{"name":"side","image":"s"}],"enableServiceLinks":true}}`)
+	r.Executor = overlay.Overlay{Env: []corev1.EnvVar{{Name: "O", Value: "2"}}, NodeSelector: map[string]string{"zone": "e"}}
+	o := build(t, r)
+	pod := executorPod(t, o)
+	if diff := cmp.Diff([]string{"main", "side"}, containerNames(pod)); diff != "" {
+		t.Errorf("Spark takes the first container (-want +got):\n%s", diff)
+	}
+	if env := envOf(pod.Spec.Containers[0]); env["T"] != "1" || env["O"] != "2" || pod.Spec.NodeSelector["zone"] != "e" {
+		t.Errorf("template is %+v", pod.Spec)
+	}
+	if pod.APIVersion != "v1" || pod.Kind != "Pod" || pod.Spec.EnableServiceLinks == nil || !*pod.Spec.EnableServiceLinks {
+		t.Errorf("the template should be a Pod that keeps what it says: %+v", pod)
+	}
+	volume := volumeOf(t, o, "pod-template-volume").ConfigMap
+	if volume.Name != "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map" || volume.Items[0].Path != "pod-spec-template.yml" ||
+		mountsOf(sparkContainer(t, o))["pod-template-volume"] != "/opt/spark/pod-template" {
+		t.Errorf("volume is %+v", volume)
+	}
+	if got := props(t, o)["spark.kubernetes.executor.podTemplateFile"]; got != "/opt/spark/pod-template/pod-spec-template.yml" {
+		t.Errorf("the driver is told %q", got)
+	}
+}
+
+func TestExecutorOverlayAloneMakesATemplate(t *testing.T) {
+	r := minimal()
+	if _, ok := props(t, build(t, r))["spark.kubernetes.executor.podTemplateFile"]; ok {
+		t.Error("there is nothing to put into a template")
+	}
+	r.Executor.HostNetwork = true
+	pod := executorPod(t, build(t, r))
+	if diff := cmp.Diff([]string{"spark-kubernetes-executor"}, containerNames(pod)); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+	if !pod.Spec.HostNetwork || *pod.Spec.EnableServiceLinks || pod.Spec.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		t.Errorf("template is %+v", pod.Spec)
+	}
+}
+
+func TestExecutorContainerOfTheNamed(t *testing.T) {
+	r := with("spark.kubernetes.executor.podTemplateContainerName", "main")
+	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"side"},{"name":"main"}]}}`)
+	r.Executor.Env = []corev1.EnvVar{{Name: "O", Value: "2"}}
+	pod := executorPod(t, build(t, r))
+	if pod.Spec.Containers[0].Name != "main" || envOf(pod.Spec.Containers[0])["O"] != "2" {
+		t.Errorf("containers are %+v", pod.Spec.Containers)
+	}
+}
+
+func TestDriverOverlay(t *testing.T) {
+	r := minimal()
+	r.Driver = overlay.Overlay{
+		Env: []corev1.EnvVar{{Name: "SPARK_USER", Value: "o"}}, Sidecars: []corev1.Container{{Name: "late", Image: "l"}},
+		Labels: map[string]string{"o": "1", "example.org/app": "no"}, SparkConfigMap: "sc", EnableServiceLinks: new(true),
+	}
+	o := build(t, r)
+	spark := sparkContainer(t, o)
+	if env := envOf(spark); env["SPARK_USER"] != "o" || env["SPARK_CONF_DIR"] != "/etc/spark/conf" {
+		t.Errorf("the overlay's variables count: %v", env)
+	}
+	if o.Driver.Labels["o"] != "1" || o.Driver.Labels["example.org/app"] != "my-app" || !*o.Driver.Spec.EnableServiceLinks {
+		t.Errorf("labels are %v; the Request's win", o.Driver.Labels)
+	}
+	if o.Driver.Annotations[DefaultContainerAnnotation] != "spark-kubernetes-driver" {
+		t.Errorf("with a sidecar the pod should name its main container: %v", o.Driver.Annotations)
+	}
+	for key, value := range serviceOf(t, o).Spec.Selector {
+		if o.Driver.Labels[key] != value {
+			t.Errorf("the Service selects %s=%s, which the driver does not have", key, value)
+		}
+	}
+}
