@@ -3,6 +3,7 @@ package conf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,10 +161,8 @@ func (c *Conf) expand(text string, path []string) (string, error) {
 			// Spark's pattern takes the first "${" up to the first "}"; what is no reference stays and is not looked at again.
 			b.WriteString(text[start : end+1])
 		default:
-			for _, seen := range path {
-				if seen == ref {
-					return "", fmt.Errorf("${%s}: %w", ref, errCycle)
-				}
+			if slices.Contains(path, ref) {
+				return "", fmt.Errorf("${%s}: %w", ref, errCycle)
 			}
 			inner, err := c.expand(value, append(path, ref))
 			if err != nil {

@@ -335,8 +335,8 @@ func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 }
 
 func lastIndexFunc[T any](list []T, match func(T) bool) int {
-	for i := len(list) - 1; i >= 0; i-- {
-		if match(list[i]) {
+	for i, item := range slices.Backward(list) {
+		if match(item) {
 			return i
 		}
 	}

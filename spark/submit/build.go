@@ -156,6 +156,11 @@ func (d *draft) checkRequest() error {
 	if errs := validation.IsDNS1123Subdomain(r.ConfigMapName); len(errs) > 0 {
 		return fieldError("ConfigMapName", "%q is no name of a ConfigMap: %s", r.ConfigMapName, errs[0])
 	}
+	return d.checkApplication()
+}
+
+func (d *draft) checkApplication() error {
+	r := &d.r
 	if r.Master == "" {
 		r.Master = DefaultMaster
 	}

@@ -73,8 +73,9 @@ func find[T Object](t *testing.T, o Objects, name string) T {
 			return typed
 		}
 	}
-	t.Fatalf("no %T named %q before the pod", *new(T), name)
-	panic("unreachable")
+	none := *new(T)
+	t.Fatalf("no %T named %q before the pod", none, name)
+	return none
 }
 
 // spark returns the Spark container of the driver pod.
@@ -85,8 +86,8 @@ func sparkContainer(t *testing.T, o Objects) corev1.Container {
 			return c
 		}
 	}
-	t.Fatalf("the driver pod has no container spark-kubernetes-driver")
-	panic("unreachable")
+	t.Fatal("the driver pod has no container spark-kubernetes-driver")
+	return corev1.Container{}
 }
 
 func TestBuildGolden(t *testing.T) {

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -250,7 +251,7 @@ func FuzzBuild(f *testing.F) {
 		r.Arguments, r.SparkVersion, r.DriverTemplate = []string{arg}, version, []byte(template)
 		o, err := Build(r)
 		if err != nil {
-			if _, ok := err.(*Error); !ok {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Errorf("the error is not one of ours: %v", err)
 			}
 			return

@@ -184,21 +184,26 @@ func (d *draft) volumeSource(v volume, claim string) (corev1.VolumeSource, error
 			s.EmptyDir.SizeLimit = &limit
 		}
 	case "persistentVolumeClaim":
-		name, err := v.required("options.claimName")
-		if err != nil {
-			return s, err
-		}
-		if strings.Contains(name, onDemand) {
-			name = claim
-		}
-		s.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: readOnly}
-		if _, ok := v.settings["options.sizeLimit"]; ok {
-			if _, err := d.volumeSize(v); err != nil {
-				return s, err
-			}
-		}
+		s.PersistentVolumeClaim, err = d.claimSource(v, claim, readOnly)
+		return s, err
 	}
 	return s, nil
+}
+
+func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.PersistentVolumeClaimVolumeSource, error) {
+	name, err := v.required("options.claimName")
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(name, onDemand) {
+		name = claim
+	}
+	if _, ok := v.settings["options.sizeLimit"]; ok {
+		if _, err := d.volumeSize(v); err != nil {
+			return nil, err
+		}
+	}
+	return &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: readOnly}, nil
 }
 
 // volumeSize reads options.sizeLimit, a Kubernetes quantity. A bare number below 1024 was meant with a unit (4.0).
