@@ -25,39 +25,40 @@ const maxExecutorNews = 10
 // Executors whose pods are gone keep their last entry: Spark deletes an executor that it does not need any more, so one that went while
 // the application was well has COMPLETED; one that went with a failed driver has FAILED.
 //
-// The map holds at most limit entries: those that exist first, then the others. What had to leave it stays in the counts.
+// The map holds at most limit entries: those that exist first, then the others. An ended executor that had to leave it stays in the counts.
+// Where more executors exist at once than the map has room for, the ended ones of those that have none are not counted: nothing would
+// remember that they were.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
+	counts := forgottenExecutors(s)
 	all := map[string]v1beta2.ExecutorState{}
 	for name, was := range s.ExecutorState {
 		all[name] = lastState(was, m.Outcome)
 	}
 	exists := map[string]bool{}
-	var untracked v1beta2.ExecutorCounts // that exist and are not in the map
 	for _, pod := range pods {
-		if pod.Attempt != m.Attempt {
-			continue
+		if pod.Attempt == m.Attempt {
+			exists[pod.Name], all[pod.Name] = true, executorStates[pod.Phase]
 		}
-		state := executorStates[pod.Phase]
-		was, tracked := s.ExecutorState[pod.Name]
-		if !tracked {
-			count(&untracked, state)
+	}
+	kept := bounded(all, exists, limit)
+	for name, state := range all {
+		_, tracked := kept[name]
+		if tracked || !exists[name] || state != v1beta2.ExecutorStateCompleted && state != v1beta2.ExecutorStateFailed {
+			count(&counts, state)
 		}
-		// One that is not tracked since the map is full is told by the counts alone: every pass would take it for news.
-		if state == v1beta2.ExecutorStateFailed && was != state && (tracked || len(s.ExecutorState) < limit) && len(news) < maxExecutorNews {
+	}
+	for _, pod := range pods {
+		if kept[pod.Name] == v1beta2.ExecutorStateFailed && s.ExecutorState[pod.Name] != v1beta2.ExecutorStateFailed && len(news) < maxExecutorNews {
 			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
 		}
-		exists[pod.Name], all[pod.Name] = true, state
 	}
-	counts := forgottenExecutors(s, untracked)
-	if len(all) == 0 && counts == (v1beta2.ExecutorCounts{}) {
-		s.ExecutorState, s.Executors = nil, nil
-		return news
+	s.ExecutorState, s.Executors = nil, nil
+	if len(kept) > 0 {
+		s.ExecutorState = kept
 	}
-	for _, state := range all {
-		count(&counts, state)
+	if counts != (v1beta2.ExecutorCounts{}) {
+		s.Executors = &counts
 	}
-	s.Executors = &counts
-	s.ExecutorState = bounded(all, exists, limit)
 	return news
 }
 
@@ -72,13 +73,12 @@ func lastState(was v1beta2.ExecutorState, outcome lifecycle.Outcome) v1beta2.Exe
 	return v1beta2.ExecutorStateFailed
 }
 
-// forgottenExecutors are the ended executors that are in the counts, and neither in the map any more nor among the pods that are not in it:
-// of those the ended ones are in the counts already, as far as these reach.
-func forgottenExecutors(s *v1beta2.SparkApplicationStatus, untracked v1beta2.ExecutorCounts) v1beta2.ExecutorCounts {
+// forgottenExecutors are the ended executors that are in the counts and not in the map any more.
+func forgottenExecutors(s *v1beta2.SparkApplicationStatus) v1beta2.ExecutorCounts {
 	if s.Executors == nil {
 		return v1beta2.ExecutorCounts{}
 	}
-	kept := untracked
+	var kept v1beta2.ExecutorCounts
 	for _, state := range s.ExecutorState {
 		count(&kept, state)
 	}

@@ -1,0 +1,62 @@
+package sparkoperator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func TestEvents(t *testing.T) {
+	cause := lifecycle.Cause{Reason: "R", Message: "why"}
+	to := func(from, to lifecycle.Phase, o lifecycle.Outcome) lifecycle.Plan {
+		return lifecycle.Plan{Trail: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Outcome: o, Cause: cause}}, Next: in(to)}
+	}
+	tell := func(phase lifecycle.Phase, part lifecycle.Part, name string) lifecycle.Plan {
+		return lifecycle.Plan{Tell: []lifecycle.Notice{{Part: part, Name: name, Attempt: 2, Cause: cause}}, Next: in(phase)}
+	}
+	for _, c := range []struct {
+		name string
+		plan lifecycle.Plan
+		want []Event
+	}{
+		{"nothing", lifecycle.Plan{}, nil},
+		{"launched", to(lifecycle.New, lifecycle.Launched, ""), []Event{{"Normal", "SparkApplicationSubmitted", "attempt 2 was submitted as driver pod pi-driver"}}},
+		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []Event{{"Normal", "SparkDriverRunning", "driver pod pi-driver runs"}}},
+		{"ready is no news", to(lifecycle.Started, lifecycle.Ready, ""), nil},
+		{"running is no news", to(lifecycle.Ready, lifecycle.Running, ""), nil},
+		{"lost node", to(lifecycle.Running, lifecycle.Unknown, ""), []Event{{"Warning", "SparkDriverUnknown", "driver pod pi-driver: R: why"}}},
+		{"succeeded is told by its end", to(lifecycle.Running, lifecycle.Ended, lifecycle.Succeeded), nil},
+		{"completed", to(lifecycle.Ended, lifecycle.Retained, lifecycle.Succeeded), []Event{{"Normal", "SparkApplicationCompleted", "the application completed in attempt 2"}}},
+		{"driver failed", to(lifecycle.Running, lifecycle.Ended, lifecycle.Failed), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
+		{"driver evicted", to(lifecycle.Running, lifecycle.Ended, lifecycle.Evicted), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
+		{"driver lost", to(lifecycle.Running, lifecycle.Ended, lifecycle.Lost), []Event{{"Warning", "SparkDriverNotFound", "attempt 2: R: why"}}},
+		{"refused", to(lifecycle.New, lifecycle.Ended, lifecycle.Refused), []Event{{"Warning", "SparkApplicationSubmissionFailed", "attempt 2 was not submitted: R: why"}}},
+		{"timed out", to(lifecycle.Launched, lifecycle.Ended, lifecycle.StartTimedOut), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
+		{"failed", to(lifecycle.Ended, lifecycle.Done, lifecycle.Failed), []Event{{"Warning", "SparkApplicationFailed", "the application failed: R: why"}}},
+		{"retry", to(lifecycle.Ended, lifecycle.Waiting, lifecycle.Failed), []Event{{"Normal", "SparkApplicationPendingRerun", "the application is run again after attempt 2"}}},
+		{"edited", to(lifecycle.Running, lifecycle.Editing, ""), []Event{{"Normal", "SparkApplicationSpecChanged", "the spec changed; attempt 2 is replaced"}}},
+		{"suspending", to(lifecycle.Running, lifecycle.Suspending, ""), []Event{{"Normal", "SparkApplicationSuspending", "attempt 2 is stopped"}}},
+		{"suspended", to(lifecycle.Suspending, lifecycle.Suspended, ""), []Event{{"Normal", "SparkApplicationSuspended", "the application is suspended"}}},
+		{"resuming", to(lifecycle.Suspended, lifecycle.Resuming, ""), []Event{{"Normal", "SparkApplicationResuming", "the application is resumed"}}},
+		{"driver waits", tell(lifecycle.Launched, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverPending", "pi-driver: R: why"}}},
+		{"driver is being evicted", tell(lifecycle.Running, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverDisrupted", "pi-driver: R: why"}}},
+		{"executor failed", tell(lifecycle.Running, lifecycle.Executors, "pi-exec-1"), []Event{{"Warning", "SparkExecutorFailed", "pi-exec-1: R: why"}}},
+		{"no name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []Event{{"Warning", "SparkDriverDisrupted", "R: why"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Events(sample(), c.plan)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTold(t *testing.T) {
+	for want, c := range map[string]lifecycle.Cause{"": {}, "R": {Reason: "R"}, "m": {Message: "m"}, "R: m": {Reason: "R", Message: "m"}} {
+		if got := told(c); got != want {
+			t.Errorf("told(%v) = %q, want %q", c, got, want)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package sparkoperator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var (
+	t0      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
+)
+
+func in(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
+	m := lifecycle.Memory{Phase: phase, Attempt: 1, AttemptID: "id", Runs: 1, Submissions: 1}
+	for _, c := range change {
+		c(&m)
+	}
+	return m
+}
+
+func ended(o lifecycle.Outcome) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) {
+		m.Outcome, m.Cause = o, lifecycle.Cause{Reason: "R", Message: "why"}
+		if o == lifecycle.Refused {
+			m.Runs = 0
+		}
+	}
+}
+
+func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
+
+func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
+
+// TestStates is the table of phases in this API's words, with its conditions ("+" True, "-" False; others are absent).
+func TestStates(t *testing.T) {
+	for _, c := range []struct {
+		m          lifecycle.Memory
+		state      v1beta2.ApplicationStateType
+		message    string
+		conditions string
+	}{
+		{lifecycle.Memory{}, "", "", "Ready- Reconciling+"},
+		{in(lifecycle.Launched), "SUBMITTED", "", "Ready- Reconciling+ Submitted+"},
+		{in(lifecycle.Launched, because), "SUBMITTED", "", "Ready- Reconciling+ Submitted+"},
+		{in(lifecycle.Started), "RUNNING", "", "Ready- Reconciling+ Submitted+"},
+		{in(lifecycle.Ready), "RUNNING", "", "Ready- Reconciling+ Running+ Submitted+"},
+		{in(lifecycle.Scaling), "RUNNING", "", "Ready- Reconciling+ Running+ Submitted+"},
+		{in(lifecycle.Running), "RUNNING", "", "Ready+ Running+ Submitted+"},
+		{in(lifecycle.Unknown, because), "UNKNOWN", "why", "Ready- Reconciling+ Submitted+"},
+		{in(lifecycle.Ended, ended(lifecycle.Succeeded)), "SUCCEEDING", "", "Ready- Reconciling+"},
+		{in(lifecycle.Ended, ended(lifecycle.Failed)), "FAILING", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Ended, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Ended, ended(lifecycle.RunTimedOut)), "FAILING", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed), timer), "FAILING", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Evicted), timer), "FAILING", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Succeeded), timer), "SUCCEEDING", "", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Refused), timer), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed)), "PENDING_RERUN", "", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Succeeded)), "PENDING_RERUN", "", "Ready- Reconciling+"},
+		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), "COMPLETED", "", "Ready+ Submitted+ Succeeded+"},
+		{in(lifecycle.Done, ended(lifecycle.Succeeded)), "COMPLETED", "", "Ready+ Submitted+ Succeeded+"},
+		{in(lifecycle.Retained, ended(lifecycle.Failed)), "FAILED", "why", "Failed+ Ready- Stalled+ Submitted+"},
+		{in(lifecycle.Done, ended(lifecycle.Lost)), "FAILED", "why", "Failed+ Ready- Stalled+ Submitted+"},
+		{in(lifecycle.Done, ended(lifecycle.Refused)), "FAILED", "why", "Failed+ Ready- Stalled+"},
+		{in(lifecycle.Suspending, because), "SUSPENDING", "", "Ready- Reconciling+"},
+		{in(lifecycle.Suspended, because), "SUSPENDED", "", "Ready- Suspended+"},
+		{in(lifecycle.Resuming), "RESUMING", "", "Ready- Reconciling+"},
+		{in(lifecycle.Editing, because), "INVALIDATING", "", "Ready- Reconciling+"},
+	} {
+		t.Run(fmt.Sprintf("%s %s %s", c.m.Phase, c.m.Outcome, c.state), func(t *testing.T) {
+			app := sample()
+			dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, lifecycle.Observed{}, t0)
+			if got := app.Status.AppState; got.State != c.state || got.ErrorMessage != c.message {
+				t.Errorf("state %q, message %q; want %q, %q", got.State, got.ErrorMessage, c.state, c.message)
+			}
+			if got := shown(app.Status.Conditions); got != c.conditions {
+				t.Errorf("conditions %s; want %s", got, c.conditions)
+			}
+		})
+	}
+}
+
+func shown(conditions []metav1.Condition) string {
+	var out []string
+	for _, kind := range []string{"Degraded", "Failed", "Ready", "Reconciling", "Running", "Stalled", "Submitted", "Succeeded", "Suspended"} {
+		for _, c := range conditions {
+			if c.Type == kind {
+				out = append(out, kind+map[metav1.ConditionStatus]string{metav1.ConditionTrue: "+", metav1.ConditionFalse: "-"}[c.Status])
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// TestConditionsTellTheCause: what an application waits for, or failed of, is in the conditions; a milestone's time stays.
+func TestConditionsTellTheCause(t *testing.T) {
+	app := sample()
+	step := func(m lifecycle.Memory, now time.Time) map[string]metav1.Condition {
+		dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: m}, lifecycle.Observed{}, now)
+		byType := map[string]metav1.Condition{}
+		for _, c := range app.Status.Conditions {
+			byType[c.Type] = c
+		}
+		return byType
+	}
+	step(in(lifecycle.Launched), t0)
+	c := step(in(lifecycle.Launched, func(m *lifecycle.Memory) {
+		m.Cause = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"}
+	}), t0.Add(time.Minute))
+	if ready := c[ConditionReady]; ready.Reason != "ImagePullBackOff" || ready.Message != "not found" || !ready.LastTransitionTime.Time.Equal(t0) {
+		t.Errorf("Ready is %+v", ready)
+	}
+	if submitted := c[ConditionSubmitted]; submitted.Reason != "Submitted" || submitted.ObservedGeneration != 1 {
+		t.Errorf("Submitted is %+v", submitted)
+	}
+	c = step(in(lifecycle.Done, func(m *lifecycle.Memory) {
+		m.Outcome, m.Cause = lifecycle.Failed, lifecycle.Cause{Reason: "no reason at all!", Message: "m"}
+	}), t0.Add(time.Hour))
+	if failed := c[ConditionFailed]; !validReason.MatchString(failed.Reason) || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
+		t.Errorf("Failed is %+v", failed)
+	}
+}
+
+func TestDegraded(t *testing.T) {
+	running := lifecycle.Plan{Next: in(lifecycle.Running)}
+	executors := func(phases ...lifecycle.DriverPhase) lifecycle.Observed {
+		var seen lifecycle.Observed
+		for i, p := range phases {
+			seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("e", i), Attempt: 1, Phase: p})
+		}
+		return seen
+	}
+	for _, c := range []struct {
+		name    string
+		seen    lifecycle.Observed
+		dynamic bool
+		want    bool
+	}{
+		{"all run", executors(lifecycle.DriverRunning, lifecycle.DriverRunning), false, false},
+		{"one waits", executors(lifecycle.DriverRunning, lifecycle.DriverPending), false, true},
+		{"one failed", executors(lifecycle.DriverRunning, lifecycle.DriverFailed), false, true},
+		{"one is done", executors(lifecycle.DriverRunning, lifecycle.DriverSucceeded), false, false},
+		{"one was not needed", executors(lifecycle.DriverRunning), true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			app := sample(func(a *v1beta2.SparkApplication) {
+				a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: c.dynamic}
+			})
+			dialect.encode(app, lifecycle.App{InitialExecutors: 2}, running, c.seen, t0)
+			if got := strings.Contains(shown(app.Status.Conditions), "Degraded+"); got != c.want {
+				t.Errorf("degraded %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestDriverInfo: the pod's name is known from the launch on, is taken from the pod where it is seen, and goes with the attempt.
+func TestDriverInfo(t *testing.T) {
+	app := sample()
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}
+	for _, c := range []struct {
+		m        lifecycle.Memory
+		seen     lifecycle.Observed
+		pod, sid string
+	}{
+		{in(lifecycle.Launched), lifecycle.Observed{}, "pi-driver", "spark-id"},
+		{in(lifecycle.Running), seen, "other-name", "spark-x"},
+		{in(lifecycle.Suspended), lifecycle.Observed{}, "", ""},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed), timer), seen, "other-name", "spark-x"},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed)), seen, "", ""},
+	} {
+		dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, c.seen, t0)
+		if got := app.Status; got.DriverInfo.PodName != c.pod || got.SparkApplicationID != c.sid {
+			t.Errorf("%s: pod %q, id %q; want %q, %q", c.m.Phase, got.DriverInfo.PodName, got.SparkApplicationID, c.pod, c.sid)
+		}
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	app := sample()
+	for i := range 30 {
+		plan := lifecycle.Plan{Next: in(lifecycle.Running), Trail: []lifecycle.Transition{{To: lifecycle.Started, Attempt: int32(i), At: t0}}}
+		dialect.encode(app, lifecycle.App{}, plan, lifecycle.Observed{}, t0)
+	}
+	h := app.Status.Operator.History
+	if len(h) != v1beta2.MaxHistory || h[0].Attempt != 10 || h[len(h)-1].Attempt != 29 {
+		t.Errorf("%d transitions from attempt %d to %d", len(h), h[0].Attempt, h[len(h)-1].Attempt)
+	}
+}
+
+// TestInvalidSpecs: what can never run ends FAILED at once, whatever the restart policy, with a condition that names the field.
+func TestInvalidSpecs(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		edit  func(*v1beta2.SparkApplication)
+	}{
+		{"spec.driver.memory", func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }},
+		{"spec.executor.memory", func(a *v1beta2.SparkApplication) { a.Spec.Executor.Memory = new("1.5g") }},
+		{"spec.driver.template", func(a *v1beta2.SparkApplication) {
+			a.Spec.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":"none"}}`)}
+		}},
+		{"spec.executor.template", func(a *v1beta2.SparkApplication) {
+			a.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`[1]`)}
+		}},
+		{"spec.sparkConf[spark.master]", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }},
+		{"spec.batchScheduler", func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = new("volcano") }},
+	} {
+		t.Run(c.field, func(t *testing.T) {
+			app := sample(c.edit, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
+			plan := dialect.Decide(app, lifecycle.Observed{}, t0)
+			if len(plan.Do) > 0 || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
+				t.Errorf("state %s, actions %v", app.Status.AppState.State, plan.Do)
+			}
+			for _, c2 := range app.Status.Conditions {
+				if c2.Type == ConditionFailed && c2.Reason == lifecycle.ReasonInvalid && strings.HasPrefix(c2.Message, c.field+":") {
+					return
+				}
+			}
+			t.Errorf("no condition names %s: %+v", c.field, app.Status.Conditions)
+		})
+	}
+}
+
+// TestEditRepairs: an application that failed of its spec runs when that is repaired.
+func TestEditRepairs(t *testing.T) {
+	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") })
+	dialect.Decide(app, lifecycle.Observed{}, t0)
+	app.Spec.Driver.Memory = new("1g")
+	plan := dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0.Add(time.Minute))
+	want := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
+	if diff := cmp.Diff(want, plan.Do); diff != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("state %s, actions (-want +got):\n%s", app.Status.AppState.State, diff)
+	}
+}
+
+// TestDeleting: one that is being deleted is left as it is; its objects go.
+func TestDeleting(t *testing.T) {
+	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
+	plan := dialect.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
+	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 1 {
+		t.Errorf("actions %v, status %s", plan.Do, diff)
+	}
+}
+
+// TestTakeOver: a status that another operator of this API wrote is gone on from; nothing restarts.
+func TestTakeOver(t *testing.T) {
+	at := metav1.NewTime(t0.Add(-time.Hour))
+	for state, want := range map[v1beta2.ApplicationStateType]v1beta2.ApplicationStateType{
+		v1beta2.ApplicationStateRunning:          v1beta2.ApplicationStateRunning,
+		v1beta2.ApplicationStateSubmitted:        v1beta2.ApplicationStateRunning, // as its driver says
+		v1beta2.ApplicationStateUnknown:          v1beta2.ApplicationStateRunning,
+		v1beta2.ApplicationStateCompleted:        v1beta2.ApplicationStateCompleted,
+		v1beta2.ApplicationStateFailed:           v1beta2.ApplicationStateFailed,
+		v1beta2.ApplicationStateSuspended:        v1beta2.ApplicationStateSuspended,
+		v1beta2.ApplicationStateType("ANOTHER"):  v1beta2.ApplicationStateRunning,
+		v1beta2.ApplicationStateInvalidating:     v1beta2.ApplicationStateInvalidating,
+		v1beta2.ApplicationStatePendingRerun:     v1beta2.ApplicationStatePendingRerun,
+		v1beta2.ApplicationStateSuspending:       v1beta2.ApplicationStateSuspending,
+		v1beta2.ApplicationStateFailing:          v1beta2.ApplicationStateFailing,
+		v1beta2.ApplicationStateFailedSubmission: v1beta2.ApplicationStateFailedSubmission,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			app := sample(func(a *v1beta2.SparkApplication) {
+				a.Spec.Suspend = new(state == v1beta2.ApplicationStateSuspended || state == v1beta2.ApplicationStateSuspending)
+				a.Spec.TimeToLiveSeconds = new(int64(7200))
+				a.Status = v1beta2.SparkApplicationStatus{
+					SubmissionID: "theirs", SubmissionAttempts: 2, ExecutionAttempts: 2, LastSubmissionAttemptTime: at, TerminationTime: at,
+					AppState: v1beta2.ApplicationState{State: state},
+				}
+			})
+			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 2, Phase: lifecycle.DriverRunning}}}
+			if _, m := dialect.app(app), decodeMemory(&app.Status); m.Phase.Terminal() || m.Phase == lifecycle.Suspended {
+				seen = lifecycle.Observed{}
+			}
+			plan := dialect.Decide(app, seen, t0)
+			if app.Status.AppState.State != want || app.Status.SubmissionID != "theirs" {
+				t.Errorf("state %s, id %s; want %s", app.Status.AppState.State, app.Status.SubmissionID, want)
+			}
+			for _, a := range plan.Do {
+				if a.Verb == lifecycle.Create || a.Part == lifecycle.Application {
+					t.Errorf("it does %v", a)
+				}
+			}
+		})
+	}
+}
