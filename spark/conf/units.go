@@ -50,12 +50,6 @@ func ParseSize(text string, unit Unit) (int64, error) {
 	return n * int64(unit), nil
 }
 
-// HasUnit tells whether a size or time has a suffix, such as "512m".
-func HasUnit(text string) bool {
-	_, suffix := splitNumber(text)
-	return suffix != ""
-}
-
 func sizeError(text string) error {
 	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %q", text)
 }

@@ -63,14 +63,6 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-func TestHasUnit(t *testing.T) {
-	for text, want := range map[string]bool{"2048": false, " 2048 ": false, "2g": true, "": false, "5min": true} {
-		if got := HasUnit(text); got != want {
-			t.Errorf("HasUnit(%q) = %v, want %v", text, got, want)
-		}
-	}
-}
-
 // FuzzParseSize holds that a size is never negative, that the case and blanks do not matter, and that a bare number counts units.
 func FuzzParseSize(f *testing.F) {
 	for _, text := range []string{"1g", "2048", "1.5g", "", "9223372036854775807", "  3tb ", "-1", "8192p"} {
@@ -90,7 +82,7 @@ func FuzzParseSize(f *testing.F) {
 		if again, err := ParseSize(" "+strings.ToUpper(text)+" ", MiB); err != nil || again != n {
 			t.Errorf("ParseSize(%q) = %d, in upper case %d, %v", text, n, again, err)
 		}
-		if !HasUnit(text) && n%int64(MiB) != 0 {
+		if _, suffix := splitNumber(text); suffix == "" && n%int64(MiB) != 0 {
 			t.Errorf("ParseSize(%q) = %d is no whole number of units", text, n)
 		}
 	})

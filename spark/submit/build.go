@@ -159,6 +159,7 @@ func (d *draft) checkRequest() error {
 	return d.checkApplication()
 }
 
+// checkApplication refuses a wrong master, labels that cannot be, and an application without a class or with two identities.
 func (d *draft) checkApplication() error {
 	r := &d.r
 	if r.Master == "" {
