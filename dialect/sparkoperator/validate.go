@@ -23,12 +23,13 @@ var rules = []rule{
 	validSparkConf,
 	validNodeSelectors,
 	validTemplates,
+	validSizes,
 	validSubmission,
 	servedYet,
 }
 
 // Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
-// ends an application that got past it; submit.Build finds what is wrong with values.
+// ends an application that got past it; submit.Build finds what else is wrong with values.
 func Validate(app *v1beta2.SparkApplication) []*FieldError {
 	var wrong []*FieldError
 	for _, r := range rules {

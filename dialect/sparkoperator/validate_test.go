@@ -92,3 +92,41 @@ func TestValidate(t *testing.T) {
 		})
 	}
 }
+
+func TestValidSizes(t *testing.T) {
+	for _, tc := range []struct {
+		field string
+		set   func(*v1beta2.SparkApplicationSpec, *string)
+		good  []string
+		bad   []string
+	}{
+		{"spec.driver.memory", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Driver.Memory = v },
+			[]string{"512m", "1g", "1024", "4GB", "${env:MEMORY}", ""}, []string{"lots", "1.5g", "-1g", "0", "2Gi"}},
+		{"spec.executor.memoryOverhead", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.MemoryOverhead = v },
+			[]string{"384m", "1024", "0"}, []string{"much", "10%"}},
+		{"spec.executor.memoryLimit", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.MemoryLimit = v },
+			[]string{"2g", "2Gi"}, []string{"x"}},
+		{"spec.executor.coreRequest", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.CoreRequest = v },
+			[]string{"500m", "2", "0.5"}, []string{"a few", "0", "-1"}},
+		{"spec.driver.coreLimit", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Driver.CoreLimit = v },
+			[]string{"1200m"}, []string{"1 core"}},
+		{"spec.memoryOverheadFactor", func(s *v1beta2.SparkApplicationSpec, v *string) { s.MemoryOverheadFactor = v },
+			[]string{"0.2", "1"}, []string{"0", "20%", "NaN", "-1"}},
+	} {
+		t.Run(tc.field, func(t *testing.T) {
+			check := func(value string) []*FieldError {
+				return Validate(sample(func(a *v1beta2.SparkApplication) { tc.set(&a.Spec, &value) }))
+			}
+			for _, value := range tc.good {
+				if wrong := check(value); len(wrong) > 0 {
+					t.Errorf("%q is refused: %v", value, wrong)
+				}
+			}
+			for _, value := range tc.bad {
+				if wrong := check(value); len(wrong) != 1 || wrong[0].Field != tc.field {
+					t.Errorf("%q: %v", value, wrong)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package sparkoperator
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// validSizes reads the amounts of driver and executors as Spark will. Those of executors are read by the driver only, when it has started: an
+// application would wait for executors that it never gets. What holds a reference ("${...}") is known to the driver alone.
+func validSizes(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	check := func(field string, value *string, read func(string) error) {
+		if value == nil || *value == "" || strings.Contains(*value, "${") {
+			return
+		}
+		if err := read(*value); err != nil {
+			wrong = append(wrong, &FieldError{field, err.Error()})
+		}
+	}
+	pod := func(path string, p *v1beta2.SparkPodSpec, coreRequest *string) {
+		check(path+".memory", p.Memory, memorySize)
+		check(path+".memoryOverhead", p.MemoryOverhead, func(text string) error {
+			if size, err := conf.ParseSize(text, conf.MiB); err == nil && size == 0 {
+				return nil // none is a choice
+			}
+			return memorySize(text)
+		})
+		check(path+".memoryLimit", p.MemoryLimit, func(text string) error {
+			_, err := memoryQuantity(text)
+			return err
+		})
+		check(path+".coreLimit", p.CoreLimit, cpuQuantity)
+		check(path+".coreRequest", coreRequest, cpuQuantity)
+	}
+	pod("spec.driver", &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.CoreRequest)
+	pod("spec.executor", &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.CoreRequest)
+	check("spec.memoryOverheadFactor", app.Spec.MemoryOverheadFactor, positiveNumber)
+	return wrong
+}
+
+func memorySize(text string) error {
+	size, err := conf.ParseSize(text, conf.MiB)
+	if err != nil || size <= 0 {
+		return fmt.Errorf("%q is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g", text)
+	}
+	return nil
+}
+
+func cpuQuantity(text string) error {
+	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	if err != nil || q.Sign() <= 0 {
+		return fmt.Errorf("%q is not an amount of CPU; write one such as 500m or 2", text)
+	}
+	return nil
+}
+
+func positiveNumber(text string) error {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n > 0) {
+		return fmt.Errorf("%q is not a positive number; write one such as 0.2", text)
+	}
+	return nil
+}
