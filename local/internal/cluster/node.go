@@ -161,6 +161,10 @@ func (r *runner) enter() error {
 
 // nodeDirectories makes the node's directories, and the mount points that the host lacks.
 func (r *runner) nodeDirectories() error {
+	// Closed to other users of the machine: pods write into directories below that are open to all.
+	if err := os.MkdirAll(r.path("node"), 0o700); err != nil {
+		return fmt.Errorf("node's directories: %w", err)
+	}
 	for _, dir := range []string{r.Node.Run, r.path("node", "etc"), r.path("node", "volumes"), r.path("node", "cni"), r.path("node", "log")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("node's directories: %w", err)
