@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,8 @@ const (
 
 // result is one way of carrying the same applications.
 type result struct {
-	took   time.Duration
+	took   time.Duration // until all applications are at their end
+	tail   time.Duration // from there until the operator's last write, its events included
 	idle   usage // of the operator before the load
 	loaded usage // of the operator after the load
 	writes writes
@@ -65,8 +67,25 @@ func (w *world) throughOperator(ctx context.Context) (r result, err error) {
 	if r.loaded, err = op.read(); err != nil {
 		return r, err
 	}
-	r.writes, err = w.audited(start, func(agent string) bool { return agent != "spark-bench" }, namespace)
+	r.writes, r.tail, err = w.quiet(ctx, start)
 	return r, err
+}
+
+// quiet counts the operator's writes since start, once it has made none for a second: its events may come after the status.
+func (w *world) quiet(ctx context.Context, start time.Time) (last writes, tail time.Duration, err error) {
+	ended := time.Now()
+	changed := ended
+	err = until(ctx, "the operator's last event", func() (bool, error) {
+		now, err := w.audited(start, func(agent string) bool { return strings.HasPrefix(agent, "spark-operator/") }, namespace)
+		if err != nil {
+			return false, err
+		}
+		if now.total() != last.total() {
+			last, changed = now, time.Now()
+		}
+		return time.Since(changed) > time.Second, nil
+	})
+	return last, changed.Sub(ended), err
 }
 
 // application is a driver-only SparkApplication.

@@ -10,6 +10,7 @@ func report(out io.Writer, apps int, op, direct result) {
 	n := float64(apps)
 	fmt.Fprintf(out, "\n%-34s %12s %12s\n", "", "operator", "direct")
 	fmt.Fprintf(out, "%-34s %11.2fs %11.2fs\n", "all applications at the end", op.took.Seconds(), direct.took.Seconds())
+	fmt.Fprintf(out, "%-34s %11.2fs\n", "  the last event after that", op.tail.Seconds())
 	fmt.Fprintf(out, "%-34s %12.1f %12.1f\n", "applications a second", op.rate(apps), direct.rate(apps))
 	fmt.Fprintf(out, "%-34s %12.2f\n", "  of the direct rate", op.rate(apps)/direct.rate(apps))
 	fmt.Fprintf(out, "%-34s %12.2f\n", "operator's writes an application", float64(op.writes.total())/n)
