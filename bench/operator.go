@@ -26,8 +26,8 @@ const (
 type result struct {
 	took   time.Duration // until all applications are at their end
 	tail   time.Duration // from there until the operator's last write, its events included
-	idle   usage // of the operator before the load
-	loaded usage // of the operator after the load
+	idle   usage         // of the operator before the load
+	loaded usage         // of the operator after the load
 	writes writes
 }
 
