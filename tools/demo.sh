@@ -57,6 +57,8 @@ prepare() {
 
 # The operator is installed while the Spark image, which is large, is still being loaded.
 install() {
+  export KUBECONFIG
+  KUBECONFIG=$(bin/sparklocal kubeconfig)
   step load-spark-image bin/sparklocal load "$(<"$logs/spark-image")" &
   local spark=$!
   step load-operator-image bin/sparklocal load "$(<"$logs/operator-image")"
