@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -223,7 +224,7 @@ func waiting(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
-// eventsOf returns the Events about an application, as reason to message.
+// eventsOf returns the Events about an application, as reason to messages, one a line.
 func (w *world) eventsOf(app client.Object) map[string]string {
 	w.t.Helper()
 	var list corev1.EventList
@@ -233,7 +234,7 @@ func (w *world) eventsOf(app client.Object) map[string]string {
 	told := map[string]string{}
 	for _, event := range list.Items {
 		if event.InvolvedObject.UID == app.GetUID() {
-			told[event.Reason] = event.Message
+			told[event.Reason] = strings.TrimPrefix(told[event.Reason]+"\n"+event.Message, "\n")
 		}
 	}
 	return told
