@@ -84,31 +84,40 @@ func (p *provisioner) next(ctx context.Context) bool {
 	return true
 }
 
-// provision makes the volume of a claim that waits for one of ours.
-func (p *provisioner) provision(ctx context.Context, key string) error {
+// waiting returns the claim of a key and its class when it waits for a volume of ours, and nil when there is nothing to do.
+func (p *provisioner) waiting(key string) (*corev1.PersistentVolumeClaim, *storagev1.StorageClass, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
-		return nil
+		return nil, nil, fmt.Errorf("claim: %w", err)
 	}
 	pvc, err := p.claims.PersistentVolumeClaims(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		return nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("claim: %w", err)
+		return nil, nil, fmt.Errorf("claim: %w", err)
 	}
 	if pvc.Spec.VolumeName != "" || pvc.DeletionTimestamp != nil || pvc.Spec.StorageClassName == nil {
-		return nil
+		return nil, nil, nil
 	}
 	class, err := p.classes.Get(*pvc.Spec.StorageClassName)
 	if apierrors.IsNotFound(err) {
-		return nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("storage class: %w", err)
+		return nil, nil, fmt.Errorf("storage class: %w", err)
 	}
 	if class.Provisioner != Name || !p.due(pvc, class) {
-		return nil
+		return nil, nil, nil
+	}
+	return pvc, class, nil
+}
+
+// provision makes the volume of a claim that waits for one of ours.
+func (p *provisioner) provision(ctx context.Context, key string) error {
+	pvc, class, err := p.waiting(key)
+	if err != nil || pvc == nil {
+		return err
 	}
 	if mode := pvc.Spec.VolumeMode; mode != nil && *mode != corev1.PersistentVolumeFilesystem {
 		p.events.Eventf(pvc, corev1.EventTypeWarning, "ProvisioningFailed", "volume mode %s is not possible: volumes of %s are directories", *mode, Name)
