@@ -65,13 +65,15 @@ func noticeEvent(plan lifecycle.Plan, n lifecycle.Notice) Event {
 	return Event{corev1.EventTypeWarning, reason, message}
 }
 
+func normal(reason, format string, args ...any) (Event, bool) {
+	return Event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...)}, true
+}
+
+func warning(reason, format string, args ...any) (Event, bool) {
+	return Event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...)}, true
+}
+
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {
-	normal := func(reason, format string, args ...any) (Event, bool) {
-		return Event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...)}, true
-	}
-	warning := func(reason, format string, args ...any) (Event, bool) {
-		return Event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...)}, true
-	}
 	switch t.To {
 	case lifecycle.Launched:
 		return normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, DriverPodName(app))
@@ -82,19 +84,8 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Eve
 	case lifecycle.Unknown:
 		return warning(EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), told(t.Cause))
 	case lifecycle.Ended:
-		switch t.Outcome {
-		case lifecycle.Succeeded:
-			return Event{}, false
-		case lifecycle.Refused:
-			return warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, told(t.Cause))
-		case lifecycle.Lost:
-			return warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, told(t.Cause))
-		}
-		return warning(EventDriverFailed, "attempt %d: %s", t.Attempt, told(t.Cause))
+		return endEvent(t)
 	case lifecycle.Retained, lifecycle.Done:
-		if t.From.Terminal() {
-			return Event{}, false
-		}
 		if t.Outcome == lifecycle.Succeeded {
 			return normal(EventCompleted, "the application completed in attempt %d", t.Attempt)
 		}
@@ -111,6 +102,19 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Eve
 		return normal(EventResuming, "the application is resumed")
 	}
 	return Event{}, false
+}
+
+// endEvent tells how an attempt failed. One that succeeded is told by what follows.
+func endEvent(t lifecycle.Transition) (Event, bool) {
+	switch t.Outcome {
+	case lifecycle.Succeeded:
+		return Event{}, false
+	case lifecycle.Refused:
+		return warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, told(t.Cause))
+	case lifecycle.Lost:
+		return warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, told(t.Cause))
+	}
+	return warning(EventDriverFailed, "attempt %d: %s", t.Attempt, told(t.Cause))
 }
 
 // told is a cause for people.
