@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // fact is something that an action brought up and that the decision did not know. The decision is made again with it.
@@ -50,9 +51,9 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 // create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod. It begins
 // with creating and looks at what exists only when that is refused.
 func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
-	objects, fault := r.kind.Render(p.object, action, p.now)
-	if fault != nil { // the user's: it becomes a fact
-		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()}), nil
+	objects, cause := r.render(p, action)
+	if cause != nil {
+		return refused(*cause), nil
 	}
 	p.warnings = append(p.warnings, objects.Warnings...)
 	before := make([]client.Object, 0, len(objects.Before)+1)
@@ -69,6 +70,15 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 		return found, err
 	}
 	return r.createOne(ctx, p, objects.Driver, objects.Driver)
+}
+
+// render makes a cause of an error, which is the user's.
+func (r *Reconciler[T]) render(p *pass[T], action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
+	objects, err := r.kind.Render(p.object, action, p.now)
+	if err != nil {
+		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return objects, nil
 }
 
 // ours refuses to create an object that a later pass could not find again, or that is not in the custom resource's own namespace. It
