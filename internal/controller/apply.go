@@ -41,7 +41,7 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 	case lifecycle.Create:
 		return r.create(ctx, p, action)
 	case lifecycle.Confirm:
-		return r.confirm(ctx, p, action)
+		return r.confirm(ctx, p)
 	case lifecycle.Delete:
 		return nil, r.delete(ctx, p, action)
 	}
@@ -149,22 +149,31 @@ func (p *pass[T]) remember(object client.Object) {
 	p.made = append(p.made, object)
 }
 
-// confirm reads live whether the attempt has a driver pod: a cache that does not show one may only be late.
-func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+// confirm reads live whether the application has a driver pod that was not seen, of whichever attempt: a cache that does not show one may only
+// be late, and a launch that was not recorded may go by another name since the spec was edited.
+func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T]) (fact, error) {
 	var pods corev1.PodList
 	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels{
-		labelAppUID:  string(p.stored.GetUID()),
-		labelAttempt: fmt.Sprint(action.Attempt),
-		labelRole:    roleDriver,
+		labelAppUID: string(p.stored.GetUID()),
+		labelRole:   roleDriver,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for the driver pod: %w", err)
+		return nil, fmt.Errorf("look for driver pods: %w", err)
 	}
-	found := sortPods(pods.Items, p.stored.GetUID()).drivers
-	if len(found) == 0 {
+	var facts []fact
+	for _, pod := range sortPods(pods.Items, p.stored.GetUID()).drivers {
+		if !p.knows(&pod) {
+			facts = append(facts, p.foundDriver(&pod))
+		}
+	}
+	if len(facts) == 0 {
 		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
 	}
-	return p.foundDriver(&found[0]), nil
+	return func(seen *lifecycle.Observed) {
+		for _, found := range facts {
+			found(seen)
+		}
+	}, nil
 }
 
 // foundDriver takes a driver pod that the cache did not show among the children.
