@@ -100,7 +100,7 @@ type Controller struct {
 
 // Application holds defaults and bounds for every application.
 type Application struct {
-	// MaxTrackedExecutorPerApp bounds the entries of status.executorState; counts are exact whatever it is. Default 1000.
+	// MaxTrackedExecutorPerApp bounds the entries of status.executorState. Default 1000.
 	MaxTrackedExecutorPerApp *int32 `json:"maxTrackedExecutorPerApp,omitempty"`
 	// DefaultTimeToLiveSeconds is how long a finished application is kept that does not say so itself. Default 0: for ever.
 	DefaultTimeToLiveSeconds int64 `json:"defaultTimeToLiveSeconds,omitempty"`

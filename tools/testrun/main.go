@@ -32,8 +32,10 @@ var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, or find them in the cache", check: []string{"tools/setup.sh"}},
 	{name: "generated", about: "generated files are as the sources say", check: []string{"tools/verify-generated.sh"}},
 	{name: "lint", about: "golangci-lint over every module", check: []string{"tools/lint.sh"}},
+	{name: "tools", about: "this program and the generators' own", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "library and operator, with a real API server", dir: ".", args: []string{"./..."}},
 	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
+	{name: "kube", about: "the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	{name: "bench", about: "the load harness, at a small size", dir: "bench", args: []string{"./..."}},
 	{name: "e2e", about: "Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=25m", "./..."}},
 }
