@@ -8,13 +8,13 @@ export CGO_ENABLED ?= 0
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: ## run a Spark application through the operator on an embedded Kubernetes
+demo: go ## run a Spark application through the operator on an embedded Kubernetes
 	tools/demo.sh
 
 demo-down: ## end the demo's cluster
 	bin/sparklocal down
 
-test: ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
+test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
 	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
 
 e2e: ## everything on real Spark
@@ -46,4 +46,7 @@ bench: ## applications a second on a control plane alone, beside the same writes
 figures: ## print the measured figures: sizes, start-up times, latency
 	tools/figures.sh
 
-.PHONY: help demo demo-down test e2e unit lint generate verify build image bench figures
+go:
+	@tools/check-go.sh
+
+.PHONY: go help demo demo-down test e2e unit lint generate verify build image bench figures

@@ -102,7 +102,9 @@ run() {
   step clean kubectl delete --filename examples/spark-pi.yaml --ignore-not-found
   step apply kubectl apply --filename examples/spark-pi.yaml
   follow
-  say "$(kubectl logs spark-pi-driver | grep 'Pi is roughly')"
+  local result
+  result=$(kubectl logs spark-pi-driver | grep 'Pi is roughly')
+  say "$result"
 }
 
 goodbye() {

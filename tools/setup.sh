@@ -23,8 +23,10 @@ part() {
 
 # A control plane that is gone again: its programs are in the cache afterwards.
 control_plane() {
-	bin/sparklocal up --control-plane-only --dir "$logs/cluster"
-	bin/sparklocal down --dir "$logs/cluster"
+	local failed=0
+	bin/sparklocal up --control-plane-only --dir "$logs/cluster" || failed=1
+	bin/sparklocal down --dir "$logs/cluster" || failed=1
+	return "$failed"
 }
 
 part sparklocal go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
