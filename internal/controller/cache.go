@@ -11,18 +11,17 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// cacheOptions say what is watched: our pods, the metadata of our ConfigMaps and Services, the custom resources; and of each only the
+// cacheOptions say what is watched: our pods, the metadata of our other children, the custom resources; and of each only the
 // fields that somebody reads. What else lives in a namespace, and how much of it, does not matter.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
 		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:       {Label: ourPods(), Transform: trimPod},
-			&corev1.ConfigMap{}: {Label: ourChildren(), Transform: trimMetadata},
-			&corev1.Service{}:   {Label: ourChildren(), Transform: trimMetadata},
-		},
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: ourPods(), Transform: trimPod}},
+	}
+	for _, kind := range childKinds {
+		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: ourChildren(), Transform: trimMetadata}
 	}
 	for _, name := range cfg.Namespaces.Names {
 		if options.DefaultNamespaces == nil {

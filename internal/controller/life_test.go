@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -198,6 +199,33 @@ func TestRetriesAfterFailure(t *testing.T) {
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if got.Status.ExecutionAttempts != 3 {
 		t.Errorf("%d runs, want 3", got.Status.ExecutionAttempts)
+	}
+}
+
+// TestNetworkPoliciesGoWithTheirAttempt: what Spark 4.2 adds to a submission is taken away between attempts like the rest.
+func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
+	policies := func() (attempts []int32) {
+		var list networkingv1.NetworkPolicyList
+		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			attempts = append(attempts, attemptOf(&list.Items[i]))
+		}
+		return attempts
+	}
+	first := w.driverOf(app, 1)
+	if diff := cmp.Diff([]int32{1}, policies()); diff != "" {
+		t.Errorf("policies of the first attempt (-want +got):\n%s", diff)
+	}
+	w.execute(first, exited(1, "again"))
+	w.driverOf(app, 2)
+	if diff := cmp.Diff([]int32{2}, policies()); diff != "" {
+		t.Errorf("policies of the second attempt (-want +got):\n%s", diff)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,11 +19,16 @@ import (
 type children struct {
 	drivers   []corev1.Pod
 	executors []corev1.Pod
-	others    []metav1.PartialObjectMetadata // ConfigMaps and Services
+	others    []metav1.PartialObjectMetadata // of childKinds
 }
 
-// childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache.
-var childKinds = []string{"ConfigMap", "Service"}
+// childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
+// that a submission makes and that is missing here would outlive its attempt.
+var childKinds = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), // Spark 4.2 and newer
+}
 
 // observe finds the children in the cache and reads them into facts.
 func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
@@ -35,13 +42,13 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	p.children = sortPods(pods.Items, uid)
 	for _, kind := range childKinds {
 		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err := r.client.List(ctx, list, of...); err != nil {
-			return fmt.Errorf("list %ss in the cache: %w", kind, err)
+			return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
 		}
 		for _, item := range list.Items {
 			if owned(&item, uid) {
-				item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+				item.SetGroupVersionKind(kind)
 				p.children.others = append(p.children.others, item)
 			}
 		}

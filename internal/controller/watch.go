@@ -82,10 +82,10 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind)
 	}
 }
 
-// metadataOnly asks for one of the core kinds without its content.
-func metadataOnly(kind string) *metav1.PartialObjectMetadata {
+// metadataOnly asks for objects of a kind without their content.
+func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	object.SetGroupVersionKind(kind)
 	return object
 }
 
@@ -103,7 +103,7 @@ func ownerOfKind(kind schema.GroupKind) handler.MapFunc {
 	}
 }
 
-// comingAndGoing passes on that an object appeared or went. Nothing is decided by what a ConfigMap or a Service holds.
+// comingAndGoing passes on that an object appeared or went. Nothing is decided by what one of childKinds holds.
 func comingAndGoing() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }

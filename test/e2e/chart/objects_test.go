@@ -295,7 +295,7 @@ var (
 		"/configmaps":                       "create delete get list watch",
 		"/services":                         "create delete get list watch",
 		"/events":                           "create get list patch",
-		"networking.k8s.io/networkpolicies": "create delete get",
+		"networking.k8s.io/networkpolicies": "create delete get list watch",
 	}
 	leaseRights = map[string]string{
 		"coordination.k8s.io/leases":                                 "create",
