@@ -34,6 +34,9 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
 		SpecHash: pod.Annotations[SpecHashAnnotation],
 	}
+	if pod.DeletionTimestamp != nil {
+		d.GoneBy = pod.DeletionTimestamp.Time
+	}
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		d.Ready, d.ReadyAt = true, ready.LastTransitionTime.Time
 	}
@@ -78,6 +81,8 @@ func attemptOf(pod *corev1.Pod) int32 {
 	return int32(n)
 }
 
+// containerStatus finds the Spark container by the order of the spec: the kubelet sorts the statuses by name, so their order tells nothing.
+// A name that is there wins, since a webhook may have added a sidecar behind it.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name

@@ -126,13 +126,13 @@ func TestDriverFacts(t *testing.T) {
 			})},
 		{"being evicted by the Eviction API", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting")),
 			with(func(d *Driver) {
-				d.Phase, d.Deleting, d.Evicted = DriverRunning, true, true
+				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, end.Time, true
 				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: Eviction API: evicting"}
 				ran(d)
 			})},
 		{"being preempted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) {
-				d.Phase, d.Deleting, d.Evicted = DriverRunning, true, true
+				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, end.Time, true
 				d.Why = Cause{ReasonPreempted, "driver pod app-driver is being taken from its node: p"}
 				ran(d)
 			})},
@@ -144,15 +144,24 @@ func TestDriverFacts(t *testing.T) {
 		})},
 		{"its node is lost and the pod cannot be deleted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "taint")),
 			with(func(d *Driver) {
-				d.Phase, d.Deleting, d.Evicted = DriverUnknown, true, true
+				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverUnknown, true, end.Time, true
 				d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
 				ran(d)
 			})},
 		{"it ended on a lost node", podIn(corev1.PodRunning, exits(0, "", ""), saying("NodeLost", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting = DriverRunning, true; ran(d) })},
+		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting, d.GoneBy = DriverRunning, true, end.Time; ran(d) })},
 		{"of a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"of a template's own container, last in the spec, whatever the order of the statuses", podIn(corev1.PodRunning,
+			func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{{Name: "proxy"}, {Name: "mine"}} },
+			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}}),
+			state("proxy", corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: end}})),
+			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"with a sidecar that was added behind it", podIn(corev1.PodRunning,
+			func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "proxy"}) },
+			state("proxy", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}), runs()),
+			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"that tells its spec", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Annotations = map[string]string{SpecHashAnnotation: "1:a"} }),
 			with(func(d *Driver) { d.Phase, d.SpecHash = DriverPending, "1:a" })},
 		{"with a label that is no number", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Labels[AttemptLabel] = "x" }),

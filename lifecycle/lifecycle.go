@@ -73,6 +73,7 @@ type App struct {
 	// the digest replaces the run; another version, or none, is never taken for a change.
 	SpecHash string
 	Deleting bool // the custom resource has a deletion timestamp
+	Orphan   bool // it is being deleted, and what it made is to stay (kubectl delete --cascade=orphan)
 	Suspend  bool
 	Invalid  *Cause // set when no attempt of this spec could ever be rendered
 	Restart  Restart
@@ -154,7 +155,8 @@ type Driver struct {
 	Attempt   int32 // from the pod's attempt label
 	Phase     DriverPhase
 	Ready     bool
-	Deleting  bool // has a deletion timestamp
+	Deleting  bool      // has a deletion timestamp
+	GoneBy    time.Time // that timestamp: until when it may take to stop; zero while it is not being deleted
 	AppID     string
 	CreatedAt time.Time
 	StartedAt time.Time // of the Spark container; zero before
@@ -245,10 +247,11 @@ type Transition struct {
 	At       time.Time
 }
 
-// Notice is something worth telling that enters no phase: what a driver waits for, an executor that failed.
+// Notice is something worth telling that enters no phase: what a driver or an executor waits for, an executor that failed.
 type Notice struct {
 	Part    Part   // DriverPod or Executors
 	Name    string // of the pod
+	Waits   bool   // the pod waits to start; else it failed, or something happens to it
 	Attempt int32
 	Cause   Cause
 }

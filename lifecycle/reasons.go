@@ -15,5 +15,6 @@ const (
 	ReasonExecutorsTimedOut = "ExecutorsStartTimedOut" // Deadlines.ExecutorsStart passed
 	ReasonRunTimedOut       = "RunTimedOut"            // Deadlines.Run passed
 	ReasonSuspended         = "Suspended"              // asked to suspend
+	ReasonNoAttempts        = "AttemptsExhausted"      // the attempts are numbered to the last that there is
 	ReasonEdited            = "SpecChanged"            // the spec was edited
 )
