@@ -54,7 +54,7 @@ func (s *step) finish() bool {
 // again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are
 // counted apart, each since the last edit: what was submitted and did not run was refused.
 func (s *step) again() bool {
-	if s.app.Invalid != nil {
+	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
 	}
 	rule := s.app.Restart

@@ -9,8 +9,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is no attempt's number: what is asked for up to it is asked for of all attempts.
+// maxAttempt is the last attempt that there can be: what is asked for up to it is asked for of all attempts.
 const maxAttempt = math.MaxInt32
+
+// overdue is how long after its time a pod may take to go before that is worth telling.
+const overdue = 30 * time.Second
 
 var suspendedCause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the application is suspended"}
 
@@ -84,6 +87,10 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 		if d := s.seen.Driver(attempt); d != nil && d.Phase == lifecycle.DriverUnknown {
 			return d.Name, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
 				"driver pod %s is on a node that does not answer; no other is launched before it is gone", d.Name)}
+		} else if d != nil && d.Deleting && !d.GoneBy.IsZero() && s.now.Sub(d.GoneBy) > overdue {
+			return d.Name, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf(
+				"driver pod %s is being deleted and should be gone since %s; no other is launched before it is: its node may be dead",
+				d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 		}
 	}
 	return "", s.m.Cause

@@ -33,8 +33,37 @@ func (s *step) live() bool {
 		return s.end(outcome, cause, s.now)
 	}
 	s.progress(d)
-	s.waitFor(lifecycle.DriverPod, d.Name, pendingCause(d))
+	cause := pendingCause(d)
+	if cause.Reason == "" && (s.m.Phase == lifecycle.Ready || s.m.Phase == lifecycle.Scaling) {
+		name, cause := s.pendingExecutor()
+		s.waitFor(lifecycle.Executors, name, cause)
+		return false
+	}
+	s.waitFor(lifecycle.DriverPod, d.Name, cause)
 	return false
+}
+
+// pendingExecutor is what the executors of the attempt wait for, and one that does. What is remembered stays as long as any of them waits
+// for that reason: a burst of executors that all wait for room must not be a burst of status writes. One that is being taken from its node
+// waits for nothing, and its reason would be read as the driver's (missing).
+func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
+	for i := range s.seen.Executors {
+		e := &s.seen.Executors[i]
+		if e.Attempt != s.m.Attempt || e.Phase != lifecycle.DriverPending {
+			continue
+		}
+		switch e.Why.Reason {
+		case "", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonNodeLost:
+			continue
+		case s.m.Cause.Reason:
+			return e.Name, s.m.Cause
+		}
+		if cause.Reason == "" {
+			name, cause = e.Name, orReason(e.Why, "", "it cannot start")
+			cause.Message = fmt.Sprintf("executor pod %s waits: %s", e.Name, cause.Message)
+		}
+	}
+	return name, cause
 }
 
 func failedAs(evicted bool) lifecycle.Outcome {

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -50,7 +51,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 // checkAttempts: the number only grows, by one a launch, and nothing is created but the attempt that is remembered after it.
 func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	t.Helper()
-	if plan.Next.Attempt < mem.Attempt {
+	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
 	creates := 0
@@ -132,7 +133,7 @@ func (a anything) time(now time.Time) time.Time {
 
 func (a anything) app() lifecycle.App {
 	app := lifecycle.App{
-		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.of(4)], Deleting: a.of(20) == 0, Suspend: a.of(4) == 0,
+		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.of(4)], Deleting: a.of(20) == 0, Orphan: a.of(2) == 0, Suspend: a.of(4) == 0,
 		InitialExecutors: int32(a.of(3)), MissingGrace: time.Duration(1+a.of(20)) * time.Second,
 		Restart: lifecycle.Restart{
 			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.of(3)],
@@ -188,11 +189,18 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		}
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
-			StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+			GoneBy: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
 		})
 	}
 	for range a.of(4) {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]})
+		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
+		if a.of(40) == 0 {
+			e.Attempt = math.MaxInt32 - int32(a.of(2)) // forged
+		}
+		if a.of(2) == 0 {
+			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.of(3)], Message: "e"}
+		}
+		seen.Executors = append(seen.Executors, e)
 	}
 	for range a.of(2) {
 		seen.Remains = append(seen.Remains, int32(1+a.of(4)))
@@ -207,7 +215,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := map[[2]lifecycle.Phase]bool{}
-	for seed := range uint64(100000) {
+	for seed := range uint64(200000) {
 		a := anything{rand.New(rand.NewPCG(seed, 11))}
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
 		plan := Step(app, mem, seen, now)

@@ -22,6 +22,9 @@ const (
 	reassert = 15 * time.Second
 	// recheck is after how long a live read is made again where the last brought nothing new.
 	recheck = 5 * time.Second
+	// maxUnremembered is how far ahead of the remembered attempt a pod's label is believed. No more than one launch is ever not remembered;
+	// some more leave room for a status that somebody put back. Beyond it a label is no launch of ours: whoever may create pods can write one.
+	maxUnremembered = 10
 	// maxMoves bounds the phases entered in one pass: the longest way, from a finished run over an edit into the next, has fewer.
 	maxMoves = 16
 )
@@ -50,6 +53,9 @@ type step struct {
 }
 
 func (s *step) run() {
+	if s.app.Deleting && s.app.Orphan {
+		return // what is left is nobody's any more
+	}
 	if s.app.Deleting {
 		s.stored = maxAttempt // no number is used any more
 		s.deleteAll(s.seenAttempts(maxAttempt))
@@ -115,7 +121,9 @@ func (s *step) check(d time.Duration) {
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
 	cause = bounded(cause)
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
-		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{Part: part, Name: name, Attempt: s.m.Attempt, Cause: cause})
+		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+			Part: part, Name: name, Waits: part == lifecycle.Executors || s.m.Phase == lifecycle.Launched, Attempt: s.m.Attempt, Cause: cause,
+		})
 	}
 	s.m.Cause = cause
 }
@@ -146,6 +154,9 @@ func (s *step) launch() bool {
 	case s.tried:
 		s.check(recheck)
 		return false
+	case s.m.Attempt == maxAttempt:
+		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
+			Message: "the number of the last attempt cannot be followed by another; delete the application and create it again"}, s.now)
 	case s.app.Invalid == nil && s.seen.Refusal != nil && !s.seen.Confirmed:
 		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt+1)
 		s.check(recheck)
@@ -178,11 +189,16 @@ func (s *step) launch() bool {
 // and went; its number is used up all the same.
 func (s *step) adopt() {
 	newest := s.m.Attempt
+	take := func(attempt int32) {
+		if int64(attempt)-int64(s.m.Attempt) <= maxUnremembered {
+			newest = max(newest, attempt)
+		}
+	}
 	for i := range s.seen.Drivers {
-		newest = max(newest, s.seen.Drivers[i].Attempt)
+		take(s.seen.Drivers[i].Attempt)
 	}
 	for i := range s.seen.Executors {
-		newest = max(newest, s.seen.Executors[i].Attempt)
+		take(s.seen.Executors[i].Attempt)
 	}
 	d := s.seen.Driver(newest)
 	if newest > s.m.Attempt {

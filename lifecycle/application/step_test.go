@@ -1,6 +1,8 @@
 package application
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,9 @@ func why(reason string) func(*lifecycle.Driver) {
 // because is the deletion, eviction or hash of a driver.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
+func dueToGo(seconds int) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.Deleting, d.GoneBy = true, at(seconds) }
+}
 func attempt(n int32) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Attempt = n }
 }
@@ -206,7 +211,105 @@ func TestLaunch(t *testing.T) {
 			want{trail: phases(lifecycle.Launched), check: 10 * second}},
 		{"being deleted", appWith(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60),
 			want{do: acts(remove(1)), check: reassert}},
+		{"being deleted without what it made", appWith(func(a *lifecycle.App) { a.Deleting, a.Orphan = true, true }), memoryIn(lifecycle.Running),
+			withExecutors(driver(lifecycle.DriverRunning), lifecycle.DriverRunning), at(60), want{}},
+		{"orphans are of a deletion only", appWith(func(a *lifecycle.App) { a.Orphan = true }), lifecycle.Memory{}, nothing, t0,
+			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
 	})
+}
+
+// TestForgedAttempts: a label that no launch of ours can have put on a pod moves nothing, and no number is followed by one that is not there.
+func TestForgedAttempts(t *testing.T) {
+	const last = math.MaxInt32
+	executor := func(n int32) lifecycle.Observed {
+		o := driver(lifecycle.DriverRunning, readyAt(7))
+		o.Executors = []lifecycle.Executor{{Name: "forged", Attempt: n, Phase: lifecycle.DriverRunning}}
+		return o
+	}
+	at2 := func(n int32) func(*lifecycle.Memory) { return func(m *lifecycle.Memory) { m.Attempt = n } }
+	run(t, []row{
+		{"an executor of the last attempt there is", appWith(), memoryIn(lifecycle.Running), executor(last), at(60), want{}},
+		{"an executor of one too far ahead", appWith(), memoryIn(lifecycle.Running), executor(2 + maxUnremembered), at(60), want{}},
+		{"a driver of one too far ahead", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Succeeded, "", 50)),
+			driver(lifecycle.DriverRunning, attempt(last)), at(60), want{outcome: lifecycle.Succeeded}},
+		{"the furthest that is believed", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Succeeded, "", 50)),
+			driver(lifecycle.DriverPending, attempt(1+maxUnremembered)), at(60), want{trail: phases(lifecycle.Launched), attempt: 1 + maxUnremembered}},
+		{"it goes with an edit", appWith(edited), memoryIn(lifecycle.Running), executor(last), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1), remove(last)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"the attempt before the last", appWith(always), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), at2(last-1)), confirmed, at(60),
+			want{trail: phases(lifecycle.Launched), do: acts(create(last)), check: 10 * second, attempt: last}},
+		{"the last attempt", appWith(always), memoryIn(lifecycle.Running, at2(last)), driver(lifecycle.DriverFailed, attempt(last)), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), attempt: last, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"after the last attempt", appWith(edited), memoryIn(lifecycle.Editing, at2(last)), confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), attempt: last, outcome: lifecycle.Refused, reason: lifecycle.ReasonNoAttempts}},
+	})
+}
+
+// pending adds executors of attempt 1 that wait for something, each for the reason given.
+func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
+	for i, reason := range reasons {
+		e := lifecycle.Executor{Name: fmt.Sprint("exec-", i+1), Attempt: 1, Phase: lifecycle.DriverPending}
+		if reason != "" {
+			e.Why = lifecycle.Cause{Reason: reason, Message: fmt.Sprint("m", i+1)}
+		}
+		o.Executors = append(o.Executors, e)
+	}
+	return o
+}
+
+// TestExecutorsWait: what the first executor that is stuck waits for is what the application waits for, and is told once.
+func TestExecutorsWait(t *testing.T) {
+	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 3 })
+	ready := driver(lifecycle.DriverRunning, readyAt(7))
+	known := func(m *lifecycle.Memory) {
+		m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}
+	}
+	for _, c := range []struct {
+		name string
+		mem  lifecycle.Memory
+		seen lifecycle.Observed
+		want lifecycle.Cause
+		told string // name of the pod
+	}{
+		{"on its way", memoryIn(lifecycle.Scaling), pending(ready, "", ""), lifecycle.Cause{}, ""},
+		{"the first that is stuck", memoryIn(lifecycle.Ready), pending(ready, "", "Unschedulable", "ImagePullBackOff"),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-2 waits: m2"}, "exec-2"},
+		{"known: neither the wording nor another pod is news", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff", "Unschedulable"),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}, ""},
+		{"another trouble", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff"),
+			lifecycle.Cause{Reason: "ImagePullBackOff", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
+		{"over", memoryIn(lifecycle.Scaling, known), pending(ready, ""), lifecycle.Cause{}, ""},
+		{"an executor's eviction is not the driver's", memoryIn(lifecycle.Scaling), pending(ready, lifecycle.ReasonEvicted), lifecycle.Cause{}, ""},
+		{"the driver's trouble comes first", memoryIn(lifecycle.Scaling), pending(driver(lifecycle.DriverRunning, readyAt(7), deleting), "Unschedulable"),
+			lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: "driver pod app-driver is being deleted"}, "app-driver"},
+		{"enough run: no more", memoryIn(lifecycle.Scaling, known),
+			pending(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverRunning), "Unschedulable"), lifecycle.Cause{}, ""},
+		{"of another attempt", memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Attempt = 2 }),
+			pending(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), "Unschedulable"), lifecycle.Cause{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan := Step(app, c.mem, c.seen, at(60))
+			checkPlan(t, app, c.mem, c.seen, at(60), plan)
+			told := ""
+			for _, n := range plan.Tell {
+				told += n.Name
+			}
+			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || told != c.told {
+				t.Errorf("told of %q, want %q; cause (-want +got):\n%s", told, c.told, diff)
+			}
+		})
+	}
+}
+
+// TestExecutorsWaitInADeadline: an application that times out for want of executors says what they waited for.
+func TestExecutorsWaitInADeadline(t *testing.T) {
+	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Limits.ExecutorsStart = 2, 30*second })
+	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
+	first := Step(app, memoryIn(lifecycle.Scaling), seen, at(20))
+	got := Step(app, first.Next, seen, at(40)).Next.Cause.Message
+	if want := "fewer than 2 executors ran within 30s; it waited for Unschedulable: executor pod exec-1 waits: m1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func TestDriver(t *testing.T) {
@@ -360,6 +463,10 @@ func TestRestart(t *testing.T) {
 			want{trail: phases(lifecycle.Launched, lifecycle.Started), attempt: 2}},
 		{"the old driver is on a lost node", appWith(retries(1)), cleared, driver(lifecycle.DriverUnknown), at(60),
 			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonNodeLost}},
+		{"the old driver is being deleted: that takes its time", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, dueToGo(60)), at(90),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: "Error"}},
+		{"the old driver does not go", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, dueToGo(60)), at(91),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted}},
 		{"the policy was changed", appWith(), waiting, driver(lifecycle.DriverFailed), at(55),
 			want{trail: phases(lifecycle.Retained), outcome: lifecycle.Failed, reason: "Error"}},
 
@@ -497,6 +604,20 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// TestStuckDeletion: a driver that cannot be deleted shows by name and by time, and the words do not change from look to look.
+func TestStuckDeletion(t *testing.T) {
+	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
+	want := "driver pod app-driver is being deleted and should be gone since 2026-03-01T12:01:00Z; no other is launched before it is: its node may be dead"
+	for _, mem := range []lifecycle.Memory{memoryIn(lifecycle.Editing), memoryIn(lifecycle.Suspending), memoryIn(lifecycle.Resuming)} {
+		app := appWith(func(a *lifecycle.App) { a.Suspend = mem.Phase == lifecycle.Suspending })
+		first := Step(app, mem, stuck, at(100))
+		second := Step(app, first.Next, stuck, at(200))
+		if first.Next.Cause.Message != want || len(first.Tell) != 1 || second.Next.Cause != first.Next.Cause || len(second.Tell) != 0 {
+			t.Errorf("%s: told %v, then %v; remembers %q", mem.Phase, first.Tell, second.Tell, second.Next.Cause.Message)
+		}
+	}
+}
+
 // TestTellsOnce: what a driver waits for is news when its reason changes, not with every wording.
 func TestTellsOnce(t *testing.T) {
 	waiting := func(message string) lifecycle.Observed {
@@ -504,7 +625,7 @@ func TestTellsOnce(t *testing.T) {
 	}
 	first := Step(appWith(), memoryIn(lifecycle.Launched), waiting("0/3"), at(20))
 	want := []lifecycle.Notice{{
-		Part: lifecycle.DriverPod, Name: "app-driver", Attempt: 1, Cause: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3"},
+		Part: lifecycle.DriverPod, Name: "app-driver", Waits: true, Attempt: 1, Cause: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3"},
 	}}
 	if diff := cmp.Diff(want, first.Tell); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
