@@ -60,14 +60,14 @@ func (c *Conf) Has(key string) bool {
 	return ok
 }
 
-// Delete removes keys; those that are not there are ignored.
+// Delete removes keys; those that are not there are ignored. It goes through the configuration once, however many keys: give it all.
 func (c *Conf) Delete(keys ...string) {
+	before := len(c.values)
 	for _, key := range keys {
-		if !c.Has(key) {
-			continue
-		}
 		delete(c.values, key)
-		c.keys = slices.DeleteFunc(c.keys, func(k string) bool { return k == key })
+	}
+	if len(c.values) < before {
+		c.keys = slices.DeleteFunc(c.keys, func(key string) bool { return !c.Has(key) })
 	}
 }
 

@@ -1,7 +1,9 @@
 package conf
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +35,26 @@ func TestOrder(t *testing.T) {
 	if c.Len() != 3 {
 		t.Errorf("Len() = %d, want 3", c.Len())
 	}
+}
+
+// Deleting is one pass, or a configuration of many keys would take minutes.
+func TestDeleteMany(t *testing.T) {
+	c, want := New(), []string{}
+	var odd []string
+	for i := range 200_000 {
+		key := fmt.Sprint("k", i)
+		c.Set(key, "")
+		if i%2 == 1 {
+			odd = append(odd, key)
+		} else {
+			want = append(want, key)
+		}
+	}
+	c.Delete(odd...)
+	if !slices.Equal(c.Keys(), want) || len(c.Map()) != len(want) {
+		t.Errorf("%d keys are left, want %d in their order", c.Len(), len(want))
+	}
+	(&Conf{}).Delete("none")
 }
 
 func TestSetIfMissing(t *testing.T) {
