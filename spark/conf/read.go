@@ -46,8 +46,9 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	return key, "", false
 }
 
-// read is the way of every typed read: old names, substitution, then parse. A key without value gives def.
-func read[T any](c *Conf, key string, def T, parse func(string) (T, error)) (T, error) {
+// read is the way of every typed read: old names, substitution, then parse. A key without value gives def. An error of parse shows the
+// value as shown gives it: as the user wrote it, because what a reference brings may be the secret of another key.
+func read[T any](c *Conf, key string, def T, parse func(text string, shown func() string) (T, error)) (T, error) {
 	name, raw, ok := c.Lookup(key)
 	if !ok {
 		return def, nil
@@ -55,7 +56,7 @@ func read[T any](c *Conf, key string, def T, parse func(string) (T, error)) (T, 
 	text, err := c.Expand(raw)
 	if err == nil {
 		var v T
-		if v, err = parse(text); err == nil {
+		if v, err = parse(text, func() string { return Quote(name, raw) }); err == nil {
 			return v, nil
 		}
 	}
@@ -63,17 +64,17 @@ func read[T any](c *Conf, key string, def T, parse func(string) (T, error)) (T, 
 	return zero, &Error{Key: name, Err: err}
 }
 
-// String reads text with old names and substitution. An error means a cycle of references.
+// String reads text with old names and substitution. An error means references that cannot be replaced (see Expand).
 func (c *Conf) String(key, def string) (string, error) {
-	return read(c, key, def, func(s string) (string, error) { return s, nil })
+	return read(c, key, def, func(s string, _ func() string) (string, error) { return s, nil })
 }
 
 // Int reads a 32-bit whole number.
 func (c *Conf) Int(key string, def int) (int, error) {
-	return read(c, key, def, func(s string) (int, error) {
+	return read(c, key, def, func(s string, shown func() string) (int, error) {
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
 		if err != nil {
-			return 0, fmt.Errorf("should be a whole number, but is %q", s)
+			return 0, fmt.Errorf("should be a whole number, but is %s", shown())
 		}
 		return int(n), nil
 	})
@@ -81,10 +82,10 @@ func (c *Conf) Int(key string, def int) (int, error) {
 
 // Float reads a number with fraction, as Spark's double entries do.
 func (c *Conf) Float(key string, def float64) (float64, error) {
-	return read(c, key, def, func(s string) (float64, error) {
+	return read(c, key, def, func(s string, shown func() string) (float64, error) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || strings.ContainsAny(s, "_xXpP") {
-			return 0, fmt.Errorf("should be a number, but is %q", s)
+			return 0, fmt.Errorf("should be a number, but is %s", shown())
 		}
 		return f, nil
 	})
@@ -92,34 +93,34 @@ func (c *Conf) Float(key string, def float64) (float64, error) {
 
 // Bool reads "true" or "false" in any case, blanks around allowed.
 func (c *Conf) Bool(key string, def bool) (bool, error) {
-	return read(c, key, def, func(s string) (bool, error) {
+	return read(c, key, def, func(s string, shown func() string) (bool, error) {
 		switch strings.ToLower(strings.TrimSpace(s)) {
 		case "true":
 			return true, nil
 		case "false":
 			return false, nil
 		}
-		return false, fmt.Errorf("should be true or false, but is %q", s)
+		return false, fmt.Errorf("should be true or false, but is %s", shown())
 	})
 }
 
 // Size reads an amount of memory and returns it in units of unit, rounded down as Spark does (1000k in MiB is 0). A number without
 // suffix is in units of unit; so is def.
 func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
-	return read(c, key, def, func(s string) (int64, error) {
-		n, err := ParseSize(s, unit)
+	return read(c, key, def, func(s string, shown func() string) (int64, error) {
+		n, err := parseSize(s, shown, unit)
 		return n / int64(unit), err
 	})
 }
 
 // Duration reads a time. A number without suffix is in units of unit; def is a duration as it is.
 func (c *Conf) Duration(key string, def, unit time.Duration) (time.Duration, error) {
-	return read(c, key, def, func(s string) (time.Duration, error) { return ParseDuration(s, unit) })
+	return read(c, key, def, func(s string, shown func() string) (time.Duration, error) { return parseDuration(s, shown, unit) })
 }
 
 // List reads comma-separated text: every item trimmed, empty ones dropped.
 func (c *Conf) List(key string, def []string) ([]string, error) {
-	return read(c, key, def, func(s string) ([]string, error) { return SplitList(s), nil })
+	return read(c, key, def, func(s string, _ func() string) ([]string, error) { return SplitList(s), nil })
 }
 
 // SplitList splits at commas, trims every item and drops empty ones (Spark's Utils.stringToSeq).
@@ -136,12 +137,25 @@ func SplitList(text string) []string {
 // errCycle is a reference that leads back to itself.
 var errCycle = errors.New("the reference leads back to itself")
 
+// Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys, each naming the one
+// before it twice, are a terabyte.
+const (
+	maxExpanded = 1 << 20
+	maxDepth    = 32
+)
+
 // Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
 // keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment). A reference to nothing stays as it is, and so
-// does "${system:...}": there is no JVM to ask. References inside a replacement are replaced too; a cycle is an error.
-func (c *Conf) Expand(text string) (string, error) { return c.expand(text, nil) }
+// does "${system:...}": there is no JVM to ask. References inside a replacement are replaced too. Errors: a cycle, replacements within
+// replacements more than 32 deep, and a text that becomes longer than 1 MiB, the most that a ConfigMap holds.
+func (c *Conf) Expand(text string) (string, error) {
+	room := maxExpanded - len(text)
+	return c.expand(text, nil, &room)
+}
 
-func (c *Conf) expand(text string, path []string) (string, error) {
+// expand replaces the references in text; path are those that led here. Every value is taken off room as it is read, before its own
+// references are replaced, so that room bounds the work too: references that end in empty values make no text, but as much work.
+func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	var b strings.Builder
 	for {
 		start := strings.Index(text, "${")
@@ -162,9 +176,15 @@ func (c *Conf) expand(text string, path []string) (string, error) {
 			b.WriteString(text[start : end+1])
 		default:
 			if slices.Contains(path, ref) {
-				return "", fmt.Errorf("${%s}: %w", ref, errCycle)
+				return "", fmt.Errorf("${%s}: %w", Shorten(ref), errCycle)
 			}
-			inner, err := c.expand(value, append(path, ref))
+			if len(path) >= maxDepth {
+				return "", fmt.Errorf("${%s}: the references lead more than %d deep; write the value out", Shorten(path[0]), maxDepth)
+			}
+			if *room -= len(value); *room < 0 {
+				return "", fmt.Errorf("${%s}: with its references replaced the value is longer than %d bytes", Shorten(ref), maxExpanded)
+			}
+			inner, err := c.expand(value, append(path, ref), room)
 			if err != nil {
 				return "", err
 			}

@@ -2,6 +2,7 @@ package conf
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -131,5 +132,80 @@ func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	c := pairs("spark.x", "${env:SPARK_CONF_TEST}")
 	if v, _ := c.String("spark.x", ""); v != "${env:SPARK_CONF_TEST}" {
 		t.Errorf("the environment of the process was read: %q", v)
+	}
+}
+
+// bomb is n keys that each name the one before twice, and end in last.
+func bomb(n int, last string) *Conf {
+	c := pairs("spark.a0", last)
+	for i := range n {
+		c.Set(fmt.Sprint("spark.a", i+1), fmt.Sprintf("${spark.a%d}${spark.a%d}", i, i))
+	}
+	return c
+}
+
+// Few short keys must not make much text or much work of a reader that many tenants share.
+func TestExpandIsBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		conf *Conf
+		key  string
+		text string
+	}{
+		"text that doubles": {bomb(30, "x"), "spark.a30", "longer than 1048576 bytes"},
+		"work that doubles": {bomb(30, ""), "spark.a30", "longer than 1048576 bytes"},
+		"depth":             {bomb(34, "x"), "spark.a34", "more than 32 deep"},
+		"one long value":    {pairs("spark.a", strings.Repeat("x", 1<<19), "spark.b", "${spark.a}${spark.a}${spark.a}"), "spark.b", "longer than"},
+		"environment":       {pairs("spark.b", strings.Repeat("${env:A}", 1<<10)).WithEnvironment(map[string]string{"A": strings.Repeat("x", 1<<11)}), "spark.b", "longer than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := c.conf.String(c.key, "")
+			if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key != c.key || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%d bytes and the error %v, want one about %s with %q", len(v), err, c.key, c.text)
+			}
+		})
+	}
+	// What is within the limits is not refused, and neither is a long text without references.
+	if v, err := bomb(14, "x").String("spark.a14", ""); err != nil || len(v) != 1<<14 {
+		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<14)
+	}
+	if v, err := pairs("spark.a", strings.Repeat("x", 2<<20)).String("spark.a", ""); err != nil || len(v) != 2<<20 {
+		t.Errorf("a long text gives %d bytes and the error %v", len(v), err)
+	}
+}
+
+func TestErrorsDoNotShowSecrets(t *testing.T) {
+	const hidden = "hunter2"
+	c := pairs("spark.my.password", hidden, "spark.cores", "${spark.my.password}", "spark.value", "token-"+hidden,
+		"spark.long", strings.Repeat("y", 1<<20)).WithEnvironment(map[string]string{"PASSWORD": hidden})
+	for _, key := range []string{"spark.my.password", "spark.cores", "spark.value", "spark.long"} {
+		for name, read := range map[string]func() error{
+			"Int":      func() error { _, err := c.Int(key, 0); return err },
+			"Float":    func() error { _, err := c.Float(key, 0); return err },
+			"Bool":     func() error { _, err := c.Bool(key, false); return err },
+			"Size":     func() error { _, err := c.Size(key, 0, MiB); return err },
+			"Duration": func() error { _, err := c.Duration(key, 0, time.Second); return err },
+		} {
+			if err := read(); err == nil || strings.Contains(err.Error(), hidden) || len(err.Error()) > 500 {
+				t.Errorf("%s of %s: the error shows too much: %.300v", name, key, err)
+			}
+		}
+	}
+	if _, err := pairs("spark.a", "many", "spark.b", "${spark.a}").Int("spark.b", 0); err == nil || !strings.Contains(err.Error(), `"${spark.a}"`) {
+		t.Errorf("the error should show what the user wrote: %v", err)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for _, c := range [][3]string{
+		{"spark.x", `a"b`, `"a\"b"`},
+		{"spark.x", "", `""`},
+		{"spark.hadoop.fs.s3a.access.key", "AKIA", Redacted},
+		{"spark.x", "the password is x", Redacted},
+		{"spark.x", strings.Repeat("é", 150), `"` + strings.Repeat("é", 100) + `..."`},
+		{"spark.x", "x" + strings.Repeat("é", 150), `"x` + strings.Repeat("é", 99) + `..."`},
+	} {
+		if got := Quote(c[0], c[1]); got != c[2] {
+			t.Errorf("Quote(%q, %q) = %s, want %s", c[0], c[1], got, c[2])
+		}
 	}
 }

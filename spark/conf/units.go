@@ -32,46 +32,59 @@ var timeSuffixes = map[string]time.Duration{
 
 // ParseSize reads a Spark size such as "512m" or "2GB" and returns bytes. A number without suffix is in units of unit. Blanks around
 // and the case do not matter; fractions and negative numbers are refused, and so is more than 2^63-1 bytes (JavaUtils.byteStringAs).
+// The error quotes text, cut where it is long.
 func ParseSize(text string, unit Unit) (int64, error) {
+	return parseSize(text, func() string { return Quote("", text) }, unit)
+}
+
+// parseSize is ParseSize with the value as an error may show it.
+func parseSize(text string, shown func() string, unit Unit) (int64, error) {
 	digits, suffix := splitNumber(text)
 	if suffix != "" {
 		var ok bool
 		if unit, ok = sizeSuffixes[suffix]; !ok {
-			return 0, sizeError(text)
+			return 0, sizeError(shown())
 		}
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return 0, sizeError(text)
+		return 0, sizeError(shown())
 	}
 	if unit > 0 && n > math.MaxInt64/int64(unit) {
-		return 0, fmt.Errorf("size %q is too large", text)
+		return 0, fmt.Errorf("size %s is too large", shown())
 	}
 	return n * int64(unit), nil
 }
 
-func sizeError(text string) error {
-	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %q", text)
+func sizeError(shown string) error {
+	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %s", shown)
 }
 
 // ParseDuration reads a Spark time such as "30s" or "5min". A number without suffix is in units of unit. Suffixes are us, ms, s, m or min,
-// h and d; fractions are refused (JavaUtils.timeStringAs).
+// h and d; fractions are refused (JavaUtils.timeStringAs). The error quotes text, cut where it is long.
 func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
+	return parseDuration(text, func() string { return Quote("", text) }, unit)
+}
+
+// parseDuration is ParseDuration with the value as an error may show it.
+func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	negative := strings.HasPrefix(strings.TrimSpace(text), "-")
 	digits, suffix := splitNumber(strings.TrimPrefix(strings.TrimSpace(text), "-"))
-	wrong := fmt.Errorf("time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is %q", text)
+	wrong := func() error {
+		return fmt.Errorf("time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is %s", shown())
+	}
 	if suffix != "" {
 		var ok bool
 		if unit, ok = timeSuffixes[suffix]; !ok {
-			return 0, wrong
+			return 0, wrong()
 		}
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return 0, wrong
+		return 0, wrong()
 	}
 	if unit > 0 && n > math.MaxInt64/int64(unit) {
-		return 0, fmt.Errorf("time %q is too long", text)
+		return 0, fmt.Errorf("time %s is too long", shown())
 	}
 	if negative {
 		n = -n
