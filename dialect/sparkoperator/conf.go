@@ -133,7 +133,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		if !strings.HasPrefix(mount.Name, localVolumePrefix) {
 			continue
 		}
-		kind, options := localVolumeOptions(volumes[at])
+		kind, options, readOnly := localVolumeOptions(volumes[at])
 		if kind == "" {
 			return &FieldError{Field: field, Message: fmt.Sprintf(
 				"volume %q is a Spark local directory by its name; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or a name without the prefix %q",
@@ -147,7 +147,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		if mount.SubPathExpr != "" {
 			c.Set(prefix+"mount.subPathExpr", mount.SubPathExpr)
 		}
-		if mount.ReadOnly {
+		if mount.ReadOnly || readOnly {
 			c.Set(prefix+"mount.readOnly", "true")
 		}
 		setMap(c, prefix+"options.", options)
@@ -155,8 +155,9 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 	return nil
 }
 
-// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know.
-func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string) {
+// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
+// source is read-only is no option: Spark reads mount.readOnly alone.
+func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {
 	case v.EmptyDir != nil:
@@ -166,27 +167,21 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 		if v.EmptyDir.SizeLimit != nil {
 			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
 		}
-		return "emptyDir", options
+		return "emptyDir", options, false
 	case v.HostPath != nil:
 		options["path"] = v.HostPath.Path
 		if v.HostPath.Type != nil {
 			options["type"] = string(*v.HostPath.Type)
 		}
-		return "hostPath", options
+		return "hostPath", options, false
 	case v.NFS != nil:
 		options["path"], options["server"] = v.NFS.Path, v.NFS.Server
-		if v.NFS.ReadOnly {
-			options["readOnly"] = "true"
-		}
-		return "nfs", options
+		return "nfs", options, v.NFS.ReadOnly
 	case v.PersistentVolumeClaim != nil:
 		options["claimName"] = v.PersistentVolumeClaim.ClaimName
-		if v.PersistentVolumeClaim.ReadOnly {
-			options["readOnly"] = "true"
-		}
-		return "persistentVolumeClaim", options
+		return "persistentVolumeClaim", options, v.PersistentVolumeClaim.ReadOnly
 	}
-	return "", nil
+	return "", nil, false
 }
 
 func set(c *conf.Conf, key string, value *string) {

@@ -108,6 +108,23 @@ func TestSparkConf(t *testing.T) {
 			"spark.kubernetes.executor.volumes.emptyDir.spark-local-dir-1.options.medium":    "Memory",
 			"spark.kubernetes.executor.volumes.emptyDir.spark-local-dir-1.options.sizeLimit": "1Gi",
 		}},
+		{"a source that is read-only is mounted read-only", v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{
+			Volumes: []corev1.Volume{
+				{Name: "spark-local-dir-n", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/p", ReadOnly: true}}},
+				{Name: "spark-local-dir-c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c", ReadOnly: true}}},
+			},
+			Driver: v1beta2.DriverSpec{SparkPodSpec: v1beta2.SparkPodSpec{VolumeMounts: []corev1.VolumeMount{
+				{Name: "spark-local-dir-n", MountPath: "/n"}, {Name: "spark-local-dir-c", MountPath: "/c"},
+			}}},
+		}}, map[string]string{
+			"spark.kubernetes.driver.volumes.nfs.spark-local-dir-n.mount.path":                          "/n",
+			"spark.kubernetes.driver.volumes.nfs.spark-local-dir-n.mount.readOnly":                      "true",
+			"spark.kubernetes.driver.volumes.nfs.spark-local-dir-n.options.path":                        "/p",
+			"spark.kubernetes.driver.volumes.nfs.spark-local-dir-n.options.server":                      "s",
+			"spark.kubernetes.driver.volumes.persistentVolumeClaim.spark-local-dir-c.mount.path":        "/c",
+			"spark.kubernetes.driver.volumes.persistentVolumeClaim.spark-local-dir-c.mount.readOnly":    "true",
+			"spark.kubernetes.driver.volumes.persistentVolumeClaim.spark-local-dir-c.options.claimName": "c",
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := sparkConf(&tc.app)
