@@ -25,7 +25,10 @@ var rules = []rule{
 	validTemplates,
 	validSizes,
 	validSubmission,
+	validMode,
+	validMaster,
 	servedYet,
+	driverClaims,
 }
 
 // Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
@@ -123,23 +126,20 @@ func validSubmission(app *v1beta2.SparkApplication) []*FieldError {
 	return nil
 }
 
-// servedYet refuses the fields of this API that this version does not act on: a field that is accepted works.
-func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
-	spec := &app.Spec
-	for _, f := range []struct {
-		field string
-		set   bool
-	}{
-		{"spec.batchScheduler", spec.BatchScheduler != nil && *spec.BatchScheduler != ""},
-		{"spec.monitoring.prometheus", spec.Monitoring != nil && spec.Monitoring.Prometheus != nil},
-		{"spec.monitoring.prometheusServlet", spec.Monitoring != nil && spec.Monitoring.PrometheusServlet != nil && *spec.Monitoring.PrometheusServlet},
-		{"spec.sparkUIOptions", spec.SparkUIOptions != nil},
-		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
-		{"spec.driverPodDisruptionBudget", spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget},
-	} {
-		if f.set {
-			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})
-		}
+// validMode refuses what no schema lets through, but a Go client's definition may.
+func validMode(app *v1beta2.SparkApplication) []*FieldError {
+	switch app.Spec.Mode {
+	case "", v1beta2.DeployModeCluster, v1beta2.DeployModeClient:
+		return nil
 	}
-	return wrong
+	return []*FieldError{{"spec.mode", fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
+}
+
+// validMaster holds the driver's own view of the API server to the form that Spark reads; it would fail when the driver has started.
+func validMaster(app *v1beta2.SparkApplication) []*FieldError {
+	master := value(app.Spec.Driver.KubernetesMaster)
+	if master == "" || strings.HasPrefix(master, "k8s://") {
+		return nil
+	}
+	return []*FieldError{{"spec.driver.kubernetesMaster", fmt.Sprintf("%q does not begin with k8s://; write an address such as %s", master, DefaultMaster)}}
 }

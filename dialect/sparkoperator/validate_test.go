@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 func TestValidate(t *testing.T) {
@@ -57,19 +59,57 @@ func TestValidate(t *testing.T) {
 		}, []string{"spec.submission.mode|use Native"}},
 		{"what is not served yet", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("volcano")
-			a.Spec.Monitoring = &v1beta2.MonitoringSpec{Prometheus: &v1beta2.PrometheusSpec{}, PrometheusServlet: new(true)}
+			a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{}
+			a.Spec.Monitoring = &v1beta2.MonitoringSpec{
+				ExposeDriverMetrics: true, ExposeExecutorMetrics: true, MetricsProperties: new("p"), MetricsPropertiesFile: new("f"),
+				Prometheus: &v1beta2.PrometheusSpec{}, PrometheusServlet: new(true),
+			}
 			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{}
 			a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{}}
 			a.Spec.DriverPodDisruptionBudget = new(true)
 		}, []string{
-			"spec.batchScheduler|not served", "spec.monitoring.prometheus|not served", "spec.monitoring.prometheusServlet|not served",
+			"spec.batchScheduler|not served", "spec.batchSchedulerOptions|not served",
+			"spec.monitoring.exposeDriverMetrics|not served", "spec.monitoring.exposeExecutorMetrics|not served",
+			"spec.monitoring.metricsProperties|not served", "spec.monitoring.metricsPropertiesFile|not served", "spec.monitoring.prometheus|not served", "spec.monitoring.prometheusServlet|not served",
 			"spec.sparkUIOptions|not served", "spec.driverIngressOptions|not served", "spec.driverPodDisruptionBudget|not served",
 		}},
 		{"the same fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
-			a.Spec.Monitoring = &v1beta2.MonitoringSpec{}
+			a.Spec.Monitoring = &v1beta2.MonitoringSpec{MetricsProperties: new(""), PrometheusServlet: new(false)}
 			a.Spec.DriverPodDisruptionBudget = new(false)
 		}, nil},
+		{"client mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeClient }, nil},
+		{"a mode that is none", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeInClusterClient }, []string{"spec.mode|use cluster"}},
+		{"a master of Kubernetes", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("k8s://https://api:6443") }, nil},
+		{"another master", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("https://api:6443") },
+			[]string{"spec.driver.kubernetesMaster|k8s://"}},
+		{"a claim on demand for the driver", func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkConf = map[string]string{
+				driverClaimPrefix + "data.options.claimName": "OnDemand", driverClaimPrefix + "data.options.storageClass": "fast",
+				driverClaimPrefix + "data.options.sizeLimit": "1Gi", driverClaimPrefix + "data.mount.path": "/data",
+			}
+		}, []string{"spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"}},
+		{"a claim that Spark would make by its name", func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkConf = map[string]string{
+				driverClaimPrefix + "data.options.claimName": "mine", driverClaimPrefix + "data.options.storageClass": "fast",
+				driverClaimPrefix + "data.options.sizeLimit": "1Gi", driverClaimPrefix + "data.mount.path": "/data",
+			}
+		}, []string{"spec.sparkConf[" + driverClaimPrefix + "data.options.storageClass]|without storageClass and sizeLimit"}},
+		{"a claim that exists, and claims of executors", func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkConf = map[string]string{
+				driverClaimPrefix + "data.options.claimName": "mine", driverClaimPrefix + "data.mount.path": "/data",
+				"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName": "OnDemand",
+			}
+		}, nil},
+		{"a volume on demand, mounted by the driver", func(a *v1beta2.SparkApplication) {
+			for _, name := range []string{"spark-local-dir-1", "spark-local-dir-2"} {
+				a.Spec.Volumes = append(a.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "OnDemand"},
+				}})
+			}
+			a.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-2", MountPath: "/d"}}
+			a.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/d"}}
+		}, []string{"spec.volumes[1].persistentVolumeClaim.claimName|create the claim yourself"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "team"}}
@@ -90,6 +130,37 @@ func TestValidate(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTypeWarnings(t *testing.T) {
+	for _, tc := range []struct {
+		says v1beta2.SparkApplicationType
+		file string
+		warn bool
+	}{
+		{v1beta2.SparkApplicationTypeJava, "local:///a.jar", false},
+		{v1beta2.SparkApplicationTypeScala, "local:///a.jar", false},
+		{v1beta2.SparkApplicationTypePython, "local:///a.py", false},
+		{v1beta2.SparkApplicationTypeR, "local:///a.R", false},
+		{v1beta2.SparkApplicationTypeR, "local:///a.r", false},
+		{v1beta2.SparkApplicationTypePython, "local:///a.zip", false},
+		{"", "local:///a.py", false},
+		{v1beta2.SparkApplicationTypePython, "local:///a.jar", true},
+		{v1beta2.SparkApplicationTypeScala, "local:///a.py", true},
+		{v1beta2.SparkApplicationTypeJava, "local:///a.r", true},
+	} {
+		app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Type, a.Spec.MainApplicationFile = tc.says, tc.file })
+		got := typeWarnings(&app.Spec)
+		if (len(got) > 0) != tc.warn || tc.warn && !strings.Contains(got[0], "spec.type is "+string(tc.says)) {
+			t.Errorf("%s of %s: %q", tc.file, tc.says, got)
+		}
+	}
+	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Type = v1beta2.SparkApplicationTypePython })
+	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+	objects, err := dialect.Render(app, action, t0)
+	if err != nil || len(objects.Warnings) != 1 {
+		t.Errorf("warnings of a Python application that is a jar: %q, %v", objects.Warnings, err)
 	}
 }
 

@@ -1,0 +1,99 @@
+package sparkoperator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// servedYet refuses the fields of this API that this version does not act on: a field that is accepted works.
+func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	spec := &app.Spec
+	monitoring := v1beta2.MonitoringSpec{}
+	if spec.Monitoring != nil {
+		monitoring = *spec.Monitoring
+	}
+	for _, f := range []struct {
+		field string
+		set   bool
+	}{
+		{"spec.batchScheduler", value(spec.BatchScheduler) != ""},
+		{"spec.batchSchedulerOptions", spec.BatchSchedulerOptions != nil},
+		{"spec.monitoring.exposeDriverMetrics", monitoring.ExposeDriverMetrics},
+		{"spec.monitoring.exposeExecutorMetrics", monitoring.ExposeExecutorMetrics},
+		{"spec.monitoring.metricsProperties", value(monitoring.MetricsProperties) != ""},
+		{"spec.monitoring.metricsPropertiesFile", value(monitoring.MetricsPropertiesFile) != ""},
+		{"spec.monitoring.prometheus", monitoring.Prometheus != nil},
+		{"spec.monitoring.prometheusServlet", monitoring.PrometheusServlet != nil && *monitoring.PrometheusServlet},
+		{"spec.sparkUIOptions", spec.SparkUIOptions != nil},
+		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
+		{"spec.driverPodDisruptionBudget", spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget},
+	} {
+		if f.set {
+			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})
+		}
+	}
+	return wrong
+}
+
+const (
+	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
+	onDemand          = "OnDemand" // anywhere in a claim's name: a claim of the pod's own (MountVolumesFeatureStep)
+	noDriverClaim     = "asks for a claim to be made for the driver, which this version may not do; create the claim yourself and name it"
+)
+
+// driverClaims refuses claims that would be made for the driver: those on demand, and those with a class and a size, which Spark makes
+// whatever their name. The operator has no right to make claims, so that only the API server would refuse them, with a word about rights.
+// Those of executors are made by the driver, with its own.
+func driverClaims(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	settings := app.Spec.SparkConf
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		rest, ok := strings.CutPrefix(key, driverClaimPrefix)
+		name, setting, _ := strings.Cut(rest, ".")
+		if !ok {
+			continue
+		}
+		field := fmt.Sprintf("spec.sparkConf[%s]", key)
+		_, sized := settings[driverClaimPrefix+name+".options.sizeLimit"]
+		switch {
+		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
+			wrong = append(wrong, &FieldError{field, noDriverClaim})
+		case setting == "options.storageClass" && sized && !strings.Contains(settings[driverClaimPrefix+name+".options.claimName"], onDemand):
+			wrong = append(wrong, &FieldError{field, noDriverClaim + ", without storageClass and sizeLimit"})
+		}
+	}
+	for i, v := range app.Spec.Volumes {
+		mounted := slices.ContainsFunc(app.Spec.Driver.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+		if claim := v.PersistentVolumeClaim; claim != nil && mounted && strings.Contains(claim.ClaimName, onDemand) {
+			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), noDriverClaim})
+		}
+	}
+	return wrong
+}
+
+// languages are what Spark takes a main file for by its ending (SparkSubmit).
+var languages = map[string]v1beta2.SparkApplicationType{
+	".py": v1beta2.SparkApplicationTypePython, ".jar": v1beta2.SparkApplicationTypeJava,
+	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,
+}
+
+// typeWarnings tells of a type that the main file belies. It is no refusal: such applications have always run, as what their file is.
+func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
+	ending := path.Ext(spec.MainApplicationFile)
+	is, known := languages[ending]
+	says := cmp.Or(spec.Type, is)
+	if says == v1beta2.SparkApplicationTypeScala {
+		says = v1beta2.SparkApplicationTypeJava
+	}
+	if !known || says == is {
+		return nil
+	}
+	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark goes by the file", spec.Type, ending)}
+}
