@@ -1,6 +1,8 @@
 package sparkoperator
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -83,7 +85,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 		return !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
 	})
 	for _, h := range hold {
-		reason, message := account(h, m)
+		reason, message := account(h, wanted, m)
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: h.kind, Status: h.status, Reason: reason, Message: message,
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
@@ -93,7 +95,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 
 // account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application
 // waits for meanwhile.
-func account(h standing, m lifecycle.Memory) (reason, message string) {
+func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.kind {
 	case ConditionDegraded:
 		return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
@@ -104,13 +106,70 @@ func account(h standing, m lifecycle.Memory) (reason, message string) {
 	if m.Outcome != lifecycle.Undecided {
 		reason = string(m.Outcome)
 	}
+	message = awaited(wanted, m)
 	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
-		reason, message = m.Cause.Reason, m.Cause.Message
+		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
 	}
 	if !validReason.MatchString(reason) {
 		reason = "Pending"
 	}
 	return reason, message
+}
+
+// awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
+// executors would be one more thing to write with each of them.
+func awaited(wanted lifecycle.App, m lifecycle.Memory) string {
+	switch m.Phase {
+	case lifecycle.Launched:
+		return "the driver pod waits to start"
+	case lifecycle.Started:
+		return "the driver runs; its pod is not ready yet"
+	case lifecycle.Ready:
+		return fmt.Sprintf("0 of %d executors run", wanted.InitialExecutors)
+	case lifecycle.Scaling:
+		return fmt.Sprintf("fewer than %d executors run; status.executors has the counts", wanted.InitialExecutors)
+	case lifecycle.Unknown:
+		return "the driver's node does not answer"
+	case lifecycle.Ended:
+		return "the attempt is over; what is left of it is being cleared away"
+	case lifecycle.Waiting:
+		if m.NextAttempt.IsZero() {
+			return "what the last attempt left is being cleared away, then the next starts"
+		}
+		return "the next attempt starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
+	case lifecycle.Suspending:
+		return "the attempt is being stopped"
+	case lifecycle.Suspended:
+		return "the application is suspended"
+	case lifecycle.Resuming:
+		return "the suspension is lifted; the next attempt starts when nothing of the last is left"
+	case lifecycle.Editing:
+		return "the run of the old spec is being cleared away"
+	}
+	return ""
+}
+
+// ReasonOtherOperator is the reason of the condition Ready of an application that another operator runs.
+const ReasonOtherOperator = "OtherOperator"
+
+// foreign reports whether a status is another operator's, of an application that is not over: that operator's objects carry none of our
+// labels, so its running driver would look lost. What is over is read as if we had written it.
+func foreign(s *v1beta2.SparkApplicationStatus) bool {
+	switch s.AppState.State {
+	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
+		return false
+	}
+	return s.Operator == nil
+}
+
+// encodeForeign says why nothing happens, and leaves everything else of the status to whom it belongs.
+func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
+	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
+		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,
+		Message: fmt.Sprintf("another operator left the application in state %s, and this version does not take over running applications: "+
+			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
+		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
+	})
 }
 
 // validReason is the pattern of a condition's reason (metav1.Condition).

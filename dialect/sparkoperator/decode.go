@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,25 +16,19 @@ import (
 // defaultInterval lies before a retry of an application that sets no interval, as this API's webhook has always had it.
 const defaultInterval = 5 * time.Second
 
-// app reads what the application asks for.
+// app reads what the application asks for, but for whether that can be: Decide asks when it matters.
 func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	spec := &app.Spec
 	out := lifecycle.App{
 		UID:              string(app.UID),
 		SpecHash:         Hash(spec),
 		Deleting:         app.DeletionTimestamp != nil,
+		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:          spec.Suspend != nil && *spec.Suspend,
 		Restart:          restart(&spec.RestartPolicy),
 		Limits:           limits(spec.Timeouts, d.Limits),
 		InitialExecutors: initialExecutors(spec),
 		MissingGrace:     d.MissingGrace,
-	}
-	if wrong := Validate(app); len(wrong) > 0 {
-		var all []string
-		for _, e := range wrong {
-			all = append(all, e.Error())
-		}
-		out.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
 	}
 	switch {
 	case spec.TimeToLiveSeconds != nil:
@@ -126,7 +121,8 @@ func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
-// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state.
+// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state where
+// that is the last one.
 func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	m := lifecycle.Memory{
 		AttemptID:   s.SubmissionID,
@@ -150,45 +146,25 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	return m
 }
 
-// adoptState reads the state that another operator of this API left. Without a spec hash nothing is taken for an edit, so nothing restarts.
+// adoptState reads the end that another operator of this API left; what it has not ended is its own (foreign). Without a spec hash nothing
+// is taken for an edit, so nothing restarts.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
-	if s.AppState.State == v1beta2.ApplicationStateNew {
+	switch s.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		m.Outcome = lifecycle.Succeeded
+	case v1beta2.ApplicationStateFailed:
+		m.Outcome = lifecycle.Failed
+		m.Cause = lifecycle.Cause{Reason: string(m.Outcome), Message: s.AppState.ErrorMessage}
+	default:
 		return
 	}
+	m.Phase = lifecycle.Done
 	m.Attempt = max(1, s.SubmissionAttempts)
 	m.SubmittedAt, m.EndedAt = s.LastSubmissionAttemptTime.UTC(), s.TerminationTime.UTC()
 	m.Since = m.SubmittedAt
 	if !m.EndedAt.IsZero() {
 		m.Since = m.EndedAt
 	}
-	adopted, ok := adopted[s.AppState.State]
-	if !ok {
-		adopted.phase = lifecycle.Launched
-	}
-	m.Phase, m.Outcome = adopted.phase, adopted.outcome
-	if m.Outcome != lifecycle.Undecided && m.Outcome != lifecycle.Succeeded {
-		m.Cause = lifecycle.Cause{Reason: string(m.Outcome), Message: s.AppState.ErrorMessage}
-	}
-}
-
-// adopted is what a state means that was written by another operator.
-var adopted = map[v1beta2.ApplicationStateType]struct {
-	phase   lifecycle.Phase
-	outcome lifecycle.Outcome
-}{
-	v1beta2.ApplicationStateSubmitted:        {lifecycle.Launched, lifecycle.Undecided},
-	v1beta2.ApplicationStateRunning:          {lifecycle.Running, lifecycle.Undecided},
-	v1beta2.ApplicationStateUnknown:          {lifecycle.Unknown, lifecycle.Undecided},
-	v1beta2.ApplicationStateCompleted:        {lifecycle.Done, lifecycle.Succeeded},
-	v1beta2.ApplicationStateFailed:           {lifecycle.Done, lifecycle.Failed},
-	v1beta2.ApplicationStateSucceeding:       {lifecycle.Ended, lifecycle.Succeeded},
-	v1beta2.ApplicationStateFailing:          {lifecycle.Ended, lifecycle.Failed},
-	v1beta2.ApplicationStateFailedSubmission: {lifecycle.Ended, lifecycle.Refused},
-	v1beta2.ApplicationStatePendingRerun:     {lifecycle.Waiting, lifecycle.Undecided},
-	v1beta2.ApplicationStateInvalidating:     {lifecycle.Editing, lifecycle.Undecided},
-	v1beta2.ApplicationStateSuspending:       {lifecycle.Suspending, lifecycle.Undecided},
-	v1beta2.ApplicationStateSuspended:        {lifecycle.Suspended, lifecycle.Undecided},
-	v1beta2.ApplicationStateResuming:         {lifecycle.Resuming, lifecycle.Undecided},
 }
 
 func moment(t *metav1.MicroTime) time.Time {

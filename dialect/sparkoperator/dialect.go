@@ -3,6 +3,7 @@ package sparkoperator
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -36,8 +37,14 @@ type Dialect struct{ Options }
 // being deleted keeps the status that it has.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := d.app(app), decodeMemory(&app.Status)
-	if wanted.Invalid == nil && mayLaunch(wanted, memory) {
-		wanted.Invalid = d.unrenderable(app, memory.Attempt+1, now)
+	if foreign(&app.Status) {
+		if !wanted.Deleting {
+			encodeForeign(app, now)
+		}
+		return lifecycle.Plan{Next: memory}
+	}
+	if mayLaunch(wanted, memory, seen) {
+		wanted.Invalid = d.invalid(app, now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	if !wanted.Deleting {
@@ -46,18 +53,32 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// mayLaunch reports whether a step could launch an attempt: only then it matters whether the spec can be rendered.
-func mayLaunch(app lifecycle.App, m lifecycle.Memory) bool {
-	if app.Deleting || app.Suspend {
+// mayLaunch reports whether a step could launch an attempt or decide that another follows: only then it matters whether the spec can be
+// used, and a running application's events need not ask.
+func mayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) bool {
+	switch {
+	case app.Deleting || app.Suspend:
 		return false
+	case lifecycle.Edited(m.SpecHash, app.SpecHash):
+		return true
+	case m.Phase.Live():
+		d := seen.Driver(m.Attempt)
+		return d == nil || d.Phase == lifecycle.DriverSucceeded || d.Phase == lifecycle.DriverFailed
 	}
-	return !m.Phase.Live() && !m.Phase.Terminal() || lifecycle.Edited(m.SpecHash, app.SpecHash)
+	return !m.Phase.Terminal()
 }
 
-// unrenderable tells what keeps the spec from being rendered. That depends on neither the attempt nor the time, so it is no refusal that
+// invalid tells what keeps the spec from ever being launched. That depends on neither the attempt nor the time, so it is no refusal that
 // another attempt could get around.
-func (d Dialect) unrenderable(app *v1beta2.SparkApplication, attempt int32, now time.Time) *lifecycle.Cause {
-	_, err := d.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: attempt}, now)
+func (d Dialect) invalid(app *v1beta2.SparkApplication, now time.Time) *lifecycle.Cause {
+	if wrong := Validate(app); len(wrong) > 0 {
+		var all []string
+		for _, e := range wrong {
+			all = append(all, e.Error())
+		}
+		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	}
+	_, err := d.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, now)
 	if err == nil {
 		return nil
 	}
@@ -86,5 +107,6 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
 		return submit.Objects{}, asFieldError(app, refused)
 	}
+	objects.Warnings = append(objects.Warnings, typeWarnings(&app.Spec)...)
 	return objects, err
 }

@@ -33,6 +33,7 @@ const (
 	EventDriverFailed     = "SparkDriverFailed"
 	EventDriverNotFound   = "SparkDriverNotFound"
 	EventDriverUnknown    = "SparkDriverUnknown"
+	EventExecutorPending  = "SparkExecutorPending"
 	EventExecutorFailed   = "SparkExecutorFailed"
 )
 
@@ -45,17 +46,19 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 		}
 	}
 	for _, n := range plan.Tell {
-		out = append(out, noticeEvent(plan, n))
+		out = append(out, noticeEvent(n))
 	}
 	return out
 }
 
-func noticeEvent(plan lifecycle.Plan, n lifecycle.Notice) Event {
+func noticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
+	case n.Part == lifecycle.Executors && n.Waits:
+		reason, n.Name = EventExecutorPending, "" // the cause names it
 	case n.Part == lifecycle.Executors:
 		reason = EventExecutorFailed
-	case plan.Next.Phase == lifecycle.Launched:
+	case n.Waits:
 		reason = EventDriverPending
 	}
 	message := told(n.Cause)

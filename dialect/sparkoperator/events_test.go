@@ -14,7 +14,8 @@ func TestEvents(t *testing.T) {
 		return lifecycle.Plan{Trail: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Outcome: o, Cause: cause}}, Next: in(to)}
 	}
 	tell := func(phase lifecycle.Phase, part lifecycle.Part, name string) lifecycle.Plan {
-		return lifecycle.Plan{Tell: []lifecycle.Notice{{Part: part, Name: name, Attempt: 2, Cause: cause}}, Next: in(phase)}
+		notice := lifecycle.Notice{Part: part, Name: name, Waits: phase == lifecycle.Launched || phase == lifecycle.Scaling, Attempt: 2, Cause: cause}
+		return lifecycle.Plan{Tell: []lifecycle.Notice{notice}, Next: in(phase)}
 	}
 	for _, c := range []struct {
 		name string
@@ -42,6 +43,7 @@ func TestEvents(t *testing.T) {
 		{"resuming", to(lifecycle.Suspended, lifecycle.Resuming, ""), []Event{{"Normal", "SparkApplicationResuming", "the application is resumed"}}},
 		{"driver waits", tell(lifecycle.Launched, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverPending", "pi-driver: R: why"}}},
 		{"driver is being evicted", tell(lifecycle.Running, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverDisrupted", "pi-driver: R: why"}}},
+		{"executors wait", tell(lifecycle.Scaling, lifecycle.Executors, "pi-exec-1"), []Event{{"Warning", "SparkExecutorPending", "R: why"}}},
 		{"executor failed", tell(lifecycle.Running, lifecycle.Executors, "pi-exec-1"), []Event{{"Warning", "SparkExecutorFailed", "pi-exec-1: R: why"}}},
 		{"no name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []Event{{"Warning", "SparkDriverDisrupted", "R: why"}}},
 	} {

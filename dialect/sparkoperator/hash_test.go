@@ -57,3 +57,16 @@ func TestHashKeepsTheSpec(t *testing.T) {
 		t.Errorf("hash %s, suspend %v", h, app.Spec.Suspend)
 	}
 }
+
+// BenchmarkHash is what every look at an application costs, whatever it is about.
+func BenchmarkHash(b *testing.B) {
+	spec := &sample(func(a *v1beta2.SparkApplication) {
+		a.Spec.SparkConf = map[string]string{}
+		for i := range 40 {
+			a.Spec.SparkConf["spark.setting."+strings.Repeat("x", i)] = "value"
+		}
+	}).Spec
+	for b.Loop() {
+		Hash(spec)
+	}
+}

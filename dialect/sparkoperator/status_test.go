@@ -83,6 +83,11 @@ func TestStates(t *testing.T) {
 			if got := app.Status.AppState; got.State != c.state || got.ErrorMessage != c.message {
 				t.Errorf("state %q, message %q; want %q, %q", got.State, got.ErrorMessage, c.state, c.message)
 			}
+			for _, got := range app.Status.Conditions {
+				if got.Type == ConditionReady && got.Status == metav1.ConditionFalse && c.m.Phase != lifecycle.New && (got.Reason == "" || got.Message == "") {
+					t.Errorf("Ready does not say why not: %+v", got)
+				}
+			}
 			if got := shown(app.Status.Conditions); got != c.conditions {
 				t.Errorf("conditions %s; want %s", got, c.conditions)
 			}
@@ -128,6 +133,52 @@ func TestConditionsTellTheCause(t *testing.T) {
 	}), t0.Add(time.Hour))
 	if failed := c[ConditionFailed]; !validReason.MatchString(failed.Reason) || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
 		t.Errorf("Failed is %+v", failed)
+	}
+}
+
+// TestMessagesKeepStill: executors that come one by one change no condition; the phase and the cause do.
+func TestMessagesKeepStill(t *testing.T) {
+	d := Dialect{Options{MissingGrace: 10 * time.Second}}
+	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(5)) })
+	ready := func(want string) []metav1.Condition {
+		t.Helper()
+		for _, c := range app.Status.Conditions {
+			if c.Type == ConditionReady && c.Reason+": "+c.Message != want {
+				t.Errorf("Ready says %q, want %q", c.Reason+": "+c.Message, want)
+			}
+		}
+		return app.Status.DeepCopy().Conditions
+	}
+	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: t0}
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
+	d.Decide(app, lifecycle.Observed{}, t0)
+	d.Decide(app, seen, t0)
+	ready("Launched: the driver pod waits to start")
+	seen.Drivers[0].Phase = lifecycle.DriverRunning
+	d.Decide(app, seen, t0)
+	ready("Started: the driver runs; its pod is not ready yet")
+	seen.Drivers[0].Ready = true
+	d.Decide(app, seen, t0)
+	ready("Ready: 0 of 5 executors run")
+	var first []metav1.Condition
+	for i := range 4 {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("e", i), Attempt: 1, Phase: lifecycle.DriverRunning})
+		d.Decide(app, seen, t0.Add(time.Duration(i)*time.Second))
+		now := ready("Scaling: fewer than 5 executors run; status.executors has the counts")
+		if first == nil {
+			first = now
+		}
+		if diff := cmp.Diff(first, now); diff != "" {
+			t.Errorf("executor %d changes conditions:\n%s", i, diff)
+		}
+	}
+	stuck := lifecycle.Executor{Name: "e4", Attempt: 1, Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"}}
+	seen.Executors = append(seen.Executors, stuck)
+	plan := d.Decide(app, seen, t0)
+	ready("Unschedulable: executor pod e4 waits: 0/3 nodes")
+	want := []Event{{"Warning", EventExecutorPending, "Unschedulable: executor pod e4 waits: 0/3 nodes"}}
+	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 
@@ -214,6 +265,7 @@ func TestInvalidSpecs(t *testing.T) {
 		}},
 		{"spec.sparkConf[spark.master]", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }},
 		{"spec.batchScheduler", func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = new("volcano") }},
+		{"spec.mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeInClusterClient }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			app := sample(c.edit, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
@@ -250,46 +302,103 @@ func TestDeleting(t *testing.T) {
 	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 1 {
 		t.Errorf("actions %v, status %s", plan.Do, diff)
 	}
+	app.Finalizers = []string{metav1.FinalizerOrphanDependents}
+	plan = dialect.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
+	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 0 {
+		t.Errorf("with --cascade=orphan: actions %v, status %s", plan.Do, diff)
+	}
 }
 
-// TestTakeOver: a status that another operator of this API wrote is gone on from; nothing restarts.
+// TestUsabilityIsAskedWhenItMatters: a spec that turns out to be unusable (a newer operator refuses more) ends no run that goes on, and
+// keeps what follows from being launched.
+func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
+	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
+	dialect.Decide(app, lifecycle.Observed{}, t0)
+	app.Spec.DriverPodDisruptionBudget = new(true) // refused, and no edit
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}}
+	dialect.Decide(app, seen, t0)
+	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateRunning {
+		t.Errorf("while it runs the state is %+v", got)
+	}
+	seen.Drivers[0].Phase = lifecycle.DriverSucceeded
+	plan := dialect.Decide(app, seen, t0)
+	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Do) > 0 {
+		t.Errorf("after it the state is %+v, actions %v", got, plan.Do)
+	}
+	app.Spec.DriverPodDisruptionBudget = nil
+	for phase, want := range map[lifecycle.Phase]bool{
+		lifecycle.New: true, lifecycle.Waiting: true, lifecycle.Ended: true, lifecycle.Suspending: true, lifecycle.Suspended: true,
+		lifecycle.Resuming: true, lifecycle.Editing: true, lifecycle.Running: false, lifecycle.Unknown: false, lifecycle.Done: false,
+	} {
+		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}}
+		m := in(phase, func(m *lifecycle.Memory) { m.SpecHash = "1:a" })
+		if got := mayLaunch(lifecycle.App{SpecHash: "1:a"}, m, seen); got != want {
+			t.Errorf("%q: %v, want %v", phase, got, want)
+		}
+		if !mayLaunch(lifecycle.App{SpecHash: "1:b"}, m, seen) {
+			t.Errorf("%q: not asked after an edit", phase)
+		}
+	}
+	if !mayLaunch(lifecycle.App{}, in(lifecycle.Running), lifecycle.Observed{}) {
+		t.Error("not asked when the driver is missing")
+	}
+}
+
+// TestTakeOver: what another operator of this API runs is left to it, with a word why; what it has ended is ours to expire.
 func TestTakeOver(t *testing.T) {
 	at := metav1.NewTime(t0.Add(-time.Hour))
-	for state, want := range map[v1beta2.ApplicationStateType]v1beta2.ApplicationStateType{
-		v1beta2.ApplicationStateRunning:          v1beta2.ApplicationStateRunning,
-		v1beta2.ApplicationStateSubmitted:        v1beta2.ApplicationStateRunning, // as its driver says
-		v1beta2.ApplicationStateUnknown:          v1beta2.ApplicationStateRunning,
-		v1beta2.ApplicationStateCompleted:        v1beta2.ApplicationStateCompleted,
-		v1beta2.ApplicationStateFailed:           v1beta2.ApplicationStateFailed,
-		v1beta2.ApplicationStateSuspended:        v1beta2.ApplicationStateSuspended,
-		v1beta2.ApplicationStateType("ANOTHER"):  v1beta2.ApplicationStateRunning,
-		v1beta2.ApplicationStateInvalidating:     v1beta2.ApplicationStateInvalidating,
-		v1beta2.ApplicationStatePendingRerun:     v1beta2.ApplicationStatePendingRerun,
-		v1beta2.ApplicationStateSuspending:       v1beta2.ApplicationStateSuspending,
-		v1beta2.ApplicationStateFailing:          v1beta2.ApplicationStateFailing,
-		v1beta2.ApplicationStateFailedSubmission: v1beta2.ApplicationStateFailedSubmission,
+	left := func(state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
+		return sample(func(a *v1beta2.SparkApplication) {
+			a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways
+			a.Spec.TimeToLiveSeconds = new(int64(7200))
+			a.Status = v1beta2.SparkApplicationStatus{
+				SubmissionID: "theirs", SubmissionAttempts: 2, ExecutionAttempts: 2, LastSubmissionAttemptTime: at, TerminationTime: at,
+				AppState: v1beta2.ApplicationState{State: state, ErrorMessage: "e"}, DriverInfo: v1beta2.DriverInfo{PodName: "their-driver"},
+			}
+		})
+	}
+	for _, state := range []v1beta2.ApplicationStateType{
+		v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning, v1beta2.ApplicationStateUnknown, v1beta2.ApplicationStateSucceeding,
+		v1beta2.ApplicationStateFailing, v1beta2.ApplicationStateFailedSubmission, v1beta2.ApplicationStatePendingRerun,
+		v1beta2.ApplicationStateInvalidating, v1beta2.ApplicationStateSuspending, v1beta2.ApplicationStateSuspended,
+		v1beta2.ApplicationStateResuming, "ANOTHER",
 	} {
 		t.Run(string(state), func(t *testing.T) {
-			app := sample(func(a *v1beta2.SparkApplication) {
-				a.Spec.Suspend = new(state == v1beta2.ApplicationStateSuspended || state == v1beta2.ApplicationStateSuspending)
-				a.Spec.TimeToLiveSeconds = new(int64(7200))
-				a.Status = v1beta2.SparkApplicationStatus{
-					SubmissionID: "theirs", SubmissionAttempts: 2, ExecutionAttempts: 2, LastSubmissionAttemptTime: at, TerminationTime: at,
-					AppState: v1beta2.ApplicationState{State: state},
+			app := left(state)
+			before := app.DeepCopy()
+			for _, seen := range []lifecycle.Observed{{}, {Confirmed: true}} { // their pods carry none of our labels
+				plan := dialect.Decide(app, seen, t0)
+				if len(plan.Do)+len(plan.Trail)+len(plan.Tell) > 0 {
+					t.Errorf("it does %v", plan)
 				}
-			})
-			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 2, Phase: lifecycle.DriverRunning}}}
-			if _, m := dialect.app(app), decodeMemory(&app.Status); m.Phase.Terminal() || m.Phase == lifecycle.Suspended {
-				seen = lifecycle.Observed{}
 			}
-			plan := dialect.Decide(app, seen, t0)
-			if app.Status.AppState.State != want || app.Status.SubmissionID != "theirs" {
-				t.Errorf("state %s, id %s; want %s", app.Status.AppState.State, app.Status.SubmissionID, want)
+			if len(app.Status.Conditions) != 1 {
+				t.Fatalf("conditions %+v", app.Status.Conditions)
 			}
-			for _, a := range plan.Do {
-				if a.Verb == lifecycle.Create || a.Part == lifecycle.Application {
-					t.Errorf("it does %v", a)
-				}
+			c := app.Status.Conditions[0]
+			if c.Type != ConditionReady || c.Status != metav1.ConditionFalse || c.Reason != ReasonOtherOperator || !strings.Contains(c.Message, string(state)) {
+				t.Errorf("the condition is %+v", c)
+			}
+			app.Status.Conditions = nil
+			if diff := cmp.Diff(before, app); diff != "" {
+				t.Errorf("what is theirs was changed:\n%s", diff)
+			}
+			app.DeletionTimestamp = new(metav1.NewTime(t0))
+			if plan := dialect.Decide(app, lifecycle.Observed{}, t0); len(plan.Do) > 0 || len(app.Status.Conditions) > 0 {
+				t.Errorf("being deleted: it does %v", plan.Do)
+			}
+		})
+	}
+	for _, state := range []v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed} {
+		t.Run(string(state), func(t *testing.T) {
+			app := left(state)
+			plan := dialect.Decide(app, lifecycle.Observed{}, t0)
+			if app.Status.AppState.State != state || app.Status.SubmissionID != "theirs" || len(plan.Do) > 0 || plan.Check != time.Hour {
+				t.Errorf("status %+v, actions %v, look again after %s", app.Status, plan.Do, plan.Check)
+			}
+			plan = dialect.Decide(app, lifecycle.Observed{}, t0.Add(time.Hour))
+			if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}, plan.Do); diff != "" {
+				t.Errorf("actions at the end of its time (-want +got):\n%s", diff)
 			}
 		})
 	}
