@@ -80,7 +80,7 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
 - At most one driver of an application runs. The next is created only when every object of the attempts before it is gone, by a live read
   of the driver pods.
 - An attempt's number is never used again, not by a retry, an edit or a resumed suspension. A launch that was not written down, because the
-  operator died right after it, is found again by its number.
+  operator died right after it, is found again by its number. A pod whose label is further ahead than a lost launch can be moves nothing.
 - A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone.
 - A refusal by the API server is believed only after a live read: the second try of a launch that was not written down may be refused by the
   very quota that the first one took.
