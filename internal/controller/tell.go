@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,13 +14,20 @@ import (
 // reasonWarning is the Event's reason for what a rendered submission warns of.
 const reasonWarning = "SubmissionWarning"
 
+// maxWarnings bounds how many of them a pass tells one by one.
+const maxWarnings = 5
+
 // tell logs, counts and emits what the stored status holds. It runs after the write, so that nothing is told that did not come to
 // pass; a crash in between loses an event, never a fact.
 func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 	logger := log.FromContext(ctx)
 	for _, t := range p.plan.Trail {
-		logger.Info("phase entered", "from", t.From, "to", t.To, "attempt", t.Attempt,
-			"outcome", t.Outcome, "reason", t.Cause.Reason, "message", t.Cause.Message)
+		// Not the message: it may quote the last words of a tenant's program, which are nobody's but the tenant's.
+		values := []any{"from", t.From, "to", t.To, "attempt", t.Attempt, "outcome", t.Outcome, "reason", t.Cause.Reason}
+		if driver := p.seen.Driver(t.Attempt); driver != nil && driver.HasExit {
+			values = append(values, "exitCode", driver.ExitCode)
+		}
+		logger.Info("phase entered", values...)
 	}
 	r.metrics.Stored(r.kind.Name, p.stored.GetCreationTimestamp().Time, p.plan)
 
@@ -26,9 +35,17 @@ func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 	for _, event := range r.kind.Events(p.object, p.plan) {
 		r.events.Event(ref, p.now, event.Type, event.Reason, event.Message)
 	}
-	for _, warning := range p.warnings {
+	for _, warning := range fewWarnings(p.warnings) {
 		r.events.Event(ref, p.now, corev1.EventTypeWarning, reasonWarning, warning)
 	}
+}
+
+// fewWarnings keeps the first of many: a spec may hold hundreds of settings that are warned of, and each Event is a write.
+func fewWarnings(all []string) []string {
+	if len(all) <= maxWarnings {
+		return all
+	}
+	return append(slices.Clone(all[:maxWarnings]), fmt.Sprintf("and %d more", len(all)-maxWarnings))
 }
 
 func (r *Reconciler[T]) reference(obj client.Object) corev1.ObjectReference {

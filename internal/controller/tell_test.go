@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func TestFewWarnings(t *testing.T) {
+	many := []string{"1", "2", "3", "4", "5", "6", "7"}
+	for n, want := range map[int][]string{0: {}, 5: many[:5], 6: {"1", "2", "3", "4", "5", "and 1 more"}, 7: {"1", "2", "3", "4", "5", "and 2 more"}} {
+		if diff := cmp.Diff(want, fewWarnings(many[:n:n])); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// TestLogDoesNotQuoteTheDriver: the last words of a program are its owner's. The log has the reason and the exit code.
+func TestLogDoesNotQuoteTheDriver(t *testing.T) {
+	w := &world{t: t, log: &lines{}, registry: prometheus.NewRegistry()}
+	log, err := telemetry.NewLogger(w.log, "debug", "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := tinyKind()
+	kind.Events = func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil }
+	metrics := telemetry.NewMetrics(w.registry)
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
+	r.tell(ctrllog.IntoContext(t.Context(), log), &pass[*v1beta2.SparkApplication]{
+		stored: &v1beta2.SparkApplication{}, now: noon,
+		seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
+		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
+			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
+	})
+	got := w.log.String()
+	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
+		t.Errorf("logged: %s", got)
+	}
+}
