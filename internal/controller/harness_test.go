@@ -94,6 +94,18 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// powerless returns a client for a service account that was granted nothing.
+func (w *world) powerless() client.Client {
+	w.t.Helper()
+	rc := testkit.Rest(w.t)
+	rc.Impersonate.UserName = "system:serviceaccount:" + w.namespace + ":powerless"
+	c, err := client.New(rc, client.Options{Scheme: w.api.Scheme()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
 // run starts an operator and returns how to stop it; it is stopped with the test at the latest.
 func (w *world) run(op *Operator) (stop func()) {
 	w.t.Helper()

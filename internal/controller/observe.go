@@ -54,7 +54,8 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 		}
 	}
 	p.seen = p.children.facts()
-	return r.explainPending(ctx, p)
+	r.explainPending(ctx, p)
+	return nil
 }
 
 // sortPods tells drivers from executors and leaves out what only carries the label: a driver is one whose controller is the custom

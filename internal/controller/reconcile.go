@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,7 @@ type Reconciler[T client.Object] struct {
 	metrics *telemetry.Metrics
 	clock   Clock
 	writes  ownWrites
+	blind   atomic.Bool // the last read of Events failed
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.

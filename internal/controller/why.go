@@ -2,12 +2,12 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -15,35 +15,59 @@ import (
 const (
 	// pendingGrace is how long a driver may be pending before anybody is asked why: most are not for that long.
 	pendingGrace = 2 * time.Second
-	// pendingInterval lies between two reads, so that a cause is known within 5 s of Kubernetes saying it.
-	pendingInterval = 4 * time.Second
+	// pendingInterval lies between two reads about a driver that is pending for up to a minute, so that a cause is known within 5 s of
+	// Kubernetes saying it. What waits for longer is asked about less often, down to maxPendingInterval: a queue may hold hundreds of
+	// drivers for hours.
+	pendingInterval    = 4 * time.Second
+	maxPendingInterval = time.Minute
+	// explainTimeout bounds the reads of a pass: a cause is nice to have, the rest of the pass is not.
+	explainTimeout = 3 * time.Second
 	// maxEventsRead bounds one read of Events about one pod.
 	maxEventsRead = 100
 )
 
 // explainPending finds out what a pending driver waits for where its status does not say: a volume, a Secret or a ConfigMap that is
 // missing, a sandbox that cannot be made, are told by Kubernetes Events alone. They are read on demand, by the pod's UID, and never
-// cached: a cluster has more Events than all else that we watch.
-func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) error {
+// cached: a cluster has more Events than all else that we watch. Where they cannot be read the pass goes on without a cause: nothing is
+// decided by it, and an edit, a suspension or a deadline does not wait for an explanation.
+func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
 	for i := range p.seen.Drivers {
 		driver := &p.seen.Drivers[i]
 		if driver.Phase != lifecycle.DriverPending || driver.Deleting || driver.Why.Reason != "" {
 			continue
 		}
-		if age := p.now.Sub(driver.CreatedAt); age < pendingGrace {
+		age := p.now.Sub(driver.CreatedAt)
+		if age < pendingGrace {
 			p.check = soonest(p.check, pendingGrace-max(age, 0))
 			continue
 		}
-		p.check = soonest(p.check, pendingInterval)
+		p.check = soonest(p.check, explainAgain(age))
 		var events corev1.EventList
 		err := r.live.List(ctx, &events, client.InNamespace(p.stored.GetNamespace()), client.Limit(maxEventsRead),
 			client.MatchingFields{"involvedObject.uid": driver.UID})
 		if err != nil {
-			return fmt.Errorf("read the events of pod %s: %w", driver.Name, err)
+			r.unexplained(ctx, driver.Name, err)
+			continue
 		}
+		r.blind.Store(false)
 		driver.Why = latestWarning(events.Items, types.UID(driver.UID))
 	}
-	return nil
+}
+
+// explainAgain is when to ask again about a driver of an age: a fifteenth of it, within the bounds.
+func explainAgain(age time.Duration) time.Duration {
+	return min(max(age/15, pendingInterval), maxPendingInterval)
+}
+
+// unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.
+func (r *Reconciler[T]) unexplained(ctx context.Context, driver string, err error) {
+	logger := log.FromContext(ctx)
+	if r.blind.Swap(true) {
+		logger = logger.V(1)
+	}
+	logger.Info("the events of a pending driver cannot be read; what it waits for is not told", "pod", driver, "cause", err.Error())
 }
 
 // latestWarning returns the newest event about the pod when that is a warning. A newer normal event (scheduled, pulled) means that the

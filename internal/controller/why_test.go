@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -99,8 +101,42 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 		test.driver.CreatedAt = noon.Add(-test.age)
 		p := &pass[*v1beta2.SparkApplication]{now: noon, seen: lifecycle.Observed{Drivers: []lifecycle.Driver{test.driver}}}
 		r := &Reconciler[*v1beta2.SparkApplication]{} // no API server to ask
-		if err := r.explainPending(t.Context(), p); err != nil || p.check != test.check {
-			t.Errorf("%s: look again after %s (%v), want %s", test.name, p.check, err, test.check)
+		if r.explainPending(t.Context(), p); p.check != test.check {
+			t.Errorf("%s: look again after %s, want %s", test.name, p.check, test.check)
 		}
+	}
+}
+
+// TestOldPendingDriverIsAskedAboutLessOften: within 4 s for the first minute, then ever later, a minute at most.
+func TestOldPendingDriverIsAskedAboutLessOften(t *testing.T) {
+	for _, test := range []struct{ age, again time.Duration }{
+		{pendingGrace, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},
+		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
+	} {
+		if got := explainAgain(test.age); got != test.again {
+			t.Errorf("at the age of %s again after %s, want %s", test.age, got, test.again)
+		}
+	}
+}
+
+// TestEventsThatCannotBeRead: a right that is missing costs the explanation, not the pass, and is logged once.
+func TestEventsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	log := w.environment().Log
+	r := &Reconciler[*v1beta2.SparkApplication]{live: w.powerless()}
+	p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+	for range 2 {
+		p.seen.Drivers = []lifecycle.Driver{
+			{Name: "one", UID: "1", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
+			{Name: "two", UID: "2", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
+		}
+		p.check = 0
+		if r.explainPending(ctrllog.IntoContext(t.Context(), log), p); p.check != pendingInterval {
+			t.Errorf("look again after %s", p.check)
+		}
+	}
+	if got := w.log.String(); strings.Count(got, "cannot be read") != 1 || !strings.Contains(got, "forbidden") {
+		t.Errorf("logged:\n%s", got)
 	}
 }
