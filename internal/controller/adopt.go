@@ -129,6 +129,9 @@ func (r *Reconciler[T]) remake(ctx context.Context, p *pass[T], object, existing
 		return nil, err
 	}
 	if err := r.deleteOne(ctx, existing); err != nil {
+		if cause, permanent := refusal(err); permanent {
+			return nil, &waitError{after: lookAgain, reason: cause.Reason, why: err.Error()}
+		}
 		return nil, err
 	}
 	made := object.DeepCopyObject().(client.Object)

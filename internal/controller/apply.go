@@ -43,7 +43,7 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 	case lifecycle.Confirm:
 		return r.confirm(ctx, p)
 	case lifecycle.Delete:
-		return nil, r.delete(ctx, p, action)
+		return r.delete(ctx, p, action)
 	}
 	return nil, errors.New("no such verb")
 }
@@ -104,7 +104,7 @@ func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []cli
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
-		if wait, ok := errors.AsType[*waitError](err); ok {
+		if wait := waitOf(err); wait != nil {
 			return nil, wait
 		}
 		return nil, err

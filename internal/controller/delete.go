@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,25 +17,49 @@ import (
 const deletesAtOnce = 8
 
 // delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
-func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle.Action) error {
+func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	if action.Part == lifecycle.Application {
-		return r.expire(ctx, p)
+		return p.hinder(r.expire(ctx, p))
 	}
 	targets := p.targets(action)
-	errs := make(chan error, len(targets))
+	errs := make([]error, len(targets))
 	slots := make(chan struct{}, deletesAtOnce)
-	for _, target := range targets {
+	var all sync.WaitGroup
+	for i, target := range targets {
 		slots <- struct{}{}
-		go func() {
-			errs <- r.deleteOne(ctx, target)
+		all.Go(func() {
+			errs[i] = r.deleteOne(ctx, target)
 			<-slots
-		}()
+		})
 	}
-	var failed []error
-	for range targets {
-		failed = append(failed, <-errs)
+	all.Wait()
+	var first fact // in the targets' order, so that one world gives one account
+	for i, err := range errs {
+		var found fact
+		if found, errs[i] = p.hinder(err); first == nil {
+			first = found
+		}
 	}
-	return errors.Join(failed...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return first, nil
+}
+
+// hinder makes a fact of a deletion that was refused for good, or for want of a right: the same request would be refused the same way,
+// and an application is not held up by what it cannot get rid of. What was refused before it in the pass stays the account of it.
+func (p *pass[T]) hinder(err error) (fact, error) {
+	cause, _ := refusal(err)
+	if cause.Reason == "" {
+		return nil, err
+	}
+	if p.hindered == nil {
+		p.hindered = &waitError{after: lookAgain, reason: cause.Reason, why: err.Error()}
+	}
+	if p.seen.Refusal != nil {
+		return nil, nil
+	}
+	return refused(cause), nil
 }
 
 // targets lists what an action is to delete: from the cache, and of what this pass made itself.

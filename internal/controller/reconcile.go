@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -19,7 +17,8 @@ import (
 )
 
 const (
-	// passTimeout bounds one pass, so that a hanging API call cannot hold a worker for ever.
+	// passTimeout bounds one pass, so that a hanging API call cannot hold a worker for ever. Where a shutdown has less time than that, a
+	// pass has too: see passLimit.
 	passTimeout = time.Minute
 	// maxRounds bounds how often one pass decides again from facts that its own actions brought up.
 	maxRounds = 5
@@ -35,7 +34,9 @@ type Reconciler[T client.Object] struct {
 	events  *telemetry.Recorder
 	metrics *telemetry.Metrics
 	clock   Clock
+	limit   time.Duration // of one pass
 	writes  ownWrites
+	waits   waits
 	blind   atomic.Bool // the last read of Events failed
 }
 
@@ -51,6 +52,7 @@ type pass[T client.Object] struct {
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
+	hindered *waitError    // a deletion was refused for good; the rest of the pass went on
 	expired  bool          // the custom resource itself was deleted
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 }
@@ -69,7 +71,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
 	defer cancel()
 
 	stored := r.kind.New()
@@ -88,14 +90,34 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err := r.observe(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.settle(ctx, p); err != nil {
-		if wait, ok := errors.AsType[*waitError](err); ok {
-			log.FromContext(ctx).Info("waiting", "cause", wait.why)
-			return reconcile.Result{RequeueAfter: wait.after}, nil
-		}
-		return reconcile.Result{}, err
+	return r.conclude(ctx, req.NamespacedName, p)
+}
+
+// conclude brings a pass to its end, which may be a wait.
+func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
+	var result reconcile.Result
+	err := r.settle(ctx, p)
+	if err == nil {
+		result, err = r.finish(ctx, key, p)
 	}
-	return r.finish(ctx, req.NamespacedName, p)
+	if wait := waitOf(err); wait != nil {
+		return reconcile.Result{RequeueAfter: r.wait(ctx, key, p, wait)}, nil
+	}
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case p.hindered != nil:
+		r.wait(ctx, key, p, p.hindered) // the decision says when to try again
+	default:
+		r.waits.forget(key)
+	}
+	return result, nil
+}
+
+// passLimit bounds a pass so that one which a shutdown meets is over, and its Events are written, before the shutdown's time is up. The
+// lease is released then, whoever is still at work.
+func passLimit(shutdown time.Duration) time.Duration {
+	return min(passTimeout, shutdown-shutdown/4)
 }
 
 // settle decides and applies until an application brings up no new fact. Each round starts from the stored object, so that nothing
@@ -141,6 +163,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 
 func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
+	r.waits.forget(key)
 	r.metrics.Gone(r.kind.Name, key)
 }
 
@@ -154,12 +177,3 @@ func soonest(a, b time.Duration) time.Duration {
 	}
 	return min(a, b)
 }
-
-// waitError ends a pass without a fault: something is on its way out, and the pass makes sense after it is gone.
-type waitError struct {
-	after time.Duration
-	why   string
-}
-
-// Error says what is waited for.
-func (e *waitError) Error() string { return e.why }

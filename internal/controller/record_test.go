@@ -137,7 +137,7 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
 	r := &Reconciler[*v1beta2.SparkApplication]{
-		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now,
+		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 	}
 	for pass := 1; pass <= 3; pass++ {
@@ -162,7 +162,7 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler[*v1beta2.SparkApplication]{
-			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now,
+			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
@@ -184,6 +184,14 @@ func TestShutdownBeginsNothing(t *testing.T) {
 	r := &Reconciler[*v1beta2.SparkApplication]{} // touching anything would panic
 	if result, err := r.Reconcile(ctx, reconcile.Request{}); err != nil || result != (reconcile.Result{}) {
 		t.Errorf("%v, %v", result, err)
+	}
+}
+
+func TestPassIsOverBeforeTheShutdown(t *testing.T) {
+	for _, test := range [][2]time.Duration{{20 * time.Second, 15 * time.Second}, {time.Hour, passTimeout}, {time.Second, 750 * time.Millisecond}} {
+		if diff := cmp.Diff(test[1], passLimit(test[0])); diff != "" {
+			t.Errorf("%s: %s", test[0], diff)
+		}
 	}
 }
 

@@ -17,10 +17,13 @@ const (
 	reasonServiceAccount = "ServiceAccountNotFound"
 	reasonForbidden      = "Forbidden"
 	reasonInvalid        = "Invalid"
+	// reasonOperatorForbidden is the reason of a refusal for want of a right of the operator's own: a fault of the installation, not of
+	// the application, and over as soon as somebody grants it.
+	reasonOperatorForbidden = "OperatorForbidden"
 )
 
 // refusal tells whether the API server's answer is for good, and what to say about it. Everything else is weather: time-outs, conflicts,
-// too many requests, a server that fails, a token that is being renewed.
+// too many requests, a server that fails, a token that is being renewed. A right that the operator lacks is not for good, but has a cause.
 func refusal(err error) (lifecycle.Cause, bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -36,7 +39,8 @@ func refusal(err error) (lifecycle.Cause, bool) {
 	if code < 400 || code >= 500 || strings.Contains(message, "status unknown for quota") {
 		return lifecycle.Cause{}, false
 	}
-	return lifecycle.Cause{Reason: refusalReason(code, message), Message: message}, true
+	reason := refusalReason(code, message)
+	return lifecycle.Cause{Reason: reason, Message: message}, reason != reasonOperatorForbidden
 }
 
 // refusalReason tells one 403 from another, which only the message does.
@@ -54,5 +58,15 @@ func refusalReason(code int, message string) string {
 			return known.reason
 		}
 	}
+	if lacksRight(message) {
+		return reasonOperatorForbidden
+	}
 	return reasonForbidden
+}
+
+// lacksRight reports whether a 403 is the authorizer's (user may not do that at all), or that of the admission plugin
+// OwnerReferencesPermissionEnforcement, which asks for a right as well. Admission in general judges what is created and not who does it.
+func lacksRight(message string) bool {
+	_, why, found := strings.Cut(message, " is forbidden: ")
+	return found && (strings.HasPrefix(why, `User "`) || strings.HasPrefix(why, "cannot set blockOwnerDeletion"))
 }

@@ -34,6 +34,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	r := &Reconciler[T]{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
 		events: op.recorder, metrics: op.metrics, clock: clock,
+		limit: passLimit(op.config.Controller.ShutdownTimeout.Duration),
 	}
 	toOwner := handler.EnqueueRequestsFromMapFunc(ownerOfKind(gvk.GroupKind()))
 	work := builder.ControllerManagedBy(op).Named(kind.Name).

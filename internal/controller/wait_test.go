@@ -1,0 +1,189 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func TestRefusal(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	forbidden := func(why string) error { return apierrors.NewForbidden(pods, "pi", errors.New(why)) }
+	for _, test := range []struct {
+		name      string
+		err       error
+		reason    string
+		permanent bool
+	}{
+		{"no answer", errors.New("connection refused"), "", false},
+		{"weather", apierrors.NewTooManyRequests("later", 1), "", false},
+		{"a server's fault", apierrors.NewInternalError(errors.New("x")), "", false},
+		{"a quota without figures", forbidden("status unknown for quota: q"), "", false},
+		{"a quota", forbidden("exceeded quota: q"), reasonQuota, true},
+		{"pod security", forbidden(`violates PodSecurity "restricted:latest"`), reasonPodSecurity, true},
+		{"a service account", forbidden(`error looking up service account ns/x`), reasonServiceAccount, true},
+		{"admission", forbidden("no such priority class"), reasonForbidden, true},
+		{"a webhook that quotes the authorizer", &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: 403, Message: `admission webhook "w" denied the request: User "u" cannot create resource "pods"`}}, reasonForbidden, true},
+		{"our right", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`), reasonOperatorForbidden, false},
+		{"our right to be an owner", forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: x"), reasonOperatorForbidden, false},
+		{"an invalid object", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil), reasonInvalid, true},
+	} {
+		cause, permanent := refusal(fmt.Errorf("wrapped: %w", test.err))
+		if cause.Reason != test.reason || permanent != test.permanent || (cause.Message == "") != (test.reason == "") {
+			t.Errorf("%s: %+v, permanent %t; want %s, %t", test.name, cause, permanent, test.reason, test.permanent)
+		}
+	}
+}
+
+// TestWaits: a wait is told once it lasts, again from time to time, and begins anew with another cause.
+func TestWaits(t *testing.T) {
+	var w waits
+	key := namespaced("ns", "pi")
+	for _, test := range []struct {
+		at          time.Duration
+		why         string
+		waited      time.Duration
+		first, tell bool
+	}{
+		{0, "a", 0, true, false},
+		{5 * time.Second, "a", 5 * time.Second, false, false},
+		{6 * time.Second, "a", 6 * time.Second, false, true},
+		{7 * time.Second, "a", 7 * time.Second, false, false},
+		{8 * time.Second, "b", 0, true, false},
+		{14 * time.Second, "b", 6 * time.Second, false, true},
+		{10 * time.Minute, "b", 10*time.Minute - 8*time.Second, false, false},
+		{11 * time.Minute, "b", 11*time.Minute - 8*time.Second, false, true},
+	} {
+		waited, first, tell := w.on(key, test.why, noon.Add(test.at))
+		if waited != test.waited || first != test.first || tell != test.tell {
+			t.Errorf("at %s: %s, first %t, tell %t", test.at, waited, first, tell)
+		}
+	}
+	if w.forget(key); len(w.keys) != 0 {
+		t.Errorf("remembered: %v", w.keys)
+	}
+}
+
+// TestHinder: a deletion that is refused for good is a fact, and never takes the place of what was refused before it.
+func TestHinder(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
+	p := &pass[*v1beta2.SparkApplication]{}
+	if found, err := p.hinder(errors.New("weather")); found != nil || err == nil || p.hindered != nil {
+		t.Errorf("weather: %v, %v", err, p.hindered)
+	}
+	found, err := p.hinder(fmt.Errorf("delete pi: %w", invalid))
+	if found == nil || err != nil || p.hindered.reason != reasonInvalid {
+		t.Fatalf("refused: %v, %v", err, p.hindered)
+	}
+	if found(&p.seen); p.seen.Refusal == nil || p.seen.Refusal.Reason != reasonInvalid {
+		t.Errorf("the fact is %+v", p.seen.Refusal)
+	}
+	if found, err := p.hinder(invalid); found != nil || err != nil {
+		t.Errorf("after a refusal: %v", err)
+	}
+}
+
+// TestOperatorLacksARight: what is forbidden to the operator is not the application's failure. It waits ever longer, says why, and goes on
+// as soon as it may.
+func TestOperatorLacksARight(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	env, now := w.environment(), noon
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	recorder := telemetry.NewRecorder(w.api, w.api, env.Log, metrics)
+	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), env.Log))
+	written := make(chan error, 1)
+	go func() { written <- recorder.Start(ctx) }()
+
+	r := &Reconciler[*v1beta2.SparkApplication]{
+		kind: tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
+		clock: func() time.Time { return now }, limit: passTimeout,
+	}
+	pass := func() time.Duration {
+		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter
+	}
+	for _, test := range []struct{ at, again time.Duration }{
+		{0, time.Second}, {time.Second, time.Second}, {3 * time.Second, 3 * time.Second}, {6 * time.Second, 6 * time.Second},
+		{time.Minute, 15 * time.Second},
+	} {
+		now = noon.Add(test.at)
+		if again := pass(); again != test.again {
+			t.Errorf("after %s: again after %s, want %s", test.at, again, test.again)
+		}
+	}
+	if state := w.get("pi").Status.AppState.State; state != "" {
+		t.Errorf("the state is %s", state)
+	}
+	r.client = frozen{w.api, w.get("pi")}
+	pass()
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || len(r.waits.keys) != 0 {
+		t.Errorf("the state is %s, waits %v", state, r.waits.keys)
+	}
+	cancel()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if told := w.eventsOf(app)[reasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
+		t.Errorf("told: %q", told)
+	}
+	if log := w.log.String(); strings.Count(log, "msg=waiting") != 1 {
+		t.Errorf("logged:\n%s", log)
+	}
+}
+
+// TestDeletionIsForbidden: what cannot be cleared away holds the next attempt back, in sight of everybody, until it can.
+func TestDeletionIsForbidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := "system:serviceaccount:" + w.namespace + ":operator"
+	verbs := []string{"get", "list", "watch", "create", "patch", "update"}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: verbs}}}
+	w.create(role)
+	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
+	w.runReal(func(env *Environment) { env.Rest.Impersonate.UserName = user })
+	app := w.application("pi", withDriver, onFailure(1))
+	w.execute(w.driverOf(app, 1), exited(1, "again"))
+	testkit.Wait(t, "the cause to be shown", func(context.Context) error {
+		conditions := w.get("pi").Status.Conditions
+		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
+			return c.Reason == reasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")
+		})
+		if !shown {
+			return fmt.Errorf("the conditions are %+v", conditions)
+		}
+		return nil
+	})
+	role.Rules[0].Verbs = append(verbs, "delete")
+	if err := w.api.Update(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	w.suspend("pi", true) // looks again now, not when the deletion is due again
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.waitNothingOf(app)
+}
