@@ -33,7 +33,7 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	if index < 0 {
 		return &Error{Field: "Container", Message: fmt.Sprintf("the pod has no container %q", container)}
 	}
-	// Sidecars come last: adding to the list of containers moves it, and with it what spark points to.
+	// Sidecars come after everything else: adding to the list of containers moves it, and with it what spark points to.
 	spark := &pod.Spec.Containers[index]
 	a := applier{pod: pod, spark: spark}
 	a.meta(o)
@@ -45,12 +45,13 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	a.limits(o)
 	a.security(o)
 	a.life(o)
-	a.containers("InitContainers", &pod.Spec.InitContainers, o.InitContainers)
-	a.containers("Sidecars", &pod.Spec.Containers, o.Sidecars)
+	a.containers("InitContainers", &pod.Spec.InitContainers, len(pod.Spec.InitContainers), o.InitContainers)
+	a.containers("Sidecars", &pod.Spec.Containers, index, o.Sidecars)
 	return a.err
 }
 
-// FindContainer returns the name of the pod's Spark container: the first of names that is there, else the first container. It is
+// FindContainer returns the name of the pod's Spark container: the first of names that is there, else the last container, which is where
+// Spark puts its own (BasicDriverFeatureStep and BasicExecutorFeatureStep take it out of a template; the pod's builder appends it). It is
 // empty for a pod without containers.
 func FindContainer(pod *corev1.Pod, names ...string) string {
 	for _, name := range names {
@@ -61,7 +62,7 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 	if len(pod.Spec.Containers) == 0 {
 		return ""
 	}
-	return pod.Spec.Containers[0].Name
+	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Name
 }
 
 // applier carries the first error, so that the steps read as a list.
@@ -289,12 +290,14 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-func (a *applier) containers(field string, list *[]corev1.Container, add []corev1.Container) {
+// containers inserts those that are not there at an index, in their order.
+func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	for _, c := range add {
 		i := slices.IndexFunc(*list, func(d corev1.Container) bool { return d.Name == c.Name })
 		switch {
 		case i < 0:
-			*list = append(*list, *c.DeepCopy())
+			*list = slices.Insert(*list, at, *c.DeepCopy())
+			at++
 		case (*list)[i].Image != c.Image:
 			a.fail(field, "the pod has a container %q with another image, %q", c.Name, (*list)[i].Image)
 		}

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,8 +100,9 @@ func changes() map[string]change {
 		"init containers": {Overlay{InitContainers: []corev1.Container{{Name: "init", Image: "i:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i:1"}}
 		}},
-		"sidecars, one of which is there": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
-			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "more", Image: "m:1"})
+		"sidecars, one of which is there": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}, {Name: "and", Image: "a:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
+			// Before Spark's: who falls back to the last container should find it.
+			p.Spec.Containers = slices.Insert(p.Spec.Containers, 1, corev1.Container{Name: "more", Image: "m:1"}, corev1.Container{Name: "and", Image: "a:1"})
 		}},
 		"priority and scheduler": {Overlay{PriorityClassName: "high", SchedulerName: "volcano"}, func(p *corev1.Pod, _ *corev1.Container) {
 			p.Spec.PriorityClassName, p.Spec.SchedulerName = "high", "volcano"
@@ -222,14 +224,14 @@ func TestApplySharesNothing(t *testing.T) {
 	if err := Apply(pod, DriverContainer, o); err != nil {
 		t.Fatal(err)
 	}
-	spark := &pod.Spec.Containers[1]
+	spark := &pod.Spec.Containers[2]
 	spark.Env[2].ValueFrom.FieldRef.FieldPath = "b"
 	pod.Labels["l"] = "2"
 	pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
 	spark.SecurityContext.Privileged = new(true)
 	pod.Spec.SecurityContext.FSGroup = new(int64(1))
 	*pod.Spec.EnableServiceLinks = true
-	pod.Spec.Containers[2].Args[0] = "b"
+	pod.Spec.Containers[1].Args[0] = "b"
 	if o.Env[0].ValueFrom.FieldRef.FieldPath != "a" || o.Labels["l"] != "1" || o.Affinity.NodeAffinity != nil || o.SecurityContext.Privileged != nil ||
 		o.PodSecurityContext.FSGroup != nil || *o.EnableServiceLinks || o.Sidecars[0].Args[0] != "a" {
 		t.Errorf("the overlay changed with the pod: %+v", o)
@@ -242,9 +244,9 @@ func TestFindContainer(t *testing.T) {
 		want  string
 	}{
 		{[]string{DriverContainer}, DriverContainer},
-		{[]string{OldExecutorContainer, ExecutorContainer}, "side"},
+		{[]string{OldExecutorContainer, ExecutorContainer}, DriverContainer},
 		{[]string{"none", "side"}, "side"},
-		{nil, "side"},
+		{nil, DriverContainer},
 	} {
 		if got := FindContainer(driver(), c.names...); got != c.want {
 			t.Errorf("FindContainer(%v) = %q, want %q", c.names, got, c.want)

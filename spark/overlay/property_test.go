@@ -87,11 +87,14 @@ func TestNothingIsLost(t *testing.T) {
 		if Apply(pod, DriverContainer, randomOverlay(r)) != nil {
 			continue
 		}
-		spark, was := pod.Spec.Containers[1], before.Spec.Containers[1]
+		last := len(pod.Spec.Containers) - 1
+		spark, was := pod.Spec.Containers[last], before.Spec.Containers[1]
 		for _, list := range []struct {
 			name      string
 			got, want any
 		}{
+			{"the last container", spark.Name, was.Name},
+			{"the first container", pod.Spec.Containers[0], before.Spec.Containers[0]},
 			{"env", spark.Env[:len(was.Env)], was.Env},
 			{"ports", spark.Ports[:len(was.Ports)], was.Ports},
 			{"mounts", spark.VolumeMounts[:len(was.VolumeMounts)], was.VolumeMounts},

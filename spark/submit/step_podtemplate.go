@@ -34,6 +34,7 @@ func podTemplateStep(d *draft) error {
 	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
 		return nil
 	}
+	d.tellOverwritten()
 	text, err := executorTemplate(d)
 	if err != nil {
 		return err
@@ -60,12 +61,14 @@ func executorTemplate(d *draft) (string, error) {
 		spark.Name = overlay.ExecutorContainer
 	}
 	hygiene(pod, &spark)
-	// Spark takes the first container, unless told a name that is there.
-	pod.Spec.Containers = append([]corev1.Container{spark}, pod.Spec.Containers...)
+	pod.Spec.Containers = append(pod.Spec.Containers, spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
 	if err := laidOver("Executor", pod, spark.Name, d.r.Executor); err != nil {
 		return "", err
 	}
+	// Of a template Spark takes the first container, unless told a name that is there; in the pods it makes of it that is the last.
+	last := len(pod.Spec.Containers) - 1
+	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
 	text, err := toTree(pod)
 	return string(text) + "\n", err
 }
@@ -91,7 +94,8 @@ func laidOver(field string, pod *corev1.Pod, container string, o overlay.Overlay
 }
 
 // Overwritten returns the fields of an executor overlay that Spark of this version sets on executors itself, whatever their template says.
-// Only a webhook, which sees the pods after Spark, can keep them.
+// Only a webhook, which sees the pods after Spark, can keep them. The names are those of overlay.Overlay's fields; a version that is not in
+// the table counts as Build would count it. Build warns of each (BasicExecutorFeatureStep).
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
 	var fields []string
@@ -102,4 +106,15 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 		fields = append(fields, "TerminationGracePeriodSeconds")
 	}
 	return fields
+}
+
+// tellOverwritten warns of what the executors' overlay says in vain.
+func (d *draft) tellOverwritten() {
+	ways := map[string]string{
+		"MemoryLimit":                   "Spark makes the executors' memory limit of spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
+		"TerminationGracePeriodSeconds": "Spark gives executors a time of its own; set spark.kubernetes.executor.terminationGracePeriodSeconds",
+	}
+	for _, field := range Overwritten(d.r.SparkVersion, d.r.Executor) {
+		d.warn("Executor.%s: has no effect unless the pod webhook keeps it: %s", field, ways[field])
+	}
 }

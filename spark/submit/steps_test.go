@@ -513,6 +513,25 @@ func TestOverwritten(t *testing.T) {
 	if got := Overwritten("4.1.4", overlay.Overlay{HostNetwork: true}); len(got) > 0 {
 		t.Errorf("a field that Spark leaves alone: %v", got)
 	}
+	r := minimal()
+	r.Executor = o
+	for version, want := range map[string][]string{
+		"3.5.9": {"Executor.MemoryLimit: has no effect"},
+		"4.1.4": {"Executor.MemoryLimit: has no effect", "Executor.TerminationGracePeriodSeconds: has no effect"},
+	} {
+		r.SparkVersion = version
+		var got []string
+		for _, w := range build(t, r).Warnings {
+			effect, way, _ := strings.Cut(w, " unless the pod webhook keeps it: ")
+			got = append(got, effect)
+			if !strings.Contains(way, "set spark.executor.memory") && !strings.Contains(way, "set spark.kubernetes.executor.terminationGracePeriodSeconds") {
+				t.Errorf("the warning should say the way out: %s", w)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("warnings of Spark %s (-want +got):\n%s", version, diff)
+		}
+	}
 }
 
 // expand is what the kubelet does with a container's arguments: "$(NAME)" of a known variable, "$$" a dollar, and text that is not ASCII

@@ -224,3 +224,48 @@ func TestDriverOverlay(t *testing.T) {
 		}
 	}
 }
+
+// Who falls back to the last container finds Spark's: with a template that has a name of its own, and with sidecars of both kinds.
+func TestTheSparkContainerIsLast(t *testing.T) {
+	sidecars := []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
+	for name, c := range map[string]struct {
+		template string
+		sidecars []corev1.Container
+		conf     []string
+		want     []string
+		marked   string
+	}{
+		"alone":                      {"", nil, nil, []string{overlay.DriverContainer}, ""},
+		"sidecars":                   {"", sidecars, nil, []string{"one", "two", overlay.DriverContainer}, overlay.DriverContainer},
+		"a template's name":          {`{"spec":{"containers":[{"name":"main"}]}}`, sidecars, nil, []string{"one", "two", "main"}, "main"},
+		"sidecars of both":           {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, sidecars, nil, []string{"side", "one", "two", "main"}, "main"},
+		"the user's mark":            {`{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"one"}}}`, sidecars, nil, []string{"one", "two", overlay.DriverContainer}, "one"},
+		"the user's mark by a key":   {"", sidecars, []string{"spark.kubernetes.driver.annotation." + DefaultContainerAnnotation, "two"}, []string{"one", "two", overlay.DriverContainer}, "two"},
+		"a template's sidecar alone": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, nil, nil, []string{"side", "main"}, "main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := with(c.conf...)
+			r.DriverTemplate, r.Driver.Sidecars = []byte(c.template), c.sidecars
+			pod := build(t, r).Driver
+			if diff := cmp.Diff(c.want, containerNames(pod)); diff != "" {
+				t.Errorf("containers (-want +got):\n%s", diff)
+			}
+			if got := pod.Annotations[DefaultContainerAnnotation]; got != c.marked {
+				t.Errorf("the pod says that %q is its main container, want %q", got, c.marked)
+			}
+			if overlay.FindContainer(pod) != c.want[len(c.want)-1] {
+				t.Errorf("FindContainer gives %q", overlay.FindContainer(pod))
+			}
+		})
+	}
+}
+
+// Of a template it is the first that Spark takes, sidecars or not.
+func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
+	r := minimal()
+	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`)
+	r.Executor.Sidecars = []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
+	if got := containerNames(executorPod(t, build(t, r))); !slices.Equal(got, []string{"main", "side", "one", "two"}) {
+		t.Errorf("containers are %q", got)
+	}
+}
