@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -70,7 +69,9 @@ type draft struct {
 	// spark is the Spark container; until the finish it is not in the pod.
 	spark  corev1.Container
 	before []Object
-	warns  []string
+	// warns are the first maxWarnings, unheard counts the others.
+	warns   []string
+	unheard int
 }
 
 // Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is not changed. A
@@ -95,7 +96,7 @@ func Build(r Request) (Objects, error) {
 	if err := d.finish(); err != nil {
 		return Objects{}, asError(err)
 	}
-	return Objects{Before: d.before, Driver: d.pod, Warnings: d.warns}, nil
+	return Objects{Before: d.before, Driver: d.pod, Warnings: d.warnings()}, nil
 }
 
 func newDraft(r Request) (*draft, error) {
@@ -103,7 +104,7 @@ func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment)}
 	if warning != "" {
 		if r.StrictVersion {
-			return nil, fieldError("SparkVersion", "%q is none of the Spark lines known: %s", r.SparkVersion, strings.Join(SupportedVersions(), ", "))
+			return nil, fieldError("SparkVersion", "%q is none of the Spark lines known: %s", conf.Shorten(r.SparkVersion), strings.Join(SupportedVersions(), ", "))
 		}
 		d.warn("%s", warning)
 	}
@@ -128,13 +129,16 @@ func newDraft(r Request) (*draft, error) {
 	return d, nil
 }
 
-func (d *draft) warn(format string, args ...any) {
-	d.warns = append(d.warns, fmt.Sprintf(format, args...))
-}
+// maxVersion is the length of an image's tag, which a version often is.
+const maxVersion = 128
 
 // checkRequest refuses a Request that lacks what every object needs.
 func (d *draft) checkRequest() error {
 	r := &d.r
+	// The version goes into image names, once for every {{SPARK_VERSION}}.
+	if len(r.SparkVersion) > maxVersion {
+		return fieldError("SparkVersion", "should be a version such as %s.0, and no longer than %d bytes", lines[len(lines)-1], maxVersion)
+	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
 		return fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
 	}
@@ -191,12 +195,7 @@ func (d *draft) checkApplication() error {
 // settle writes what the Request decides and what spark-submit always writes.
 func (d *draft) settle() {
 	c, r := d.conf, d.r
-	for _, key := range c.Keys() {
-		if !strings.HasPrefix(key, "spark.") {
-			d.warn("%s: is left out: only keys that begin with spark. are Spark configuration", key)
-			c.Delete(key)
-		}
-	}
+	d.dropForeign()
 	if c.Has("spark.driver.host") {
 		d.warn("spark.driver.host: has no effect: the driver is reached by its Service")
 		c.Delete("spark.driver.host")
@@ -225,14 +224,6 @@ func (d *draft) settle() {
 		jars, _ := c.Get("spark.jars")
 		c.Set("spark.jars", joinNonEmpty(jars, r.Resource))
 	}
-}
-
-// decide sets a key that is not the user's, and says so where the user said otherwise.
-func (d *draft) decide(key, value string) {
-	if was, ok := d.conf.Get(key); ok && was != value {
-		d.warn("%s: %q has no effect, it is %q", key, was, value)
-	}
-	d.conf.Set(key, value)
 }
 
 func (d *draft) appName() string {
@@ -272,7 +263,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 		i := slices.IndexFunc(steps, func(s step) bool { return featurePackage+s.name == class })
 		switch {
 		case i < 0:
-			d.warn("%s: %q is none of Spark's driver feature steps", key, class)
+			d.warn("%s: %s is none of Spark's driver feature steps", key, d.shown(key, class))
 		case !steps[i].optional:
 			return nil, keyError(key, "the driver cannot run without %s", name)
 		default:
@@ -292,7 +283,7 @@ func (d *draft) template(field string, data []byte, key string) (*corev1.Pod, co
 			return nil, corev1.Container{}, fieldError(field, "is no pod template: %v", err)
 		}
 		for _, u := range unknown {
-			d.warn("%s: %s; left out", field, u)
+			d.warn("%s: %s; left out", field, conf.Shorten(u))
 		}
 		if len(pod.OwnerReferences) > 0 {
 			d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)

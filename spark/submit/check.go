@@ -3,6 +3,7 @@ package submit
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,7 +62,7 @@ func (d *draft) refuse() error {
 	if classes, err := d.conf.List(custom, nil); err != nil {
 		return err
 	} else if len(classes) > 0 {
-		return keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", classes[0])
+		return keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(custom, classes[0]))
 	}
 	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
 		return keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH")
@@ -69,32 +70,32 @@ func (d *draft) refuse() error {
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
 		for _, uri := range conf.SplitList(list) {
-			if problem := fileProblem(uri, true); problem != "" {
+			if problem := fileProblem(key, uri, true); problem != "" {
 				return keyError(key, "%s", problem)
 			}
 		}
 	}
 	if d.r.Resource != "" {
-		if problem := fileProblem(d.r.Resource, false); problem != "" {
+		if problem := fileProblem("Resource", d.r.Resource, false); problem != "" {
 			return fieldError("Resource", "%s", problem)
 		}
 	}
 	return nil
 }
 
-// fileProblem says why a URI cannot be passed on as it is; empty means that it can.
-func fileProblem(uri string, globs bool) string {
+// fileProblem says why a URI of a key or field cannot be passed on as it is; empty means that it can.
+func fileProblem(key, uri string, globs bool) string {
 	scheme, _, ok := strings.Cut(uri, ":")
 	if !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file") {
-		return fmt.Sprintf("%q is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver "+
-			"can read, such as s3a://, gs://, hdfs:// or https://", uri)
+		return fmt.Sprintf("%s is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver "+
+			"can read, such as s3a://, gs://, hdfs:// or https://", conf.Quote(key, uri))
 	}
 	switch scheme {
 	case "local", "http", "https", "ftp":
 		return ""
 	}
 	if globs && strings.ContainsAny(uri, `*?[{\`) {
-		return fmt.Sprintf("%q is a pattern, which needs the file system's own client to expand; list the files", uri)
+		return fmt.Sprintf("%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri))
 	}
 	return ""
 }
@@ -117,13 +118,13 @@ func (d *draft) checkConf() error {
 	}
 	if raw, ok := d.conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
 		return keyError("spark.driver.memory", "%q reaches the driver's JVM as -Xmx%[1]s, which it does not take as meant (a number without unit is bytes "+
-			"there); use one of the units k, m, g or t, such as 512m or 2g", strings.TrimSpace(raw))
+			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
 	for _, key := range []string{"spark.driver.cores", "spark.executor.cores"} {
 		if n, err := d.conf.Int(key, 1); err != nil {
 			return err
 		} else if n <= 0 {
-			return keyError(key, "should be more than zero, but is %d", n)
+			return keyError(key, "should be more than zero, but is %s", d.shown(key, strconv.Itoa(n)))
 		}
 	}
 	return d.checkInstances()
@@ -138,7 +139,7 @@ func (d *draft) checkInstances() error {
 	if n, err := d.conf.Int(key, 1); err != nil {
 		return err
 	} else if n < 0 || n == 0 && !dynamic {
-		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %d", n)
+		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %s", d.shown(key, strconv.Itoa(n)))
 	}
 	return nil
 }
@@ -161,10 +162,10 @@ func checkLabel(key, value string) error {
 // checkPair refuses a label or node selector that the API server would refuse.
 func checkPair(what, key, value string) error {
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
-		return fmt.Errorf("%q is no name of a %s: %s", key, what, errs[0])
+		return fmt.Errorf("%q is no name of a %s: %s", conf.Shorten(key), what, errs[0])
 	}
 	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
-		return fmt.Errorf("%q is no value of a %s: %s", value, what, errs[0])
+		return fmt.Errorf("%s is no value of a %s: %s", conf.Quote(key, value), what, errs[0])
 	}
 	return nil
 }

@@ -22,6 +22,9 @@
 //   - The driver sees no environment variables for every Service of its namespace (enableServiceLinks is false), and the end of its
 //     log becomes its termination message (FallbackToLogsOnError).
 //   - No NetworkPolicy or claim carries the label spark-app-selector, by which a driver deletes claims and Services when it stops.
+//   - The Spark container is the last of the driver pod, behind sidecars too, and where there are several the pod says which it is by the
+//     annotation kubectl.kubernetes.io/default-container.
+//   - Messages never show the value of a key that looks like a secret (spark.redaction.regex), and references are replaced up to a limit.
 //   - Names never exceed their limits, and the same Request gives the same names.
 //
 // # Versions

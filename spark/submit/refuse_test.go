@@ -56,7 +56,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.archives", "../a:b.zip"}, "spark.archives", "never read"},
 		{[]string{"spark.submit.pyFiles", "lib.zip"}, "spark.submit.pyFiles", "never read"},
 		{[]string{"spark.jars", "s3a://b/*.jar"}, "spark.jars", "list the files"},
-		{[]string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, "spark.kubernetes.driver.pod.featureSteps", "org.example.Step cannot run outside a JVM"},
+		{[]string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, "spark.kubernetes.driver.pod.featureSteps", `"org.example.Step" cannot run outside a JVM`},
 
 		// What Spark refuses too.
 		{[]string{"spark.driver.bindAddress", "0.0.0.0"}, "spark.driver.bindAddress", "not supported"},
@@ -88,6 +88,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.kerberos.tokenSecret.name", "s"}, "spark.kubernetes.kerberos.tokenSecret.name", "itemKey"},
 		{[]string{"spark.kubernetes.kerberos.tokenSecret.itemKey", "k"}, "spark.kubernetes.kerberos.tokenSecret.itemKey", "tokenSecret.name"},
 		{[]string{"spark.kubernetes.configMap.maxSize", "2097152"}, "spark.kubernetes.configMap.maxSize", "cannot be more"},
+		{[]string{"spark.kubernetes.container.image", strings.Repeat("${spark.a}", 1<<10), "spark.a", strings.Repeat("x", 1<<11)}, "spark.kubernetes.container.image", "longer than"},
 		{[]string{"spark.kubernetes.container.image", "${spark.a}", "spark.a", "${spark.a}"}, "spark.kubernetes.container.image", "leads back"},
 
 		// Volumes, the executors' too.
@@ -141,7 +142,11 @@ func TestRefusedRequests(t *testing.T) {
 		change      func(*Request)
 		field, text string
 	}{
-		"no namespace":        {func(r *Request) { r.Namespace = "" }, "Namespace", "no namespace"},
+		"no namespace": {func(r *Request) { r.Namespace = "" }, "Namespace", "no namespace"},
+		"long version": {func(r *Request) {
+			r.SparkVersion = "4.1." + strings.Repeat("1", 1<<10)
+			r.Conf.Set("spark.kubernetes.container.image", strings.Repeat("{{SPARK_VERSION}}", 1<<10))
+		}, "SparkVersion", "no longer than 128"},
 		"no id":               {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
 		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot begin"},
 		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "no pod name"},

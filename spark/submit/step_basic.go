@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"strconv"
@@ -60,7 +61,7 @@ func basicImage(d *draft) error {
 	switch d.spark.ImagePullPolicy = corev1.PullPolicy(policy); d.spark.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
 	default:
-		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %q", policy)
+		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.shown(policyKey, policy))
 	}
 	secrets, err := d.conf.List("spark.kubernetes.container.image.pullSecrets", nil)
 	for _, name := range secrets {
@@ -111,7 +112,7 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	}
 	q, err := resource.ParseQuantity(strings.TrimSpace(text))
 	if err != nil || q.Sign() < 0 {
-		return q, keyError(key, "should be an amount such as 500m or 2, but is %q", text)
+		return q, keyError(key, "should be an amount such as 500m or 2, but is %s", d.shown(key, text))
 	}
 	return q, nil
 }
@@ -157,7 +158,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if !(def >= 0) || math.IsInf(def, 0) {
-		return 0, keyError(factorKey, "should be zero or more, but is %v", def)
+		return 0, keyError(factorKey, "should be zero or more, but is %s", d.shown(factorKey, fmt.Sprint(def)))
 	}
 	d.props.Set(factorKey, javaDouble(def))
 	const driverKey = "spark.driver.memoryOverheadFactor"
@@ -166,7 +167,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if d.conf.Has(driverKey) && !(factor > 0) || math.IsInf(factor, 0) {
-		return 0, keyError(driverKey, "should be more than zero, but is %v", factor)
+		return 0, keyError(driverKey, "should be more than zero, but is %s", d.shown(driverKey, fmt.Sprint(factor)))
 	}
 	return factor, nil
 }
@@ -215,7 +216,7 @@ func basicDevices(d *draft) error {
 		}
 		device := vendor + "/" + name
 		if errs := validation.IsQualifiedName(device); len(errs) > 0 {
-			return keyError(vendorKey, "%q is no name of a resource: %s", device, errs[0])
+			return keyError(vendorKey, "%s is no name of a resource: %s", conf.Quote(vendorKey, device), errs[0])
 		}
 		d.spark.Resources.Limits[corev1.ResourceName(device)] = *resource.NewQuantity(int64(amount), resource.DecimalSI)
 	}
@@ -246,7 +247,7 @@ func (d *draft) port(def int, keys ...string) (int32, error) {
 			return 0, err
 		}
 		if n < 1 || n > 65535 {
-			return 0, keyError(key, "should be a port from 1 to 65535, but is %d", n)
+			return 0, keyError(key, "should be a port from 1 to 65535, but is %s", d.shown(key, strconv.Itoa(n)))
 		}
 		return int32(n), nil
 	}

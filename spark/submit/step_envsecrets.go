@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // envSecretsStep gives keys of Secrets as environment variables (EnvSecretsFeatureStep): spark.kubernetes.driver.secretKeyRef.ENV=SECRET:KEY.
@@ -13,7 +15,7 @@ func envSecretsStep(d *draft) error {
 	for name, ref := range d.conf.WithPrefix(prefix) {
 		parts := strings.Split(ref, ":")
 		if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-			return keyError(prefix+name, "should be SECRET:KEY, but is %q", ref)
+			return keyError(prefix+name, "should be SECRET:KEY, but is %s", conf.Quote(prefix+name, ref))
 		}
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
 			return keyError(prefix+name, "%q is no name of an environment variable: %s", name, errs[0])

@@ -101,7 +101,7 @@ func (d *draft) volumes(role string) ([]volume, error) {
 			return nil, keyError(v.key("mount.path"), "is missing")
 		}
 		if other, ok := paths[path]; ok {
-			return nil, keyError(v.key("mount.path"), "%s is also where volume %q is mounted", path, other)
+			return nil, keyError(v.key("mount.path"), "%s is also where volume %q is mounted", conf.Quote(v.key("mount.path"), path), other)
 		}
 		paths[path] = v.name
 	}
@@ -211,10 +211,10 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %q", text)
+		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %s", conf.Quote(key, text))
 	}
 	if d.q.volumeExtras && strings.Trim(text, "0123456789") == "" && q.CmpInt64(1024) < 0 {
-		return q, keyError(key, "%s bytes are too few; say a unit, such as %sGi", text, text)
+		return q, keyError(key, "%s bytes are too few; say a unit, such as %[1]sGi", conf.Shorten(text))
 	}
 	return q, nil
 }
