@@ -22,6 +22,8 @@
 //   - The driver sees no environment variables for every Service of its namespace (enableServiceLinks is false), and the end of its
 //     log becomes its termination message (FallbackToLogsOnError).
 //   - No NetworkPolicy or claim carries the label spark-app-selector, by which a driver deletes claims and Services when it stops.
+//   - Spark's own labels cannot be set on the driver's Service either (spark.kubernetes.driver.service.label.*). Spark takes the user's
+//     there, and the Service would go when another application stops. This is stricter than Spark.
 //   - The Spark container is the last of the driver pod, behind sidecars too, and where there are several the pod says which it is by the
 //     annotation kubectl.kubernetes.io/default-container.
 //   - Messages never show the value of a key that looks like a secret (spark.redaction.regex), and references are replaced up to a limit.

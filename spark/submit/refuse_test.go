@@ -124,6 +124,8 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.driver.label.a", "x y"}, "spark.kubernetes.driver.label.a", "no value of a label"},
 		{[]string{"spark.kubernetes.driver.annotation.a b", "x"}, "spark.kubernetes.driver.annotation.a b", "no name of an annotation"},
 		{[]string{"spark.kubernetes.driver.service.label.a", "-"}, "spark.kubernetes.driver.service.label.a", "no value of a label"},
+		{[]string{"spark.kubernetes.driver.service.label.spark-app-selector", "spark-of-another"}, "spark.kubernetes.driver.service.label.spark-app-selector", "Spark's own"},
+		{[]string{"spark.kubernetes.driver.service.label.spark-role", "executor"}, "spark.kubernetes.driver.service.label.spark-role", "Spark's own"},
 		{[]string{"spark.kubernetes.driver.service.annotation.", "x"}, "spark.kubernetes.driver.service.annotation.", "no name"},
 		{[]string{"spark.kubernetes.node.selector.a", "x y"}, "spark.kubernetes.node.selector.a", "node label"},
 		{[]string{"spark.kubernetes.driverEnv.A=B", "x"}, "spark.kubernetes.driverEnv.A=B", "environment variable"},

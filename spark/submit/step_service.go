@@ -82,14 +82,15 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	return ports, nil
 }
 
-// serviceMeta sets the label by which the driver deletes the Service when it stops. The user may change it, as in Spark.
+// serviceMeta sets the label by which the driver deletes the Service when it stops. Spark lets the user change it; here that is refused: a
+// Service that says the id of another application would be deleted when that one stops.
 func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	if m.Labels == nil {
 		m.Labels = map[string]string{}
 	}
 	m.Labels[SelectorLabel] = d.r.AppID
 	for key, value := range d.conf.WithPrefix(servicePrefix + "label.") {
-		if err := checkPair("label", key, value); err != nil {
+		if err := checkLabel(key, value); err != nil {
 			return keyError(servicePrefix+"label."+key, "%v", err)
 		}
 		if _, ours := d.r.Labels[key]; !ours {
