@@ -42,6 +42,8 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	setList(c, "spark.kubernetes.container.image.pullSecrets", spec.ImagePullSecrets)
 	set(c, "spark.kubernetes.memoryOverheadFactor", spec.MemoryOverheadFactor)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
+	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace.
+	c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	// An operator never waits in a JVM; a user's true would only be misleading in the driver's properties.
 	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
 

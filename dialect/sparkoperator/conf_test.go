@@ -131,7 +131,7 @@ func TestSparkConf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want[wait] = "false"
+			tc.want[wait], tc.want["spark.kubernetes.driver.annotateExitException"] = "false", "true"
 			if tc.want["spark.dynamicAllocation.enabled"] == "" && tc.want["spark.executor.instances"] == "" {
 				tc.want["spark.executor.instances"] = "1" // this API's default
 			}

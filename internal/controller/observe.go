@@ -55,6 +55,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	}
 	p.seen = p.children.facts()
 	r.explainPending(ctx, p)
+	r.explainFailed(ctx, p)
 	return nil
 }
 

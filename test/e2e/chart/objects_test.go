@@ -291,11 +291,12 @@ var (
 		"sparkoperator.k8s.io/sparkapplications":            "delete get list watch",
 		"sparkoperator.k8s.io/sparkapplications/status":     "patch",
 		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
-		"/pods":                             "create delete get list watch",
-		"/configmaps":                       "create delete get list watch",
-		"/services":                         "create delete get list watch",
-		"/events":                           "create get list patch",
-		"networking.k8s.io/networkpolicies": "create delete get list watch",
+		"/pods":       "create delete get list watch",
+		"/configmaps": "create delete get list watch",
+		"/services":   "create delete get list watch",
+		"/events":     "create get list patch",
+		"authorization.k8s.io/localsubjectaccessreviews": "create",
+		"networking.k8s.io/networkpolicies":              "create delete get list watch",
 	}
 	leaseRights = map[string]string{
 		"coordination.k8s.io/leases":                                 "create",

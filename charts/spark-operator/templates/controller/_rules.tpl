@@ -1,6 +1,6 @@
 {{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
-     read to tell why a pod does not come up. */}}
+     read to tell why a pod does not come up, and access reviews tell whether a driver failed for want of a right. */}}
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
@@ -20,4 +20,7 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [get, list, create, patch]
+- apiGroups: [authorization.k8s.io]
+  resources: [localsubjectaccessreviews]
+  verbs: [create]
 {{- end -}}

@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestMissingRights: a driver whose service account may not do what Spark needs says so itself only behind a long stack trace.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "able", Namespace: w.namespace}},
+	}
+	viewer := binding.DeepCopy()
+	viewer.Name, viewer.RoleRef.Name, viewer.Subjects[0].Name = "viewer", "view", "viewer"
+	for _, b := range []*rbacv1.RoleBinding{binding, viewer} {
+		if err := w.api.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api}
+	for account, want := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
+		// The authorizer learns of a new binding by a watch.
+		deadline := time.Now().Add(10 * time.Second)
+		for {
+			got, err := r.missingRight(t.Context(), w.namespace, account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == want {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s lacks %q, want %q", account, got, want)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
+func TestExplainFailedNamesTheAccount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	failed := lifecycle.Driver{Name: "d", UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: now, Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}
+	for _, tc := range []struct {
+		name  string
+		edit  func(*lifecycle.Driver)
+		asked bool
+	}{
+		{"it just failed", func(*lifecycle.Driver) {}, true},
+		{"it was killed", func(d *lifecycle.Driver) { d.ExitCode = 137 }, false},
+		{"it failed long ago", func(d *lifecycle.Driver) { d.EndedAt = now.Add(-time.Hour) }, false},
+		{"it succeeded", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			driver := failed
+			tc.edit(&driver)
+			before := driver.Why
+			r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api}
+			p := &pass[*v1beta2.SparkApplication]{
+				stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: w.namespace}}, now: now,
+				children: children{drivers: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{ServiceAccountName: "powerless"}}}},
+				seen:     lifecycle.Observed{Drivers: []lifecycle.Driver{driver}},
+			}
+			r.explainFailed(t.Context(), p)
+			why := p.seen.Drivers[0].Why
+			if !tc.asked && why != before {
+				t.Errorf("told %+v", why)
+			}
+			if tc.asked && (why.Reason != reasonForbidden || !strings.Contains(why.Message, `"powerless" is forbidden to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
+				t.Errorf("told %+v", why)
+			}
+		})
+	}
+}
