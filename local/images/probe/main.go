@@ -78,8 +78,8 @@ func run(ctx context.Context, args []string) error {
 		return os.WriteFile(first, []byte(second), 0o666)
 	case "read":
 		content, err := os.ReadFile(first)
-		os.Stdout.Write(content)
-		return err
+		_, failed := os.Stdout.Write(content)
+		return errors.Join(err, failed)
 	case "id":
 		fmt.Println(os.Getuid(), os.Getgid())
 		return nil

@@ -75,11 +75,11 @@ func imageSmall(name, what, tag string) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			make := image.Pause
+			build := image.Pause
 			if name == "probe" {
-				make = image.Probe
+				build = image.Probe
 			}
-			path, err := make(cmd.Context(), "")
+			path, err := build(cmd.Context(), "")
 			return deliver(cmd, path, output, err)
 		},
 	}

@@ -34,10 +34,10 @@ func parseRequirements(text string) ([]requirement, error) {
 		}
 		m := requirementLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("requirement %q: want NAME==VERSION --hash=sha256:...", line)
+			return nil, fmt.Errorf("requirement %q: want NAME==VERSION --hash=sha256:DIGEST", line)
 		}
 		r := requirement{name: m[1], version: m[2]}
-		for _, h := range strings.Fields(m[3]) {
+		for h := range strings.FieldsSeq(m[3]) {
 			r.sha256 = append(r.sha256, strings.TrimPrefix(h, "--hash=sha256:"))
 		}
 		all = append(all, r)

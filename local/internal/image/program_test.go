@@ -102,7 +102,8 @@ func TestPauseImage(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- pause.Wait() }()
 	select {
-	case <-ended:
+	case err := <-ended:
+		t.Logf("pause ended: %v", err)
 	case <-time.After(30 * time.Second):
 		_ = pause.Process.Kill()
 		t.Error("pause did not end on a signal")

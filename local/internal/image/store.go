@@ -72,7 +72,7 @@ func key(inputs ...string) string {
 // the path it is given, which becomes the product by a rename: one that was cut short is never seen. Two processes that want the same
 // product make it once, the second waits for the first. Older products of the same kind and name are removed, as nothing will ask for them
 // again. It fails when the maker fails or ctx ends while waiting.
-func (s *store) product(ctx context.Context, id productID, make func(ctx context.Context, path string) error) (string, error) {
+func (s *store) product(ctx context.Context, id productID, maker func(ctx context.Context, path string) error) (string, error) {
 	path := s.path(id)
 	if exists(path) {
 		return path, nil
@@ -94,7 +94,7 @@ func (s *store) product(ctx context.Context, id productID, make func(ctx context
 	}
 	defer os.RemoveAll(work)
 	made := filepath.Join(work, "product"+id.ext)
-	if err := make(ctx, made); err != nil {
+	if err := maker(ctx, made); err != nil {
 		return "", err
 	}
 	if err := os.Rename(made, path); err != nil {

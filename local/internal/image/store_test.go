@@ -37,7 +37,7 @@ func TestKey(t *testing.T) {
 		}
 		keys[k] = name
 	}
-	if key("a", "b") != key("a", "b") {
+	if first, again := key("a", "b"), key("a", "b"); first != again {
 		t.Error("equal inputs have different keys")
 	}
 }
@@ -86,7 +86,7 @@ func TestProductFailure(t *testing.T) {
 
 func TestProductRemovesOlder(t *testing.T) {
 	s := testStore(t)
-	make := func(name, input string) string {
+	product := func(name, input string) string {
 		path, err := s.product(t.Context(), productID{"layers", name, key(input), ".tar"}, writer(input))
 		if err != nil {
 			t.Fatal(err)
@@ -94,8 +94,8 @@ func TestProductRemovesOlder(t *testing.T) {
 		return path
 	}
 	// spark-4.1.4 begins like spark-4.1: it must not count as an older one of it.
-	old, other, longer := make("spark-4.1", "1"), make("base", "1"), make("spark-4.1-java17", "1")
-	current := make("spark-4.1", "2")
+	old, other, longer := product("spark-4.1", "1"), product("base", "1"), product("spark-4.1-java17", "1")
+	current := product("spark-4.1", "2")
 	for path, want := range map[string]bool{old: false, other: true, longer: true, current: true} {
 		if exists(path) != want {
 			t.Errorf("%s is there: %v, want %v", filepath.Base(path), !want, want)
