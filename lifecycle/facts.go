@@ -18,8 +18,10 @@ const (
 	// exitExceptionAnnotation is where Spark 4.1 and newer write the exception that ended the driver, when
 	// spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
-	appIDLabel              = "spark-app-selector" // Spark's own
-	executorIDLabel         = "spark-exec-id"      // Spark's own
+	// userAppException begins what Spark writes there when the program of a PythonRunner or RRunner exited.
+	userAppException = "org.apache.spark.SparkUserAppException"
+	appIDLabel       = "spark-app-selector" // Spark's own
+	executorIDLabel  = "spark-exec-id"      // Spark's own
 )
 
 // maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
@@ -217,8 +219,27 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	if taken.Reason != "" {
 		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
 	}
-	said := firstOf(pod.Annotations[exitExceptionAnnotation], end.Message, pod.Status.Message)
+	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
+	// Python or R program it tells no more than the exit code, and what the program said itself is in the log.
+	said := firstOf(end.Message, pod.Status.Message)
+	if left := pod.Annotations[exitExceptionAnnotation]; left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
+		said = left
+	}
 	return Cause{reason, sentence(how, excerpt(said))}
+}
+
+// fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
+// of their classes.
+func fromTrouble(said string) string {
+	for rest := said; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		frame := strings.HasPrefix(strings.TrimSpace(line), "at ")
+		if !frame && (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) {
+			return rest
+		}
+		rest = after
+	}
+	return ""
 }
 
 // signalName names the signal that ended a container: runtimes give it as such or, as shells do, as 128 more than its number.
@@ -282,13 +303,8 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 // lines of the log, and the first exception among them says more than the end of its stack trace.
 func excerpt(said string) string {
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
-	rest := said
-	for len(rest) > 0 {
-		line, after, _ := strings.Cut(rest, "\n")
-		if strings.Contains(line, "Exception") || strings.Contains(line, "Error") {
-			return cut(rest)
-		}
-		rest = after
+	if telling := fromTrouble(said); telling != "" {
+		return cut(telling)
 	}
 	if len(said) > maxExcerpt {
 		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")

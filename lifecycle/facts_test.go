@@ -243,6 +243,14 @@ func TestLastWords(t *testing.T) {
 		}), func(m string) bool {
 			return strings.HasSuffix(m, "with exit code 1: org.apache.spark.SparkException: told")
 		}},
+		{"Spark's account of a Python program tells less than its traceback", podIn(corev1.PodFailed, exits(1, "Error", "ValueError: boom\n"), func(p *corev1.Pod) {
+			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
+		}), func(m string) bool { return strings.HasSuffix(m, "with exit code 1: ValueError: boom") }},
+		{"the frames of a trace tell nothing, whatever their classes are called", podIn(corev1.PodFailed, exits(1, "Error",
+			"\tat o.KubernetesClientException.launder(K.java:1)\n\tat java.lang.Thread.run(Thread.java:840)\nCaused by: java.io.IOException: boom\n")),
+			func(m string) bool {
+				return strings.HasSuffix(m, "with exit code 1: Caused by: java.io.IOException: boom")
+			}},
 		{"a signal of the runtime's", podIn(corev1.PodFailed, state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Signal: 11}})),
 			func(m string) bool { return m == "driver container failed with exit code 255 (SIGSEGV)" }},
 		{"an abort", podIn(corev1.PodFailed, exits(134, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(SIGABRT)") }},

@@ -25,14 +25,14 @@ func TestFewWarnings(t *testing.T) {
 
 // TestLogDoesNotQuoteTheDriver: the last words of a program are its owner's. The log has the reason and the exit code.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
-	w := &world{t: t, log: &lines{}, registry: prometheus.NewRegistry()}
-	log, err := telemetry.NewLogger(w.log, "debug", "text")
+	var said lines
+	log, err := telemetry.NewLogger(&said, "debug", "text")
 	if err != nil {
 		t.Fatal(err)
 	}
 	kind := tinyKind()
 	kind.Events = func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil }
-	metrics := telemetry.NewMetrics(w.registry)
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
 	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
 	r.tell(ctrllog.IntoContext(t.Context(), log), &pass[*v1beta2.SparkApplication]{
 		stored: &v1beta2.SparkApplication{}, now: noon,
@@ -40,7 +40,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
 	})
-	got := w.log.String()
+	got := said.String()
 	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)
 	}
