@@ -7,6 +7,8 @@
 # content under the user's cache directory. Nothing but Go modules is fetched.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# As the programs are built, so that what the linter loads of Kubernetes is not compiled a second time.
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sparklocal
 binary=$cache/lint/golangci-lint-$(cat "$root"/tools/lint/go.{mod,sum} <(cd "$root/tools/lint" && go env GOVERSION) | sha256sum | cut -c1-16)
 
