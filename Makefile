@@ -4,6 +4,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export CGO_ENABLED ?= 0
+# The name that the operator's image gets; with the tag, what the chart looks for.
+IMAGE ?= docker.io/sparkoperator/spark-operator:dev
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,9 +38,9 @@ build: ## bin/spark-operator and bin/sparklocal
 	go build -trimpath -o bin/spark-operator ./cmd/spark-operator
 	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 
-image: build ## write the operator's image as a tar, to load into or push to a cluster of your own
+image: build ## IMAGE=name:tag; write the operator's image as a tar, to load into or push to a cluster of your own
 	mkdir -p dist
-	bin/sparklocal image operator -o dist/spark-operator.tar
+	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 
 bench: ## applications a second on a control plane alone, beside the same writes sent directly
 	cd bench && go run . $(ARGS)
