@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -153,6 +155,7 @@ func (c *Cluster) connect() error {
 		return err
 	}
 	config.QPS, config.UserAgent = -1, "spark-e2e"
+	log.SetLogger(logr.Discard()) // the client would complain that nobody reads its log
 	s := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
 		return err
