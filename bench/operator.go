@@ -43,7 +43,9 @@ func (w *world) throughOperator(ctx context.Context) (r result, err error) {
 	if r.idle, err = op.read(); err != nil {
 		return r, err
 	}
-	stopDrivers, err := w.playDrivers(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopDrivers, err := w.playDrivers(ctx, cancel)
 	if err != nil {
 		return r, err
 	}
@@ -64,10 +66,10 @@ func (w *world) throughOperator(ctx context.Context) (r result, err error) {
 		return r, err
 	}
 	r.took = time.Since(start)
-	if r.loaded, err = op.read(); err != nil {
+	if r.writes, r.tail, err = w.quiet(ctx, start); err != nil {
 		return r, err
 	}
-	r.writes, r.tail, err = w.quiet(ctx, start)
+	r.loaded, err = op.read() // with its events, which are part of the price
 	return r, err
 }
 
@@ -102,8 +104,8 @@ func application(name string) *unstructured.Unstructured {
 	}}
 }
 
-// playDrivers does for driver pods what a kubelet would: Running, and after the run time Succeeded.
-func (w *world) playDrivers(ctx context.Context) (stop func(), err error) {
+// playDrivers does for driver pods what a kubelet would: Running, and after the run time Succeeded. What it cannot do ends the run.
+func (w *world) playDrivers(ctx context.Context, fail context.CancelCauseFunc) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pods := w.core.CoreV1().Pods(namespace)
 	events, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: "spark-role=driver"})
@@ -120,11 +122,16 @@ func (w *world) playDrivers(ctx context.Context) (stop func(), err error) {
 			}
 			drivers.Go(func() {
 				container := pod.Spec.Containers[len(pod.Spec.Containers)-1].Name
-				_ = w.patchPod(ctx, pod.Namespace, pod.Name, running(container))
+				play := func(patch string) {
+					if err := w.patchPod(ctx, pod.Namespace, pod.Name, patch); err != nil && ctx.Err() == nil {
+						fail(fmt.Errorf("play driver %s: %w", pod.Name, err))
+					}
+				}
+				play(running(container))
 				select {
 				case <-ctx.Done():
 				case <-time.After(w.o.runtime):
-					_ = w.patchPod(ctx, pod.Namespace, pod.Name, succeeded(container))
+					play(succeeded(container))
 				}
 			})
 		}
@@ -162,7 +169,7 @@ func (w *world) watchFinished(ctx context.Context) (wait func(n int) error, err 
 		for len(done) < n {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%d of %d applications are COMPLETED: %w", len(done), n, ctx.Err())
+				return fmt.Errorf("%d of %d applications are COMPLETED: %w", len(done), n, context.Cause(ctx))
 			case e, ok := <-events.ResultChan():
 				app, isApp := e.Object.(*unstructured.Unstructured)
 				if !ok || !isApp {

@@ -65,12 +65,10 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	if enabled, _ := c.Get("spark.dynamicAllocation.enabled"); enabled != "true" {
 		c.SetIfMissing("spark.executor.instances", "1") // this API's default; Spark's own would be 2
 	}
-	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &driver.SparkPodSpec, "executor": &executor.SparkPodSpec} {
-		if err := localVolumes(c, spec.Volumes, role, pod); err != nil {
-			return nil, err
-		}
+	if err := localVolumes(c, spec.Volumes, "driver", &driver.SparkPodSpec); err != nil {
+		return nil, err
 	}
-	return c, nil
+	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 
 // podConf sets what driver and executor have in common. Role is "driver" or "executor".

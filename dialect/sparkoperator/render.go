@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,6 +110,13 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *FieldEr
 		name = refused.Field
 	}
 	field, typed := specFields[name]
+	if role, part, ok := strings.Cut(name, "."); ok && refused.Key == "" && !typed {
+		// A field of an overlay, such as Driver.Volumes: the volumes of a spec are its own, the rest is the pod's.
+		field, typed = specFields[role], true
+		if part == "Volumes" {
+			field = "spec.volumes"
+		}
+	}
 	if _, inConf := app.Spec.SparkConf[refused.Key]; inConf && refused.Key != "" || !typed {
 		field = "spec"
 		if refused.Key != "" {
