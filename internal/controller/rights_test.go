@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -31,21 +34,13 @@ func TestMissingRights(t *testing.T) {
 	}
 	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api}
 	for account, want := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
-		// The authorizer learns of a new binding by a watch.
-		deadline := time.Now().Add(10 * time.Second)
-		for {
-			got, err := r.missingRight(t.Context(), w.namespace, account)
-			if err != nil {
-				t.Fatal(err)
+		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
+			got, err := r.missingRight(ctx, w.namespace, account)
+			if err == nil && got != want {
+				err = fmt.Errorf("%s lacks %q, want %q", account, got, want)
 			}
-			if got == want {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s lacks %q, want %q", account, got, want)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+			return err
+		})
 	}
 }
 
