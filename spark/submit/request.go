@@ -55,6 +55,16 @@ type Request struct {
 	ConfFiles map[string]string
 	// HadoopConfFiles are the files of a HADOOP_CONF_DIR, by name; they go to driver and executors.
 	HadoopConfFiles map[string]string
+	// DriverCredentials are files that spark.kubernetes.authenticate.driver.*File would name on the submitter's disk; they go into a Secret.
+	DriverCredentials Credentials
+	// Keytab is the file that spark.kerberos.keytab would name on the submitter's disk; it goes into a Secret. spark.kerberos.principal
+	// is needed beside it.
+	Keytab *File
+	// Krb5Conf is the file that spark.kubernetes.kerberos.krb5.path would name on the submitter's disk; it goes into a ConfigMap.
+	Krb5Conf *File
+	// PodGroupTemplate is the PodGroup (JSON or YAML) that spark.kubernetes.scheduler.volcano.podGroupTemplateFile would name; it has a meaning
+	// only with Spark's VolcanoFeatureStep.
+	PodGroupTemplate []byte
 	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON), or nil.
 	DriverTemplate   []byte
 	ExecutorTemplate []byte
@@ -67,6 +77,20 @@ type Request struct {
 	Owner metav1.OwnerReference
 	// Labels are put on every object, executors included; they win over labels of the same key. They cannot be Spark's own.
 	Labels map[string]string
+}
+
+// File is a file that spark-submit would read where it runs.
+type File struct {
+	// Name is the last element of its path: it becomes a key of a Secret or ConfigMap.
+	Name string
+	// Content is the file's bytes.
+	Content []byte
+}
+
+// Credentials are what a driver shows to the API server instead of its service account's token
+// (spark.kubernetes.authenticate.driver.caCertFile, .clientKeyFile, .clientCertFile). Empty ones are absent.
+type Credentials struct {
+	CACert, ClientKey, ClientCert []byte
 }
 
 // Objects is what Build returns, in the order in which it should be created: everything before the pod.
