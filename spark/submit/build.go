@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -69,6 +70,8 @@ type draft struct {
 	// spark is the Spark container; until the finish it is not in the pod.
 	spark  corev1.Container
 	before []Object
+	// notNative is the first thing that only a JVM could do.
+	notNative *Error
 	// warns are the first maxWarnings, unheard counts the others.
 	warns   []string
 	unheard int
@@ -96,20 +99,28 @@ func Build(r Request) (Objects, error) {
 	if err := d.finish(); err != nil {
 		return Objects{}, asError(err)
 	}
+	if d.notNative != nil {
+		return Objects{}, d.notNative
+	}
 	return Objects{Before: d.before, Driver: d.pod, Warnings: d.warnings()}, nil
 }
 
 func newDraft(r Request) (*draft, error) {
+	if r.Resource == noResource {
+		r.Resource = ""
+	}
 	q, warning := quirksFor(r.SparkVersion)
 	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment)}
-	if warning != "" {
-		if r.StrictVersion {
-			return nil, fieldError("SparkVersion", "%q is none of the Spark lines known: %s", conf.Shorten(r.SparkVersion), strings.Join(SupportedVersions(), ", "))
-		}
-		d.warn("%s", warning)
-	}
 	if err := d.checkRequest(); err != nil {
 		return nil, err
+	}
+	if warning != "" {
+		if r.StrictVersion {
+			// At once: what else is right or wrong is not known without knowing the version.
+			return nil, &Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is none of the Spark lines known: %s",
+				conf.Shorten(r.SparkVersion), strings.Join(SupportedVersions(), ", "))}
+		}
+		d.warn("%s", warning)
 	}
 	if err := d.refuse(); err != nil {
 		return nil, asError(err)
@@ -184,7 +195,11 @@ func (d *draft) checkApplication() error {
 		}
 	}
 	if d.kind == typeJava && r.MainClass == "" {
-		return fieldError("MainClass", "a Java or Scala application needs its main class: the jar is not opened to look for one")
+		err := fieldError("MainClass", "a Java or Scala application needs its main class: the jar is not opened to look for one")
+		if !d.jarCanBeOpened() {
+			return err
+		}
+		d.onlyByJVM(err)
 	}
 	if name, _, ok := d.conf.Lookup("spark.kerberos.principal"); ok && r.ProxyUser != "" {
 		return keyError(name, "cannot be used together with a proxy user")

@@ -33,17 +33,21 @@ func typeOf(resource string) resourceType {
 }
 
 // refused are keys that make spark-submit read a file or an URL of the submitter, or act with credentials of the submitter. The reason
-// ends each message. A trailing dot makes a key a prefix.
-var refused = []struct{ key, reason string }{
-	{"spark.kubernetes.driver.podTemplateFile", "a file or URL is never read on the user's word; give the driver's pod template itself"},
-	{"spark.kubernetes.executor.podTemplateFile", "a file or URL is never read on the user's word; give the executors' pod template itself"},
-	{"spark.kubernetes.authenticate.driver.caCertFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.caCertFile"},
-	{"spark.kubernetes.authenticate.driver.clientKeyFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
-	{"spark.kubernetes.authenticate.driver.clientCertFile", "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
-	{"spark.kubernetes.authenticate.submission.", "the objects are created with the submitter's own credentials; remove the key"},
-	{"spark.kubernetes.kerberos.krb5.path", "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
-	{"spark.kubernetes.scheduler.volcano.", "PodGroups of Volcano are not made from configuration; choose the batch scheduler where the application is declared"},
-	{"spark.driver.bindAddress", "is not supported on Kubernetes: the driver binds to its pod's address"},
+// ends each message. A trailing dot makes a key a prefix. With byJVM the real spark-submit in the application's image could do it.
+var refused = []struct {
+	key    string
+	byJVM  bool
+	reason string
+}{
+	{"spark.kubernetes.authenticate.submission.", false, "the objects are created with the submitter's own credentials; remove the key"},
+	{"spark.driver.bindAddress", false, "is not supported on Kubernetes: the driver binds to its pod's address"},
+	{"spark.kubernetes.driver.podTemplateFile", true, "a file or URL is never read on the user's word; give the driver's pod template itself"},
+	{"spark.kubernetes.executor.podTemplateFile", true, "a file or URL is never read on the user's word; give the executors' pod template itself"},
+	{"spark.kubernetes.authenticate.driver.caCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.caCertFile"},
+	{"spark.kubernetes.authenticate.driver.clientKeyFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
+	{"spark.kubernetes.authenticate.driver.clientCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
+	{"spark.kubernetes.kerberos.krb5.path", true, "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
+	{"spark.kubernetes.scheduler.volcano.", false, "PodGroups of Volcano are not made from configuration; choose the batch scheduler where the application is declared"},
 }
 
 // fileLists are the keys whose values spark-submit uploads or expands.
@@ -53,51 +57,92 @@ var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.s
 func (d *draft) refuse() error {
 	for _, no := range refused {
 		for rest := range d.conf.WithPrefix(no.key) {
-			if rest == "" || strings.HasSuffix(no.key, ".") {
-				return keyError(no.key+rest, "%s", no.reason)
+			if rest != "" && !strings.HasSuffix(no.key, ".") {
+				continue
 			}
+			err := keyError(no.key+rest, "%s", no.reason)
+			if !no.byJVM {
+				return err
+			}
+			d.onlyByJVM(err)
 		}
 	}
 	const custom = "spark.kubernetes.driver.pod.featureSteps"
 	if classes, err := d.conf.List(custom, nil); err != nil {
 		return err
 	} else if len(classes) > 0 {
-		return keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(custom, classes[0]))
+		d.onlyByJVM(keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(custom, classes[0])))
 	}
 	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
-		return keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH")
+		d.onlyByJVM(keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
 	}
+	return d.refuseFiles()
+}
+
+// refuseFiles finds files that spark-submit would upload or look for.
+func (d *draft) refuseFiles() error {
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
 		for _, uri := range conf.SplitList(list) {
-			if problem := fileProblem(key, uri, true); problem != "" {
-				return keyError(key, "%s", problem)
+			switch {
+			case isSubmitters(uri):
+				err := keyError(key, "%s", submittersFile(key, uri))
+				if !d.uploads() {
+					return err
+				}
+				d.onlyByJVM(err)
+			case isPattern(uri):
+				d.onlyByJVM(keyError(key, "%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri)))
 			}
 		}
 	}
-	if d.r.Resource != "" {
-		if problem := fileProblem("Resource", d.r.Resource, false); problem != "" {
-			return fieldError("Resource", "%s", problem)
+	if d.r.Resource != "" && isSubmitters(d.r.Resource) {
+		err := fieldError("Resource", "%s", submittersFile("Resource", d.r.Resource))
+		// An R file is not uploaded: the driver is told its path.
+		if !d.uploads() && d.kind != typeR {
+			return err
 		}
+		d.onlyByJVM(err)
 	}
 	return nil
 }
 
-// fileProblem says why a URI of a key or field cannot be passed on as it is; empty means that it can.
-func fileProblem(key, uri string, globs bool) string {
+// uploads tells whether spark-submit would know where to put files of its machine.
+func (d *draft) uploads() bool {
+	path, _ := d.conf.Get("spark.kubernetes.file.upload.path")
+	return path != ""
+}
+
+// jarCanBeOpened tells whether spark-submit could look for the main class in the jar: Hadoop has no file system named local, and a file of
+// its own machine it would have to upload afterwards.
+func (d *draft) jarCanBeOpened() bool {
+	switch {
+	case d.r.Resource == "":
+		return false
+	case isSubmitters(d.r.Resource):
+		return d.uploads()
+	}
+	return !strings.HasPrefix(d.r.Resource, "local:")
+}
+
+// isSubmitters tells whether a URI is a file of the submitter's machine.
+func isSubmitters(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
-	if !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file") {
-		return fmt.Sprintf("%s is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver "+
-			"can read, such as s3a://, gs://, hdfs:// or https://", conf.Quote(key, uri))
-	}
-	switch scheme {
+	return !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "file")
+}
+
+func submittersFile(key, uri string) string {
+	return conf.Quote(key, uri) + " is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver " +
+		"can read, such as s3a://, gs://, hdfs:// or https://"
+}
+
+// isPattern tells whether spark-submit would ask a Hadoop file system which files a URI means.
+func isPattern(uri string) bool {
+	switch scheme, _, _ := strings.Cut(uri, ":"); scheme {
 	case "local", "http", "https", "ftp":
-		return ""
+		return false
 	}
-	if globs && strings.ContainsAny(uri, `*?[{\`) {
-		return fmt.Sprintf("%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri))
-	}
-	return ""
+	return strings.ContainsAny(uri, `*?[{\`)
 }
 
 // checkConf is what spark-submit validates before it does anything (SparkSubmitArguments.validateSubmitArguments), and what would kill the

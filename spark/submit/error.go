@@ -15,6 +15,10 @@ type Error struct {
 	Field string
 	// Message says what is wrong and what to do about it.
 	Message string
+	// NotNative tells that the fault is not the application's: what it asks for needs a JVM, a file system's client or a file of the image, which
+	// Build does not have, and the real spark-submit, run in the application's own image, could do it. It is false for what could never work and
+	// for what the submitter may not say. Everything else about the request has passed Build's checks then.
+	NotNative bool
 }
 
 // Error names the key or field first.
@@ -31,6 +35,15 @@ func keyError(key, format string, args ...any) error {
 
 func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// onlyByJVM notes a refusal that spark-submit would not give. Build goes on, so that what could never work is found too, and wins; the first of
+// those noted is what it returns in the end.
+func (d *draft) onlyByJVM(err error) {
+	if wrong, ok := errors.AsType[*Error](err); ok && d.notNative == nil {
+		wrong.NotNative = true
+		d.notNative = wrong
+	}
 }
 
 // asError makes a typed read's error one of ours.

@@ -1,0 +1,96 @@
+package submit
+
+import (
+	"errors"
+	"testing"
+)
+
+// What only a JVM, a file system's client or a file could do is told from what could never work and from what nobody may say.
+func TestNotNative(t *testing.T) {
+	const upload = "spark.kubernetes.file.upload.path"
+	type change func(*Request)
+	set := func(pairs ...string) change {
+		return func(r *Request) {
+			for i := 0; i < len(pairs); i += 2 {
+				r.Conf.Set(pairs[i], pairs[i+1])
+			}
+		}
+	}
+	resource := func(uri, class string) change { return func(r *Request) { r.Resource, r.MainClass = uri, class } }
+	for _, c := range []struct {
+		name   string
+		change []change
+		about  string
+		want   bool
+	}{
+		{"a driver template of the image", []change{set("spark.kubernetes.driver.podTemplateFile", "/opt/t.yaml")}, "spark.kubernetes.driver.podTemplateFile", true},
+		{"an executor template of a store", []change{set("spark.kubernetes.executor.podTemplateFile", "s3a://b/t")}, "spark.kubernetes.executor.podTemplateFile", true},
+		{"a certificate of the image", []change{set("spark.kubernetes.authenticate.driver.caCertFile", "/ca")}, "spark.kubernetes.authenticate.driver.caCertFile", true},
+		{"a client's key", []change{set("spark.kubernetes.authenticate.driver.clientKeyFile", "/k")}, "spark.kubernetes.authenticate.driver.clientKeyFile", true},
+		{"a client's certificate", []change{set("spark.kubernetes.authenticate.driver.clientCertFile", "/c")}, "spark.kubernetes.authenticate.driver.clientCertFile", true},
+		{"krb5.conf of the image", []change{set("spark.kubernetes.kerberos.krb5.path", "/etc/krb5.conf")}, "spark.kubernetes.kerberos.krb5.path", true},
+		{"a keytab to log in with", []change{set("spark.kerberos.keytab", "/k", "spark.kerberos.principal", "p")}, "spark.kerberos.keytab", true},
+		{"a step of the user's", []change{set("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")}, "spark.kubernetes.driver.pod.featureSteps", true},
+		{"a pattern in a store", []change{set("spark.jars", "s3a://b/*.jar")}, "spark.jars", true},
+		{"a pattern in braces", []change{set("spark.files", "hdfs://n/{a,b}")}, "spark.files", true},
+		{"a file to upload", []change{set("spark.files", "/opt/f", upload, "s3a://b")}, "spark.files", true},
+		{"a file URL to upload", []change{set("spark.archives", "file:///opt/f", upload, "s3a://b")}, "spark.archives", true},
+		{"a jar to upload", []change{resource("/opt/a.jar", "A"), set(upload, "s3a://b")}, "Resource", true},
+		{"a Python file to upload", []change{resource("a.py", ""), set(upload, "s3a://b")}, "Resource", true},
+		{"an R file is never uploaded", []change{resource("/opt/a.R", "")}, "Resource", true},
+		{"the class of a jar in a store", []change{resource("s3a://b/a.jar", "")}, "MainClass", true},
+		{"the class of a jar to upload", []change{resource("/a.jar", ""), set(upload, "s3a://b")}, "MainClass", true},
+		{"a version to come", []change{func(r *Request) { r.SparkVersion, r.StrictVersion = "9.9.9", true }}, "SparkVersion", true},
+
+		{"a file and nowhere to put it", []change{set("spark.files", "/opt/f")}, "spark.files", false},
+		{"a jar and nowhere to put it", []change{resource("/opt/a.jar", "A")}, "Resource", false},
+		{"the class of a jar of the image", []change{resource("local:///a.jar", "")}, "MainClass", false},
+		{"the class of a jar that has nowhere to go", []change{resource("/a.jar", "")}, "MainClass", false},
+		{"no jar and no class", []change{resource("spark-internal", "")}, "MainClass", false},
+		{"the submitter's credentials", []change{set("spark.kubernetes.authenticate.submission.oauthToken", "x")}, "spark.kubernetes.authenticate.submission.oauthToken", false},
+		{"an address to bind to", []change{set("spark.driver.bindAddress", "0.0.0.0")}, "spark.driver.bindAddress", false},
+		{"a size", []change{set("spark.driver.memory", "1.5g")}, "spark.driver.memory", false},
+		{"a version that is no version", []change{func(r *Request) { r.SparkVersion = string(make([]byte, 200)) }}, "SparkVersion", false},
+
+		// What could never work wins, wherever it is found.
+		{"credentials beside a step", []change{set("spark.kubernetes.driver.pod.featureSteps", "x.Y", "spark.kubernetes.authenticate.submission.oauthToken", "x")},
+			"spark.kubernetes.authenticate.submission.oauthToken", false},
+		{"memory beside a template", []change{set("spark.kubernetes.driver.podTemplateFile", "/t", "spark.driver.memory", "2048")}, "spark.driver.memory", false},
+		{"a volume beside a pattern", []change{set("spark.jars", "s3a://*", "spark.kubernetes.executor.volumes.nfs.v.mount.path", "/v")},
+			"spark.kubernetes.executor.volumes.nfs.v.options.path", false},
+		{"a file beside a missing class", []change{resource("s3a://b/a.jar", ""), set("spark.files", "/f")}, "spark.files", false},
+		{"the first of several", []change{set("spark.jars", "s3a://*", "spark.files", "s3a://*")}, "spark.jars", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := minimal()
+			for _, change := range c.change {
+				change(&r)
+			}
+			o, err := Build(r)
+			wrong, ok := errors.AsType[*Error](err)
+			if !ok {
+				t.Fatalf("Build gave the error %v", err)
+			}
+			if wrong.Key+wrong.Field != c.about || wrong.NotNative != c.want {
+				t.Errorf("%v: NotNative is %t, want %t about %s", err, wrong.NotNative, c.want, c.about)
+			}
+			if o.Driver != nil || len(o.Before) > 0 {
+				t.Error("a refused request gave objects")
+			}
+		})
+	}
+}
+
+func TestSparkInternalIsNoFile(t *testing.T) {
+	r := minimal()
+	r.Resource = ""
+	want := sparkContainer(t, build(t, r)).Args
+	r.Resource = "spark-internal"
+	o := build(t, r)
+	if got := sparkContainer(t, o).Args; got[len(got)-1] != "spark-internal" || len(got) != len(want) {
+		t.Errorf("arguments are %q, want %q", got, want)
+	}
+	if jars := props(t, o)["spark.jars"]; jars != "" {
+		t.Errorf("spark.jars is %q", jars)
+	}
+}
