@@ -32,7 +32,7 @@ func TestNotNative(t *testing.T) {
 		{"a keytab to log in with", []change{set("spark.kerberos.keytab", "/k", "spark.kerberos.principal", "p")}, "spark.kerberos.keytab", true},
 		{"a step of the user's", []change{set("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")}, "spark.kubernetes.driver.pod.featureSteps", true},
 		{"a pattern in a store", []change{set("spark.jars", "s3a://b/*.jar")}, "spark.jars", true},
-		{"a pattern in braces", []change{set("spark.files", "hdfs://n/{a,b}")}, "spark.files", true},
+		{"a pattern of one character", []change{set("spark.files", "hdfs://n/a?.txt")}, "spark.files", true},
 		{"a file to upload", []change{set("spark.files", "/opt/f", upload, "s3a://b")}, "spark.files", true},
 		{"a file URL to upload", []change{set("spark.archives", "file:///opt/f", upload, "s3a://b")}, "spark.archives", true},
 		{"a jar to upload", []change{resource("/opt/a.jar", "A"), set(upload, "s3a://b")}, "Resource", true},
