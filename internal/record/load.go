@@ -1,0 +1,224 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// caseName is what a case may be called: it is a file name too.
+var caseName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
+// Cases reads the lists of cases in the *.yaml files of a directory, in the order of the files' names. It refuses an unknown field, a name that
+// is used twice or is no file name, and a file outside Dir.
+func Cases(dir string) ([]Case, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no lists of cases (*.yaml) in %s", dir)
+	}
+	var cases []Case
+	seen := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var list []Case
+		if err := yaml.UnmarshalStrict(text, &list); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, c := range list {
+			if err := c.check(); err != nil {
+				return nil, fmt.Errorf("%s: case %q: %w", file, c.Name, err)
+			}
+			if other, ok := seen[c.Name]; ok {
+				return nil, fmt.Errorf("%s: case %q is in %s already", file, c.Name, other)
+			}
+			seen[c.Name] = file
+		}
+		cases = append(cases, list...)
+	}
+	return cases, nil
+}
+
+func (c Case) check() error {
+	if !caseName.MatchString(c.Name) {
+		return errors.New("the name has to be small letters, digits, dots and dashes")
+	}
+	for _, version := range c.Versions {
+		if strings.Count(version, ".") != 1 {
+			return fmt.Errorf("versions: %q is no line such as \"4.2\"", version)
+		}
+	}
+	for name := range c.allFiles() {
+		if !fs.ValidPath(name) || name == "." {
+			return fmt.Errorf("files: %q is no path below %s", name, Dir)
+		}
+	}
+	for key := range c.Env {
+		if key == "" || strings.ContainsAny(key, "=\x00") {
+			return fmt.Errorf("env: %q is no name of a variable", key)
+		}
+	}
+	for _, arg := range c.CommandLine() {
+		if strings.Contains(arg, "\x00") {
+			return errors.New("args: a NUL cannot be part of an argument")
+		}
+	}
+	return nil
+}
+
+// allFiles are Files and Binary together.
+func (c Case) allFiles() map[string][]byte {
+	files := make(map[string][]byte, len(c.Files)+len(c.Binary))
+	for name, text := range c.Files {
+		files[name] = []byte(text)
+	}
+	for name, content := range c.Binary {
+		files[name] = content
+	}
+	return files
+}
+
+// In says whether a version of Spark, such as "4.1.4", has the case.
+func (c Case) In(version string) bool { return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version)) }
+
+// Line is the line of a version of Spark: "4.1" of "4.1.4".
+func Line(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(len(parts), 2)], ".")
+}
+
+// WriteFiles writes the case's files below a directory, which takes the place of Dir.
+func (c Case) WriteFiles(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, content := range c.allFiles() {
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("case %s: %w", c.Name, err)
+		}
+		if err := root.WriteFile(name, content, 0o644); err != nil {
+			return fmt.Errorf("case %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// Recordings are those of one case: what a file in the directory of recordings holds. No version is in two of them.
+type Recordings struct {
+	// Case is the case's name.
+	Case string `json:"case"`
+	// Recordings by content: versions that sent the same share one. They are in the order of their first version.
+	Recordings []Recording `json:"recordings"`
+}
+
+// Of returns what a version of Spark sent, and false when the case is not recorded with it.
+func (r Recordings) Of(version string) (Recording, bool) {
+	i := slices.IndexFunc(r.Recordings, func(one Recording) bool { return slices.Contains(one.Versions, version) })
+	if i < 0 {
+		return Recording{}, false
+	}
+	return r.Recordings[i], true
+}
+
+// Set replaces what a version of Spark sent. Other versions of its line are dropped: a line is recorded with one version.
+func (r *Recordings) Set(version string, what Recording) {
+	for i := range r.Recordings {
+		r.Recordings[i].Versions = slices.DeleteFunc(r.Recordings[i].Versions, func(v string) bool { return Line(v) == Line(version) })
+	}
+	r.Recordings = slices.DeleteFunc(r.Recordings, func(one Recording) bool { return len(one.Versions) == 0 })
+	i := slices.IndexFunc(r.Recordings, func(one Recording) bool { return one.Same(what) })
+	if i < 0 {
+		r.Recordings = append(r.Recordings, Recording{Error: what.Error, Requests: what.Requests})
+		i = len(r.Recordings) - 1
+	}
+	r.Recordings[i].Versions = append(r.Recordings[i].Versions, version)
+	for _, one := range r.Recordings {
+		slices.SortFunc(one.Versions, compareVersions)
+	}
+	slices.SortFunc(r.Recordings, func(a, b Recording) int { return compareVersions(a.Versions[0], b.Versions[0]) })
+}
+
+// Same says whether two recordings hold the same, whatever their versions.
+func (r Recording) Same(other Recording) bool {
+	return r.Error == other.Error && slices.EqualFunc(r.Requests, other.Requests, func(a, b Request) bool {
+		return a.Method == b.Method && a.Path == b.Path && bytes.Equal(compact(a.Body), compact(b.Body))
+	})
+}
+
+func compact(body json.RawMessage) []byte {
+	var out bytes.Buffer
+	if len(body) == 0 || json.Compact(&out, body) != nil {
+		return body
+	}
+	return out.Bytes()
+}
+
+// compareVersions orders versions by their numbers: 4.10.0 comes after 4.9.1.
+func compareVersions(a, b string) int {
+	numbers := func(v string) []int {
+		var out []int
+		for part := range strings.SplitSeq(v, ".") {
+			n := 0
+			_, _ = fmt.Sscanf(part, "%d", &n) // What is no number counts as 0.
+			out = append(out, n)
+		}
+		return out
+	}
+	return slices.Compare(numbers(a), numbers(b))
+}
+
+// Load reads a directory of recordings: by case's name. A directory that does not exist holds none.
+func Load(dir string) (map[string]Recordings, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]Recordings, len(files))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var r Recordings
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if name := strings.TrimSuffix(filepath.Base(file), ".json"); r.Case != name {
+			return nil, fmt.Errorf("%s: holds the recordings of case %q", file, r.Case)
+		}
+		out[r.Case] = r
+	}
+	return out, nil
+}
+
+// Save writes one case's recordings into the directory, so that equal recordings give equal bytes.
+func Save(dir string, r Recordings) error {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", " ")
+	if err := out.Encode(r); err != nil {
+		return fmt.Errorf("recordings of %s: %w", r.Case, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, r.Case+".json"), text.Bytes(), 0o644)
+}
