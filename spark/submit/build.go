@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -53,6 +52,7 @@ var steps = []step{
 	{"KerberosConfDriverFeatureStep", true, kerberosConfStep},
 	{"PodTemplateConfigMapStep", false, podTemplateStep},
 	{"LocalDirsFeatureStep", true, localDirsStep},
+	{"VolcanoFeatureStep", true, volcanoStep},
 }
 
 const featurePackage = "org.apache.spark.deploy.k8s.features."
@@ -62,6 +62,8 @@ type draft struct {
 	r    Request
 	q    quirks
 	kind resourceType
+	// volcano tells that the user names Spark's VolcanoFeatureStep.
+	volcano bool
 	// conf is what the user and the Request say; steps read it. props starts as a copy and goes to spark.properties; steps write it.
 	conf, props *conf.Conf
 	// labels are all of the driver pod's.
@@ -320,9 +322,8 @@ func (d *draft) template(field string, data []byte, key string) (*corev1.Pod, co
 
 // decodePod reads a Pod or a PodTemplateSpec; both have metadata and spec in the same places. Fields that no pod has come back by name.
 func decodePod(data []byte, pod *corev1.Pod) (unknown []string, err error) {
-	var tree map[string]any
-	// apimachinery's decoder keeps whole numbers whole.
-	if err := utiljson.Unmarshal(data, &tree); err != nil {
+	tree, err := decodeTree(data)
+	if err != nil {
 		return nil, err
 	}
 	delete(tree, "status")

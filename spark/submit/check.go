@@ -47,7 +47,6 @@ var refused = []struct {
 	{"spark.kubernetes.authenticate.driver.clientKeyFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
 	{"spark.kubernetes.authenticate.driver.clientCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
 	{"spark.kubernetes.kerberos.krb5.path", true, "a file of the submitter is never read; put it into a ConfigMap and use spark.kubernetes.kerberos.krb5.configMapName"},
-	{"spark.kubernetes.scheduler.volcano.", false, "PodGroups of Volcano are not made from configuration; choose the batch scheduler where the application is declared"},
 }
 
 // fileLists are the keys whose values spark-submit uploads or expands.
@@ -67,16 +66,37 @@ func (d *draft) refuse() error {
 			d.onlyByJVM(err)
 		}
 	}
-	const custom = "spark.kubernetes.driver.pod.featureSteps"
-	if classes, err := d.conf.List(custom, nil); err != nil {
+	if err := d.customSteps(); err != nil {
 		return err
-	} else if len(classes) > 0 {
-		d.onlyByJVM(keyError(custom, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(custom, classes[0])))
 	}
 	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
 		d.onlyByJVM(keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
 	}
 	return d.refuseFiles()
+}
+
+// customSteps looks at the steps that the user adds. One is Spark's own; others are classes of a JVM.
+func (d *draft) customSteps() error {
+	const key = "spark.kubernetes.driver.pod.featureSteps"
+	classes, err := d.conf.List(key, nil)
+	if err != nil {
+		return err
+	}
+	for _, class := range classes {
+		if class == volcanoClass {
+			d.volcano = true
+			continue
+		}
+		d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(key, class)))
+	}
+	switch {
+	case !d.conf.Has(volcanoFileKey):
+	case d.volcano:
+		d.onlyByJVM(keyError(volcanoFileKey, "a file or URL is never read on the user's word; give the PodGroup itself"))
+	default:
+		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
+	}
+	return nil
 }
 
 // refuseFiles finds files that spark-submit would upload or look for.

@@ -48,7 +48,6 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.kerberos.krb5.path", "/etc/krb5.conf"}, "spark.kubernetes.kerberos.krb5.path", "krb5.configMapName"},
 		{[]string{"spark.kerberos.keytab", "/etc/k", "spark.kerberos.principal", "p"}, "spark.kerberos.keytab", "local://"},
 		{[]string{"spark.yarn.keytab", "file:///etc/k", "spark.kerberos.principal", "p"}, "spark.yarn.keytab", "local://"},
-		{[]string{"spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "/x"}, "spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "batch scheduler"},
 		{[]string{"spark.jars", "local:///a.jar,/b.jar"}, "spark.jars", `"/b.jar" is a file of the submitter`},
 		{[]string{"spark.files", "file:///etc/passwd"}, "spark.files", "local:///PATH"},
 		{[]string{"spark.files", "FILE:/etc/passwd"}, "spark.files", "never read"},
@@ -164,7 +163,7 @@ func TestRefusedRequests(t *testing.T) {
 		"driver's label":      {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
 		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "no name"},
 		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "no pod template"},
-		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {}`) }, "DriverTemplate", "no pod template"},
+		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "no pod template"},
 		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "no pod template"},
 		"large template": {func(r *Request) {
 			r.ExecutorTemplate = []byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 1<<20) + `"}}}`)

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,37 +16,76 @@ const (
 	hidden = "<present_but_redacted>"
 )
 
-// credentialsStep gives the driver its service account, or a token of the user's in a Secret (DriverKubernetesCredentialsFeatureStep).
-// Certificate files, which would be the submitter's, are refused before.
+// credentialsStep gives the driver its service account, or in its place a token and certificates of the user's in a Secret
+// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files, which would be the submitter's, are refused before; the
+// Request has their contents. A place that the user says the driver has them at (driver.mounted.*) stays.
 func credentialsStep(d *draft) error {
-	token, ok := d.conf.Get(credentialsPrefix + "oauthToken")
+	for _, key := range d.props.Keys() {
+		if strings.HasSuffix(key, "oauthToken") {
+			d.props.Set(key, hidden)
+		}
+	}
 	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", "")
 	if err != nil {
 		return err
 	}
-	if !ok {
+	data := d.credentials()
+	if len(data) == 0 {
 		if account != "" {
 			d.pod.Spec.ServiceAccountName, d.pod.Spec.DeprecatedServiceAccount = account, account
 		}
 		return nil
 	}
 	if account != "" {
-		d.warn("%sserviceAccountName: has no effect beside %[1]soauthToken", credentialsPrefix)
+		d.warn("%sserviceAccountName: has no effect beside %[1]soauthToken and certificates of the driver's own", credentialsPrefix)
 	}
 	name := bounded("", d.r.ResourceNamePrefix, "-kubernetes-credentials")
+	if err := d.secret("DriverCredentials", name, data); err != nil {
+		return err
+	}
+	d.mount(corev1.Volume{Name: credentialsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+		corev1.VolumeMount{MountPath: credentialsDir})
+	for file, setting := range map[string]string{
+		"oauth-token": "oauthTokenFile", "ca-cert": "caCertFile", "client-key": "clientKeyFile", "client-cert": "clientCertFile",
+	} {
+		if _, ok := data[file]; ok {
+			d.props.SetIfMissing(credentialsPrefix+"mounted."+setting, credentialsDir+"/"+file)
+		}
+	}
+	return nil
+}
+
+// credentials are what is given, by Spark's names for the files.
+func (d *draft) credentials() map[string][]byte {
+	data := map[string][]byte{}
+	if token, ok := d.conf.Get(credentialsPrefix + "oauthToken"); ok {
+		data["oauth-token"] = []byte(token)
+	}
+	given := d.r.DriverCredentials
+	for file, content := range map[string][]byte{"ca-cert": given.CACert, "client-key": given.ClientKey, "client-cert": given.ClientCert} {
+		if len(content) > 0 {
+			data[file] = content
+		}
+	}
+	return data
+}
+
+// secret adds an immutable Secret, unless it would be larger than a Secret may be; field is where its data are from.
+func (d *draft) secret(field, name string, data map[string][]byte) error {
+	total := 0
+	content := make(map[string][]byte, len(data))
+	for key, value := range data {
+		content[key] = slices.Clone(value)
+		total += len(value)
+	}
+	if total > corev1.MaxSecretSize {
+		return fieldError(field, "%d bytes are more than a Secret holds (%d)", total, corev1.MaxSecretSize)
+	}
 	d.add(&corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: d.meta(name),
-		Data:       map[string][]byte{"oauth-token": []byte(token)},
+		Data:       content,
 		Immutable:  new(true),
 	})
-	d.mount(corev1.Volume{Name: credentialsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
-		corev1.VolumeMount{MountPath: credentialsDir})
-	d.props.SetIfMissing(credentialsPrefix+"mounted.oauthTokenFile", credentialsDir+"/oauth-token")
-	for _, key := range d.props.Keys() {
-		if strings.HasSuffix(key, "oauthToken") {
-			d.props.Set(key, hidden)
-		}
-	}
 	return nil
 }

@@ -1,35 +1,108 @@
 package submit
 
 import (
+	"path"
+	"unicode/utf8"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-const kerberosPrefix = "spark.kubernetes.kerberos."
+const (
+	kerberosPrefix = "spark.kubernetes.kerberos."
+	krb5File       = "krb5.conf"
+	keytabDir      = "/mnt/secrets/kerberos-keytab"
+)
 
-// kerberosConfStep mounts what a driver needs to talk to a kerberised Hadoop (KerberosConfDriverFeatureStep): krb5.conf of a ConfigMap, a
-// keytab of the image, a token of a Secret. Files and tickets of a submitter are refused before: there is none.
+// kerberosConfStep mounts what a driver needs to talk to a kerberised Hadoop (KerberosConfDriverFeatureStep): krb5.conf of the Request or of
+// a ConfigMap, a keytab of the Request or of the image, a token of a Secret. Keys that name files of the submitter are refused before, and
+// its ticket cache is not looked at: there is none.
 func kerberosConfStep(d *draft) error {
-	krb5, err := d.conf.String(kerberosPrefix+"krb5.configMapName", "")
-	if err != nil {
+	if err := krb5Conf(d); err != nil {
 		return err
-	}
-	if krb5 != "" {
-		d.mount(corev1.Volume{Name: "krb5-file", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: krb5},
-			Items:                []corev1.KeyToPath{{Key: "krb5.conf", Path: "krb5.conf"}},
-		}}}, corev1.VolumeMount{MountPath: "/etc/krb5.conf", SubPath: "krb5.conf"})
 	}
 	keytabKey, _, hasKeytab := d.conf.Lookup("spark.kerberos.keytab")
 	principalKey, _, hasPrincipal := d.conf.Lookup("spark.kerberos.principal")
+	given := d.r.Keytab != nil
 	switch {
+	case given && hasKeytab:
+		return keyError(keytabKey, "cannot be used together with a keytab given otherwise")
+	case given && !hasPrincipal:
+		return fieldError("Keytab", "needs spark.kerberos.principal too")
 	case hasKeytab && !hasPrincipal:
 		return keyError(keytabKey, "needs spark.kerberos.principal too")
-	case hasPrincipal && !hasKeytab:
+	case hasPrincipal && !hasKeytab && !given:
 		return keyError(principalKey, "needs spark.kerberos.keytab too")
 	}
-	return tokenSecret(d, hasKeytab)
+	if given {
+		if err := keytabSecret(d); err != nil {
+			return err
+		}
+	}
+	return tokenSecret(d, given)
 }
 
+// krb5Conf mounts /etc/krb5.conf. Spark mounts a file of any other name such that the driver finds an empty directory there; here it is
+// mounted under the name that the driver looks for.
+func krb5Conf(d *draft) error {
+	const key = kerberosPrefix + "krb5.configMapName"
+	name, err := d.conf.String(key, "")
+	if err != nil {
+		return err
+	}
+	source := &corev1.ConfigMapVolumeSource{}
+	if file := d.r.Krb5Conf; file != nil {
+		if name != "" {
+			return keyError(key, "cannot be used together with a krb5.conf given otherwise")
+		}
+		if err := checkFile("Krb5Conf", file); err != nil {
+			return err
+		}
+		if !utf8.Valid(file.Content) {
+			return fieldError("Krb5Conf", "%s is not UTF-8 text, and a ConfigMap holds only that", file.Name)
+		}
+		name = bounded("", d.r.ResourceNamePrefix, "-krb5-file")
+		data := map[string]string{file.Name: string(file.Content)}
+		if err := checkFiles("Krb5Conf", data); err != nil {
+			return err
+		}
+		d.configMap(name, data)
+		source.Items = []corev1.KeyToPath{{Key: file.Name, Path: krb5File}}
+	}
+	if name == "" {
+		return nil
+	}
+	source.Name = name
+	d.mount(corev1.Volume{Name: "krb5-file", VolumeSource: corev1.VolumeSource{ConfigMap: source}},
+		corev1.VolumeMount{MountPath: "/etc/" + krb5File, SubPath: krb5File})
+	return nil
+}
+
+// keytabSecret puts the Request's keytab where the driver logs in with it.
+func keytabSecret(d *draft) error {
+	file := d.r.Keytab
+	if err := checkFile("Keytab", file); err != nil {
+		return err
+	}
+	name := bounded("", d.r.ResourceNamePrefix, "-kerberos-keytab")
+	if err := d.secret("Keytab", name, map[string][]byte{file.Name: file.Content}); err != nil {
+		return err
+	}
+	d.mount(corev1.Volume{Name: "kerberos-keytab", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+		corev1.VolumeMount{MountPath: keytabDir})
+	d.props.Set("spark.kerberos.keytab", path.Join(keytabDir, file.Name))
+	return nil
+}
+
+// checkFile refuses a file whose name cannot be a key of a Secret or ConfigMap.
+func checkFile(field string, file *File) error {
+	if errs := validation.IsConfigMapKey(file.Name); len(errs) > 0 {
+		return fieldError(field, "the file's name %q cannot be a key: %s", file.Name, errs[0])
+	}
+	return nil
+}
+
+// tokenSecret mounts delegation tokens that somebody else keeps in a Secret. A keytab that Build puts there makes tokens of its own.
 func tokenSecret(d *draft, hasKeytab bool) error {
 	const nameKey, itemKey = kerberosPrefix + "tokenSecret.name", kerberosPrefix + "tokenSecret.itemKey"
 	name, err := d.conf.String(nameKey, "")
@@ -48,7 +121,7 @@ func tokenSecret(d *draft, hasKeytab bool) error {
 	case item == "":
 		return keyError(nameKey, "needs %s too", itemKey)
 	case hasKeytab:
-		d.warn("%s: has no effect beside spark.kerberos.keytab", nameKey)
+		d.warn("%s: has no effect beside a keytab", nameKey)
 		return nil
 	}
 	const dir = "/mnt/secrets/hadoop-credentials"

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -204,36 +203,6 @@ func TestEnvironmentOrder(t *testing.T) {
 	}
 }
 
-func TestCredentials(t *testing.T) {
-	const prefix = "spark.kubernetes.authenticate.driver."
-	o := build(t, with(prefix+"serviceAccountName", "spark"))
-	if o.Driver.Spec.ServiceAccountName != "spark" || o.Driver.Spec.DeprecatedServiceAccount != "spark" {
-		t.Errorf("service account %q, %q", o.Driver.Spec.ServiceAccountName, o.Driver.Spec.DeprecatedServiceAccount)
-	}
-	o = build(t, with(prefix+"serviceAccountName", "spark", prefix+"oauthToken", "s3cret", "spark.other.oauthToken", "t0ken"))
-	if o.Driver.Spec.ServiceAccountName != "" || len(o.Warnings) != 1 {
-		t.Errorf("with a token the account has no effect, said by a warning: %q, %q", o.Driver.Spec.ServiceAccountName, o.Warnings)
-	}
-	secret := find[*corev1.Secret](t, o, "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials")
-	if string(secret.Data["oauth-token"]) != "s3cret" || secret.Immutable == nil || !*secret.Immutable {
-		t.Errorf("secret is %v", secret.Data)
-	}
-	p := props(t, o)
-	if p[prefix+"oauthToken"] != "<present_but_redacted>" || p["spark.other.oauthToken"] != "<present_but_redacted>" ||
-		p[prefix+"mounted.oauthTokenFile"] != "/mnt/secrets/spark-kubernetes-credentials/oauth-token" {
-		t.Errorf("properties: %v", p)
-	}
-	for _, object := range o.Before {
-		if text, _ := yaml.Marshal(object); object != Object(secret) && (strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "t0ken")) {
-			t.Errorf("the token stands in %s", object.GetName())
-		}
-	}
-	o = build(t, with(prefix+"mounted.oauthTokenFile", "/mine", "spark.other.oauthToken", "x"))
-	if p := props(t, o); p["spark.other.oauthToken"] != "x" || len(o.Before) != 2 {
-		t.Error("a mounted file alone makes no Secret and hides nothing, in Spark")
-	}
-}
-
 func TestCommand(t *testing.T) {
 	const file = "/opt/spark/conf/spark.properties"
 	for name, c := range map[string]struct {
@@ -425,11 +394,6 @@ func TestHadoopAndKerberos(t *testing.T) {
 		if mounts[volume] != path {
 			t.Errorf("%s is mounted at %q, want %q", volume, mounts[volume], path)
 		}
-	}
-	o = build(t, with("spark.kerberos.keytab", "local:///k", "spark.kerberos.principal", "p", "spark.kubernetes.kerberos.tokenSecret.name", "tokens",
-		"spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))
-	if props(t, o)["spark.kerberos.keytab"] != "local:///k" || len(o.Warnings) != 1 {
-		t.Errorf("a keytab of the image stays, and the token has no effect beside it: %q", o.Warnings)
 	}
 }
 

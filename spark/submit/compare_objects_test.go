@@ -1,0 +1,348 @@
+//go:build compare
+
+package submit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// facts are objects taken apart: "Pod: /spec/restartPolicy" -> "Never". Two submissions are the same if their facts are; what has no meaning is
+// no fact.
+type facts map[string]string
+
+// difference is one fact that the two sides do not share. An empty side lacks it.
+type difference struct{ path, theirs, ours string }
+
+func (d difference) String() string {
+	show := func(text string) string {
+		if text == "" {
+			return "nothing"
+		}
+		return text
+	}
+	return fmt.Sprintf("%s: spark-submit has %s, Build has %s", d.path, show(d.theirs), show(d.ours))
+}
+
+func compare(theirs, ours facts) []difference {
+	all := maps.Clone(theirs)
+	maps.Copy(all, ours)
+	var out []difference
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		// How a property is written is looked at where it is the same property.
+		value := strings.Replace(key, " (text)/", "/", 1)
+		if theirs[key] != ours[key] && (value == key || theirs[value] == ours[value]) {
+			out = append(out, difference{key, theirs[key], ours[key]})
+		}
+	}
+	return out
+}
+
+// object is one that was written: the last writing counts.
+type object struct {
+	kind, name string
+	tree       map[string]any
+}
+
+// recordedObjects are what spark-submit wrote, in the order in which it wrote them first. The namespace is the request's where the object itself
+// does not say it.
+func recordedObjects(t *testing.T, r record.Recording) []object {
+	t.Helper()
+	var out []object
+	for _, request := range r.Requests {
+		if request.Method == "DELETE" {
+			t.Fatalf("a recording with a DELETE is one of a submission that failed half way: %s", request.Path)
+		}
+		o := object{tree: decode(t, request.Body)}
+		o.kind, _ = o.tree["kind"].(string)
+		metadata, _ := o.tree["metadata"].(map[string]any)
+		o.name, _ = metadata["name"].(string)
+		if _, ok := metadata["namespace"]; !ok {
+			_, rest, _ := strings.Cut(request.Path, "/namespaces/")
+			metadata["namespace"], _, _ = strings.Cut(rest, "/")
+		}
+		if i := slices.IndexFunc(out, func(before object) bool { return before.kind == o.kind && before.name == o.name }); i >= 0 {
+			out[i].tree = o.tree
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// builtObjects are what Build returned, in the order in which they would be written.
+func builtObjects(t *testing.T, o submit.Objects, version, service string) []object {
+	t.Helper()
+	var out []object
+	for _, one := range append(slices.Clone(o.Before), submit.Object(o.Driver)) {
+		text, err := json.Marshal(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if service != "" {
+			text = []byte(strings.ReplaceAll(string(text), service, "spark-"+record.ServiceID+"-driver-svc"))
+		}
+		tree := decode(t, text)
+		delete(tree, "status")
+		neutralVersion(tree, version)
+		kind, _ := tree["kind"].(string)
+		name, _ := tree["metadata"].(map[string]any)["name"].(string)
+		out = append(out, object{kind, name, tree})
+	}
+	return out
+}
+
+// neutralVersion replaces the label spark-version wherever it stands, as the recordings do.
+func neutralVersion(value any, version string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, of := range value {
+			if key == submit.VersionLabel && of == version {
+				value[key] = record.Version
+			}
+			neutralVersion(of, version)
+		}
+	case []any:
+		for _, of := range value {
+			neutralVersion(of, version)
+		}
+	}
+}
+
+func decode(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return tree
+}
+
+// takeApart turns objects into facts. shuffled says that this Spark line gives local directories in a random order.
+func takeApart(t *testing.T, objects []object, shuffled bool) facts {
+	t.Helper()
+	f := facts{}
+	names := neutralNames(objects, shuffled)
+	var order []string
+	for _, o := range objects {
+		name := names.Replace(o.name)
+		if o.kind == "Pod" {
+			f["order: Pod"] = "after the others"
+			if len(order) == 0 {
+				f["order: Pod"] = "before the others"
+			}
+			f.podOrder(o.tree)
+		} else {
+			order = append(order, o.kind+" "+name)
+		}
+		text, err := json.Marshal(o.tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.add(o.kind+" "+name+": ", "", decode(t, []byte(names.Replace(string(text)))))
+	}
+	// Claims are numbered in the order of a hash table.
+	slices.SortStableFunc(order, func(a, b string) int {
+		if strings.HasPrefix(a, "PersistentVolumeClaim") && strings.HasPrefix(b, "PersistentVolumeClaim") {
+			return strings.Compare(a, b)
+		}
+		return 0
+	})
+	f["order: others"] = strings.Join(order, ", ")
+	return f
+}
+
+// podOrder notes the order of containers, which decides in which order they start, and that of the variables, which decides what $(NAME) means.
+func (f facts) podOrder(tree map[string]any) {
+	spec, _ := tree["spec"].(map[string]any)
+	for _, list := range []string{"initContainers", "containers"} {
+		containers, _ := spec[list].([]any)
+		var names []string
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			name, _ := container["name"].(string)
+			names = append(names, name)
+		}
+		if len(names) > 0 {
+			f["order: "+list] = strings.Join(names, ", ")
+		}
+	}
+}
+
+var (
+	claimOnDemand = regexp.MustCompile(`-driver-pvc-[0-9]+$`)
+	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
+)
+
+// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and where the line shuffles local
+// directories those of their volumes by the place of their path.
+func neutralNames(objects []object, shuffled bool) *strings.Replacer {
+	var pairs []string
+	for _, o := range objects {
+		if o.kind != "Pod" {
+			continue
+		}
+		spec, _ := o.tree["spec"].(map[string]any)
+		volumes, _ := spec["volumes"].([]any)
+		for _, v := range volumes {
+			volume, _ := v.(map[string]any)
+			source, _ := volume["persistentVolumeClaim"].(map[string]any)
+			claim, _ := source["claimName"].(string)
+			if name, _ := volume["name"].(string); claimOnDemand.MatchString(claim) {
+				pairs = append(pairs, claim, claimOnDemand.ReplaceAllString(claim, "-driver-pvc-of-"+name))
+			}
+		}
+		if shuffled {
+			pairs = append(pairs, localDirPairs(spec)...)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func localDirPairs(spec map[string]any) []string {
+	var paths []string
+	names := map[string]string{}
+	containers, _ := spec["containers"].([]any)
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		mounts, _ := container["volumeMounts"].([]any)
+		for _, m := range mounts {
+			mount, _ := m.(map[string]any)
+			name, _ := mount["name"].(string)
+			if at, _ := mount["mountPath"].(string); localDirName.MatchString(name) {
+				paths, names[at] = append(paths, at), name
+			}
+		}
+	}
+	slices.Sort(paths)
+	var pairs []string
+	for i, at := range paths {
+		pairs = append(pairs, strconv.Quote(names[at]), strconv.Quote(fmt.Sprint("spark-local-dir-sorted-", i+1)))
+	}
+	return pairs
+}
+
+// Where an element of a list is told from the others by one of its own fields, and not by its place.
+var listKeys = map[string]string{
+	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "name", "items": "key",
+	"imagePullSecrets": "name",
+}
+
+// Where an empty or false value says the same as none.
+var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
+
+// add takes value apart below at. Nothing, {} and [] are the same, but in a volume, where {} is a source.
+func (f facts) add(of, at string, value any) {
+	switch value := value.(type) {
+	case nil:
+	case map[string]any:
+		if len(value) == 0 && path.Base(path.Dir(path.Dir(at))) == "volumes" {
+			f[of+at] = "{}"
+		}
+		for key, v := range value {
+			f.addKey(of, at+"/"+strings.ReplaceAll(key, "/", "~1"), key, v)
+		}
+	case []any:
+		f.addList(of, at, value)
+	case string:
+		f[of+at] = strconv.Quote(value)
+	default:
+		f[of+at] = fmt.Sprint(value)
+	}
+}
+
+// addKey takes a field apart: files of configuration by what they hold, amounts by value, lists of directories without their order.
+func (f facts) addKey(of, at, key string, value any) {
+	text, isText := value.(string)
+	switch {
+	case emptyIsNone[key] && (value == false || value == ""):
+	case isText && key == "spark.properties" && at == "/data/"+key:
+		f.addProperties(of, at, text)
+	case isText && key == "podspec-configmap-key":
+		var tree any
+		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+			tree = text
+		}
+		f.add(of, at, tree)
+	case isAmount(at):
+		if q, err := resource.ParseQuantity(fmt.Sprint(value)); err == nil {
+			f[of+at] = q.AsDec().String()
+			return
+		}
+		f.add(of, at, value)
+	case isText && strings.HasSuffix(at, "/env/SPARK_LOCAL_DIRS/value"):
+		dirs := strings.Split(text, ",")
+		slices.Sort(dirs)
+		f[of+at] = strconv.Quote(strings.Join(dirs, ","))
+	default:
+		f.add(of, at, value)
+	}
+}
+
+func isAmount(at string) bool {
+	switch path.Base(path.Dir(at)) {
+	case "limits", "requests", "minResources":
+		return true
+	}
+	return path.Base(at) == "sizeLimit"
+}
+
+func (f facts) addList(of, at string, list []any) {
+	seen := map[string]int{}
+	for i, element := range list {
+		name := strconv.Itoa(i)
+		if fields, ok := element.(map[string]any); ok {
+			if own, ok := fields[listKeys[path.Base(at)]].(string); ok {
+				name = strings.ReplaceAll(own, "/", "~1")
+			}
+		}
+		// Of two variables of one name the later wins: the order among them is kept.
+		if seen[name]++; seen[name] > 1 {
+			name += fmt.Sprint("#", seen[name])
+		}
+		f[of+at+"/"+name] = "present"
+		f.add(of, at+"/"+name, element)
+	}
+}
+
+// addProperties takes spark.properties apart, by what Java would read and by how it is written.
+func (f facts) addProperties(of, at, text string) {
+	c, err := conf.UnmarshalProperties(text)
+	if err != nil {
+		f[of+at] = err.Error()
+		return
+	}
+	for key, value := range c.All() {
+		f[of+at+"/"+key] = strconv.Quote(value)
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	for _, line := range lines {
+		one, err := conf.UnmarshalProperties(line)
+		if err != nil || one.Len() != 1 {
+			f[of+at+" (text)"] = strconv.Quote(line)
+			continue
+		}
+		f[of+at+" (text)/"+one.Keys()[0]] = strconv.Quote(line)
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	f[of+at+" (text)"] = strconv.Quote(first)
+}

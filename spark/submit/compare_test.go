@@ -1,0 +1,210 @@
+//go:build compare
+
+package submit_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// recorded are the versions of Spark that the recordings are of, one of each line.
+var recorded = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
+
+// TestAgainstSparkSubmit holds ParseArgs and Build against what the real spark-submit of each line sent for each case. What differs must stand
+// in a list, with a reason; what stands there and differs no more must go.
+func TestAgainstSparkSubmit(t *testing.T) {
+	cases, err := record.Cases("testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordings, err := record.Load("testdata/recordings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &tally{by: map[string]int{}, used: map[string]bool{}}
+	for _, c := range cases {
+		for _, version := range recorded {
+			if !c.In(version) {
+				continue
+			}
+			all.wanted++
+			t.Run(c.Name+"/"+version, func(t *testing.T) {
+				all.seen++
+				r, ok := recordings[c.Name].Of(version)
+				if !ok {
+					t.Fatalf("not recorded; tools/record.sh %s %s", version, c.Name)
+				}
+				all.one(t, c, version, r)
+			})
+		}
+	}
+	if all.seen == all.wanted {
+		all.refuseStale(t)
+	}
+	all.tell(t, len(cases))
+}
+
+// tally counts what was compared.
+type tally struct {
+	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
+	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that matched.
+	by   map[string]int
+	used map[string]bool
+}
+
+func (all *tally) one(t *testing.T, c record.Case, version string, r record.Recording) {
+	o, service, err := ours(c, version)
+	switch {
+	case err != nil && r.Error != "":
+		all.bothRefuse++
+		t.Logf("spark-submit: %s\nours: %v", r.Error, err)
+		return
+	case err != nil:
+		all.weRefuse++
+		all.allowed(t, "only Build refuses", weRefuse, c.Name, version, err.Error())
+		return
+	case r.Error != "":
+		all.theyRefuse++
+		all.allowed(t, "only spark-submit refuses", theyRefuse, c.Name, version, r.Error)
+		return
+	}
+	shuffled := strings.HasPrefix(version, "3.")
+	differences := compare(takeApart(t, recordedObjects(t, r), shuffled), takeApart(t, builtObjects(t, o, version, service), shuffled))
+	unlisted, gap := 0, false
+	for _, d := range differences {
+		if i := find(intended, c.Name, version, d.path); i >= 0 {
+			all.used["intended "+intended[i].path+" "+intended[i].cases] = true
+			all.by[intended[i].reason]++
+			continue
+		}
+		unlisted++
+		if i := find(gaps, c.Name, version, d.path); i >= 0 {
+			all.used["gap "+gaps[i].path+" "+gaps[i].cases] = true
+			all.gaps++
+			gap = true
+			continue
+		}
+		t.Error(d)
+	}
+	if unlisted == 0 {
+		all.equal++
+	} else {
+		all.unequal++
+	}
+	_ = gap
+}
+
+// allowed fails unless the case stands in the list of those that only one side refuses, with a part of the message.
+func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) {
+	t.Helper()
+	i := find(list, name, version, message)
+	if i < 0 {
+		t.Errorf("%s: %s", what, message)
+		return
+	}
+	all.used[what+" "+list[i].path+" "+list[i].cases] = true
+}
+
+func (all *tally) refuseStale(t *testing.T) {
+	for what, list := range map[string][]listed{"intended": intended, "gap": gaps, "only Build refuses": weRefuse, "only spark-submit refuses": theyRefuse} {
+		for _, l := range list {
+			if !all.used[what+" "+l.path+" "+l.cases] {
+				t.Errorf("the entry %q (cases %q) of the list %q matches nothing any more: remove it", l.path, l.cases, what)
+			}
+		}
+	}
+}
+
+func (all *tally) tell(t *testing.T, cases int) {
+	compared := all.equal + all.unequal
+	t.Logf("%d cases, %d compared with a recording: %d built by both (%d equal but for what is intended, %d with gaps), %d refused by both, %d by Build alone, %d by spark-submit alone",
+		cases, all.seen, compared, all.equal, all.unequal, all.bothRefuse, all.weRefuse, all.theyRefuse)
+	for _, reason := range slices.Sorted(maps.Keys(all.by)) {
+		t.Logf("%6d intended differences: %s", all.by[reason], reason)
+	}
+	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
+}
+
+// ours is what ParseArgs and Build make of a case, with the ids of the recordings. service is the name of the Service where it is made of an id
+// of ours.
+func ours(c record.Case, version string) (o submit.Objects, service string, err error) {
+	r, _, err := submit.ParseArgs(record.Arguments(c), submitter(c, version))
+	if err != nil {
+		return o, "", err
+	}
+	r.SparkVersion, r.AppID = version, record.AppID
+	r.ResourceNamePrefix = submit.ResourceNamePrefix(appName(r), record.PrefixID)
+	r.ConfigMapName = "spark-drv-" + record.ConfigMapID + "-conf-map"
+	millis, err := strconv.ParseInt(record.SubmitTime, 10, 64)
+	if err != nil {
+		return o, "", fmt.Errorf("the recordings' time: %w", err)
+	}
+	r.SubmitTime = time.UnixMilli(millis)
+	if r.User == "" && r.ProxyUser == "" {
+		r.User = record.User
+	}
+	if name := submit.ServiceName(r.ResourceNamePrefix, r.AppID); !strings.HasPrefix(name, r.ResourceNamePrefix) {
+		service = name
+	}
+	o, err = submit.Build(r)
+	return o, service, err
+}
+
+func appName(r submit.Request) string {
+	name, _ := r.Conf.Get("spark.app.name")
+	for _, other := range []string{r.MainClass, path.Base(r.Resource)} {
+		if r.AppName == "" && name == "" {
+			name = other
+		}
+	}
+	if r.AppName != "" {
+		return r.AppName
+	}
+	return name
+}
+
+// submitter is the machine of a case, as the recorder lays it out.
+func submitter(c record.Case, version string) submit.Submitter {
+	files := map[string][]byte{}
+	for name, text := range c.Files {
+		files[path.Join(record.Dir, name)] = []byte(text)
+	}
+	for name, content := range c.Binary {
+		files[path.Join(record.Dir, name)] = content
+	}
+	return submit.Submitter{
+		SparkVersion:     version,
+		Environment:      record.Environment(c),
+		SystemProperties: c.SystemProperties,
+		WorkingDirectory: record.Dir,
+		ReadFile: func(name string) ([]byte, error) {
+			if content, ok := files[path.Clean(name)]; ok {
+				return content, nil
+			}
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		},
+		ReadDir: func(name string) (map[string][]byte, error) {
+			inside, exists := map[string][]byte{}, false
+			for file, content := range files {
+				exists = exists || strings.HasPrefix(file, path.Clean(name)+"/")
+				if path.Dir(file) == path.Clean(name) {
+					inside[path.Base(file)] = content
+				}
+			}
+			if !exists {
+				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+			}
+			return inside, nil
+		},
+	}
+}

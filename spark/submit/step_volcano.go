@@ -1,0 +1,129 @@
+package submit
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+const (
+	// volcanoClass is the one step of Spark's own that is not built in: spark.kubernetes.driver.pod.featureSteps has to name it.
+	volcanoClass = featurePackage + "VolcanoFeatureStep"
+
+	volcanoPrefix      = "spark.kubernetes.scheduler.volcano."
+	volcanoFileKey     = volcanoPrefix + "podGroupTemplateFile"
+	volcanoJSONKey     = volcanoPrefix + "podGroupTemplateJson"
+	podGroupVersion    = "scheduling.volcano.sh/v1beta1"
+	podGroupKind       = "PodGroup"
+	podGroupAnnotation = "scheduling.k8s.io/group-name"
+)
+
+// volcanoStep makes the PodGroup by which Volcano schedules driver and executors as one, before the driver pod that names it
+// (VolcanoFeatureStep). The executors name it by the same step in spark.kubernetes.executor.pod.featureSteps, which the driver runs.
+func volcanoStep(d *draft) error {
+	if !d.volcano {
+		return nil
+	}
+	name := d.r.AppID + "-podgroup"
+	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+		return fieldError("AppID", "makes the name of a PodGroup, and %q is none: %s", name, errs[0])
+	}
+	group, err := podGroup(d)
+	if err != nil {
+		return err
+	}
+	group["apiVersion"], group["kind"] = podGroupVersion, podGroupKind
+	u := &unstructured.Unstructured{Object: group}
+	meta := d.meta(name)
+	labels := u.GetLabels()
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if err := checkPair("label", key, labels[key]); err != nil {
+			return fieldError("PodGroupTemplate", "%v", err)
+		}
+	}
+	if labels == nil {
+		labels = meta.Labels
+	} else {
+		maps.Copy(labels, meta.Labels)
+	}
+	annotations := u.GetAnnotations()
+	delete(group, "metadata")
+	delete(group, "status")
+	u.SetName(meta.Name)
+	u.SetNamespace(meta.Namespace)
+	if len(labels) > 0 {
+		u.SetLabels(labels)
+	}
+	if len(annotations) > 0 {
+		u.SetAnnotations(annotations)
+	}
+	if len(meta.OwnerReferences) > 0 {
+		u.SetOwnerReferences(meta.OwnerReferences)
+	}
+	if _, ok := group["spec"].(map[string]any); !ok {
+		group["spec"] = map[string]any{}
+	}
+	// The first of all, as Spark's "pre-resources" are.
+	d.before = slices.Insert(d.before, 0, Object(u))
+	if d.pod.Annotations == nil {
+		d.pod.Annotations = map[string]string{}
+	}
+	d.pod.Annotations[podGroupAnnotation] = name
+	return nil
+}
+
+// podGroup is the template of the PodGroup: the Request's, else the configuration's, else an empty one.
+func podGroup(d *draft) (map[string]any, error) {
+	template, wrong := d.r.PodGroupTemplate, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
+	if len(template) == 0 {
+		text, ok := d.conf.Get(volcanoJSONKey)
+		switch {
+		case !ok:
+			return map[string]any{}, nil
+		case !d.q.podGroupJSON:
+			d.warn("%s: has no effect in Spark %s; it came with 4.2", volcanoJSONKey, d.q)
+			return map[string]any{}, nil
+		}
+		template, wrong = []byte(text), func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
+	}
+	tree, err := decodeTree(template)
+	if err != nil {
+		return nil, wrong("is no PodGroup: %v", err)
+	}
+	for _, f := range [...]struct{ field, want string }{{"apiVersion", podGroupVersion}, {"kind", podGroupKind}} {
+		if said, ok := tree[f.field]; ok && said != f.want {
+			return nil, wrong("should be a %s of %s, but its %s is another", podGroupKind, podGroupVersion, f.field)
+		}
+	}
+	for _, field := range []string{"metadata", "spec"} {
+		if said, ok := tree[field]; ok && said != nil {
+			if _, ok := said.(map[string]any); !ok {
+				return nil, wrong("is no PodGroup: %s should be an object", field)
+			}
+		}
+	}
+	return tree, nil
+}
+
+// decodeTree reads one object in JSON or YAML. Whole numbers stay whole.
+func decodeTree(data []byte) (map[string]any, error) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
+		var err error
+		if data, err = utilyaml.ToJSON(data); err != nil {
+			return nil, err
+		}
+	}
+	var tree map[string]any
+	if err := utiljson.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	return tree, nil
+}

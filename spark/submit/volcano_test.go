@@ -1,0 +1,121 @@
+package submit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// gang is an application that names Spark's Volcano step.
+func gang(pairs ...string) Request {
+	return with(append([]string{"spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}, pairs...)...)
+}
+
+const groupName = "spark-6c48998273294de495e5c9d3a1722dba-podgroup"
+
+func TestPodGroup(t *testing.T) {
+	ours := func(more map[string]any, spec map[string]any) map[string]any {
+		metadata := map[string]any{
+			"name": groupName, "namespace": "ns1", "labels": map[string]any{"example.org/app": "my-app"},
+			"ownerReferences": []any{map[string]any{"apiVersion": "example.org/v1", "kind": "App", "name": "my-app", "uid": "uid-1", "controller": true}},
+		}
+		for key, value := range more {
+			metadata[key] = value
+		}
+		return map[string]any{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+	}
+	const jsonKey = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+	for what, c := range map[string]struct {
+		version, json, template string
+		want                    map[string]any
+		warnings                int
+	}{
+		"no template":              {"4.1.4", "", "", ours(nil, map[string]any{}), 0},
+		"JSON":                     {"4.2.1", `{"spec":{"queue":"q","minMember":3}}`, "", ours(nil, map[string]any{"queue": "q", "minMember": int64(3)}), 0},
+		"JSON in an older line":    {"4.1.4", `{"spec":{"queue":"q"}}`, "", ours(nil, map[string]any{}), 1},
+		"YAML where JSON is meant": {"4.3.0", "spec:\n  queue: q\n", "", ours(nil, map[string]any{"queue": "q"}), 0},
+		"the file wins":            {"4.2.1", `{"spec":{"queue":"json"}}`, "spec: {queue: file}", ours(nil, map[string]any{"queue": "file"}), 0},
+		"a spec that is null":      {"4.2.1", `{"spec":null}`, "", ours(nil, map[string]any{}), 0},
+		"fields that nobody knows": {"3.5.9", "", `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","spec":{"new":{"a":[1.5]}},"status":{"phase":"x"}}`,
+			ours(nil, map[string]any{"new": map[string]any{"a": []any{1.5}}}), 0},
+		"metadata": {"4.3.0", "", `{"metadata":{"name":"x","namespace":"kube-system","uid":"u","finalizers":["f"],"ownerReferences":[{"uid":"z"}],
+			"labels":{"team":"a","example.org/app":"theirs"},"annotations":{"n":"1"}}}`,
+			ours(map[string]any{"labels": map[string]any{"team": "a", "example.org/app": "my-app"}, "annotations": map[string]any{"n": "1"}}, map[string]any{}), 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := gang()
+			r.SparkVersion, r.PodGroupTemplate = c.version, []byte(c.template)
+			if c.json != "" {
+				r.Conf.Set(jsonKey, c.json)
+			}
+			o := build(t, r)
+			group, ok := o.Before[0].(*unstructured.Unstructured)
+			if !ok {
+				t.Fatalf("the first object is %T, want the PodGroup", o.Before[0])
+			}
+			if diff := cmp.Diff(c.want, group.Object); diff != "" {
+				t.Errorf("PodGroup (-want +got):\n%s", diff)
+			}
+			if got := o.Driver.Annotations["scheduling.k8s.io/group-name"]; got != groupName {
+				t.Errorf("the driver is in the group %q", got)
+			}
+			if len(o.Warnings) != c.warnings {
+				t.Errorf("warnings are %q", o.Warnings)
+			}
+			if got := props(t, o)["spark.kubernetes.driver.pod.featureSteps"]; got != "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep" {
+				t.Errorf("spark.properties names the steps %q", got)
+			}
+		})
+	}
+}
+
+func TestNoPodGroupWithoutTheStep(t *testing.T) {
+	r := with("spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "/x", "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "{",
+		"spark.kubernetes.scheduler.name", "volcano")
+	o := build(t, r)
+	if len(o.Before) != 2 || o.Driver.Annotations != nil {
+		t.Errorf("%d objects, annotations %v", len(o.Before), o.Driver.Annotations)
+	}
+	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.scheduler.volcano.podGroupTemplateFile: has no effect") {
+		t.Errorf("warnings are %q", o.Warnings)
+	}
+	excluded := gang("spark.kubernetes.driver.pod.excludedFeatureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
+	if o := build(t, excluded); slices.ContainsFunc(o.Before, func(x Object) bool { return x.GetName() == groupName }) {
+		t.Error("an excluded step is taken")
+	}
+}
+
+func TestPodGroupRefused(t *testing.T) {
+	const json, file = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+	template := func(text string) func(*Request) { return func(r *Request) { r.PodGroupTemplate = []byte(text) } }
+	for what, c := range map[string]struct {
+		change     func(*Request)
+		name, text string
+		notNative  bool
+	}{
+		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "no PodGroup", false},
+		"a list":            {template("- a"), "PodGroupTemplate", "no PodGroup", false},
+		"another kind":      {template("kind: Pod"), "PodGroupTemplate", "kind is another", false},
+		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "apiVersion is another", false},
+		"a spec of text":    {template("spec: x"), "PodGroupTemplate", "spec should be an object", false},
+		"metadata as list":  {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
+		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "no name of a label", false},
+		"an id, no name":    {func(r *Request) { r.AppID = "Spark_1" }, "AppID", "PodGroup", false},
+		"a file":            {func(r *Request) { r.Conf.Set(file, "/x") }, file, "never read", true},
+		"another step, too": {func(r *Request) { r.Conf.Set("spark.kubernetes.driver.pod.featureSteps", volcanoClass+", x.Y") }, "spark.kubernetes.driver.pod.featureSteps", `"x.Y"`, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := gang()
+			r.SparkVersion = "4.2.1"
+			c.change(&r)
+			refusedFor(t, r, c.name, c.text)
+			_, err := Build(r)
+			if wrong := asError(err).(*Error); wrong.NotNative != c.notNative {
+				t.Errorf("%v: NotNative is %t", err, wrong.NotNative)
+			}
+		})
+	}
+}
