@@ -1,27 +1,21 @@
 package sparkoperator
 
 import (
-	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// localVolumePrefix marks volumes that Spark uses as local directories. They travel as Spark configuration, not as pod volumes
-// (LocalDirsFeatureStep).
-const localVolumePrefix = "spark-local-dir-"
-
 // kueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job integrations).
 const kueuePrefix = "kueue.x-k8s.io/"
 
 // sparkConf is the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them, and over them what the typed
-// fields say. A typed field wins over the same key in sparkConf.
+// fields say. A typed field wins over the same key in sparkConf, but for weakFields.
 func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -38,9 +32,7 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	setList(c, "spark.archives", spec.Deps.Archives)
 
 	set(c, "spark.kubernetes.container.image", spec.Image)
-	set(c, "spark.kubernetes.container.image.pullPolicy", spec.ImagePullPolicy)
-	setList(c, "spark.kubernetes.container.image.pullSecrets", spec.ImagePullSecrets)
-	set(c, "spark.kubernetes.memoryOverheadFactor", spec.MemoryOverheadFactor)
+	weakFields(c, spec)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
 	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace.
 	c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
@@ -52,7 +44,9 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	podConf(c, app, "executor", &executor.SparkPodSpec)
 	set(c, "spark.kubernetes.driver.request.cores", driver.CoreRequest)
 	set(c, "spark.driver.extraJavaOptions", driver.JavaOptions)
-	set(c, "spark.kubernetes.driver.master", driver.KubernetesMaster)
+	if master := value(driver.KubernetesMaster); master != "" {
+		c.Set("spark.kubernetes.driver.master", driverMaster(master))
+	}
 	setMap(c, "spark.kubernetes.driver.service.annotation.", driver.ServiceAnnotations)
 	setMap(c, "spark.kubernetes.driver.service.label.", driver.ServiceLabels)
 	set(c, "spark.kubernetes.executor.request.cores", executor.CoreRequest)
@@ -62,13 +56,43 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 		c.Set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*executor.DeleteOnTermination))
 	}
 	dynamicAllocation(c, spec.DynamicAllocation)
-	if enabled, _ := c.Get("spark.dynamicAllocation.enabled"); enabled != "true" {
+	executorConf(c, spec)
+	if !dynamicAllocationEnabled(spec) {
 		c.SetIfMissing("spark.executor.instances", "1") // this API's default; Spark's own would be 2
 	}
 	if err := localVolumes(c, spec.Volumes, "driver", &driver.SparkPodSpec); err != nil {
 		return nil, err
 	}
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
+}
+
+// weakFields are those that sparkConf wins over: it has always been so in this API, where they were given to spark-submit before sparkConf.
+func weakFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+	for _, field := range [][2]string{
+		{"spark.kubernetes.container.image.pullPolicy", value(spec.ImagePullPolicy)},
+		{"spark.kubernetes.container.image.pullSecrets", strings.Join(spec.ImagePullSecrets, ",")},
+		{"spark.kubernetes.pyspark.pythonVersion", value(spec.PythonVersion)},
+		{"spark.kubernetes.memoryOverheadFactor", value(spec.MemoryOverheadFactor)},
+	} {
+		if field[1] != "" {
+			c.SetIfMissing(field[0], field[1])
+		}
+	}
+}
+
+// driverMaster is the API server as the driver's client takes it (KubernetesClusterManager): a plain URL, or "local[*]" for a driver
+// without executors. It does not know the k8s:// of spark.master, which many write here too.
+func driverMaster(text string) string {
+	address, prefixed := strings.CutPrefix(text, "k8s://")
+	if prefixed && !strings.Contains(address, "://") {
+		return "https://" + address
+	}
+	return address
+}
+
+// driverOnly reports whether the driver does the work of executors too.
+func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
+	return strings.HasPrefix(value(spec.Driver.KubernetesMaster), "local")
 }
 
 // podConf sets what driver and executor have in common. Role is "driver" or "executor".
@@ -88,6 +112,11 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	}
 	setMap(c, kube+"label.", pod.Labels)
 	setMap(c, kube+"annotation.", pod.Annotations)
+	setMap(c, kube+"node.selector.", pod.NodeSelector)
+	set(c, kube+"scheduler.name", pod.SchedulerName)
+	if name := templateContainer(pod.Template, role); name != "" {
+		c.SetIfMissing(kube+"podTemplateContainerName", name)
+	}
 	env := kube + "secretKeyRef."
 	for _, name := range slices.Sorted(maps.Keys(pod.EnvSecretKeyRefs)) {
 		ref := pod.EnvSecretKeyRefs[name]
@@ -99,9 +128,9 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 		c.Set(kube+"secrets."+secret.Name, secret.Path)
 		switch secret.Type {
 		case v1beta2.SecretTypeGCPServiceAccount:
-			c.Set(envPrefix+"GOOGLE_APPLICATION_CREDENTIALS", secret.Path+"/key.json")
+			c.Set(envPrefix+"GOOGLE_APPLICATION_CREDENTIALS", path.Join(secret.Path, "key.json"))
 		case v1beta2.SecretTypeHadoopDelegationToken:
-			c.Set(envPrefix+"HADOOP_TOKEN_FILE_LOCATION", secret.Path+"/hadoop.token")
+			c.Set(envPrefix+"HADOOP_TOKEN_FILE_LOCATION", path.Join(secret.Path, "hadoop.token"))
 		}
 	}
 }
@@ -120,68 +149,6 @@ func dynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	if d.ShuffleTrackingTimeout != nil {
 		c.Set(prefix+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10)+"ms")
 	}
-}
-
-// localVolumes turns the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
-func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
-	for i, mount := range pod.VolumeMounts {
-		at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
-		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
-		if at < 0 {
-			return &FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
-		}
-		if !strings.HasPrefix(mount.Name, localVolumePrefix) {
-			continue
-		}
-		kind, options, readOnly := localVolumeOptions(volumes[at])
-		if kind == "" {
-			return &FieldError{Field: field, Message: fmt.Sprintf(
-				"volume %q is a Spark local directory by its name; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or a name without the prefix %q",
-				mount.Name, localVolumePrefix)}
-		}
-		prefix := fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.", role, kind, mount.Name)
-		c.Set(prefix+"mount.path", mount.MountPath)
-		if mount.SubPath != "" {
-			c.Set(prefix+"mount.subPath", mount.SubPath)
-		}
-		if mount.SubPathExpr != "" {
-			c.Set(prefix+"mount.subPathExpr", mount.SubPathExpr)
-		}
-		if mount.ReadOnly || readOnly {
-			c.Set(prefix+"mount.readOnly", "true")
-		}
-		setMap(c, prefix+"options.", options)
-	}
-	return nil
-}
-
-// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
-// source is read-only is no option: Spark reads mount.readOnly alone.
-func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
-	options = map[string]string{}
-	switch {
-	case v.EmptyDir != nil:
-		if v.EmptyDir.Medium != "" {
-			options["medium"] = string(v.EmptyDir.Medium)
-		}
-		if v.EmptyDir.SizeLimit != nil {
-			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
-		}
-		return "emptyDir", options, false
-	case v.HostPath != nil:
-		options["path"] = v.HostPath.Path
-		if v.HostPath.Type != nil {
-			options["type"] = string(*v.HostPath.Type)
-		}
-		return "hostPath", options, false
-	case v.NFS != nil:
-		options["path"], options["server"] = v.NFS.Path, v.NFS.Server
-		return "nfs", options, v.NFS.ReadOnly
-	case v.PersistentVolumeClaim != nil:
-		options["claimName"] = v.PersistentVolumeClaim.ClaimName
-		return "persistentVolumeClaim", options, v.PersistentVolumeClaim.ReadOnly
-	}
-	return "", nil, false
 }
 
 func set(c *conf.Conf, key string, value *string) {

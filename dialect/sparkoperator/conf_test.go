@@ -49,14 +49,21 @@ func TestSparkConf(t *testing.T) {
 				EnvVars: map[string]string{"A": "1"}, EnvSecretKeyRefs: map[string]v1beta2.NameKey{"P": {Name: "s", Key: "k"}},
 				Annotations: map[string]string{"a": "b"},
 			},
-			CoreRequest: new("500m"), JavaOptions: new("-Da=b"), KubernetesMaster: new("k8s://x"),
+			CoreRequest: new("500m"), JavaOptions: new("-Da=b"), KubernetesMaster: new("k8s://https://x:6443"),
 			ServiceLabels: map[string]string{"l": "v"}, ServiceAnnotations: map[string]string{"n": "w"},
 		}}}, map[string]string{
 			"spark.driver.cores": "2", "spark.kubernetes.driver.limit.cores": "3", "spark.driver.memoryOverhead": "1g",
 			"spark.kubernetes.authenticate.driver.serviceAccountName": "sa", "spark.kubernetes.driverEnv.A": "1",
 			"spark.kubernetes.driver.secretKeyRef.P": "s:k", "spark.kubernetes.driver.annotation.a": "b",
-			"spark.kubernetes.driver.request.cores": "500m", "spark.driver.extraJavaOptions": "-Da=b", "spark.kubernetes.driver.master": "k8s://x",
+			"spark.kubernetes.driver.request.cores": "500m", "spark.driver.extraJavaOptions": "-Da=b", "spark.kubernetes.driver.master": "https://x:6443",
 			"spark.kubernetes.driver.service.label.l": "v", "spark.kubernetes.driver.service.annotation.n": "w",
+		}},
+		{"sparkConf wins over four fields, as ever", v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{
+			ImagePullPolicy: new("Always"), ImagePullSecrets: []string{"a"}, PythonVersion: new("3"), MemoryOverheadFactor: new("0.2"),
+			SparkConf: map[string]string{"spark.kubernetes.container.image.pullPolicy": "Never", "spark.kubernetes.memoryOverheadFactor": "0.3"},
+		}}, map[string]string{
+			"spark.kubernetes.container.image.pullPolicy": "Never", "spark.kubernetes.container.image.pullSecrets": "a",
+			"spark.kubernetes.pyspark.pythonVersion": "3", "spark.kubernetes.memoryOverheadFactor": "0.3",
 		}},
 		{"executor", v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{Executor: v1beta2.ExecutorSpec{
 			SparkPodSpec: v1beta2.SparkPodSpec{Cores: new(int32(1)), Memory: new("1g"), EnvVars: map[string]string{"A": "1"}},
@@ -91,6 +98,9 @@ func TestSparkConf(t *testing.T) {
 			"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "1", "spark.dynamicAllocation.maxExecutors": "5",
 			"spark.dynamicAllocation.shuffleTracking.enabled": "true", "spark.dynamicAllocation.shuffleTracking.timeout": "500ms",
 		}},
+		{"dynamic allocation by sparkConf needs no executors", v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{
+			SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE"},
+		}}, map[string]string{"spark.dynamicAllocation.enabled": "TRUE"}},
 		{"dynamic allocation that is off sets nothing", v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{
 			DynamicAllocation: &v1beta2.DynamicAllocation{MinExecutors: new(int32(1))},
 		}}, map[string]string{}},

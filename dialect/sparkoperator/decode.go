@@ -90,6 +90,9 @@ func seconds(n *int64, otherwise time.Duration) time.Duration {
 
 // initialExecutors is how many executors the application starts with, as far as the typed fields or sparkConf say.
 func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
+	if driverOnly(spec) {
+		return 0
+	}
 	number := func(field *int32, key string) (int32, bool) {
 		if field != nil {
 			return *field, true

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // driverOverlay is what the driver pod gets beyond what Spark's configuration can say.
@@ -28,7 +29,8 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	return o, nil
 }
 
-// executorOverlay is laid over the template that Spark makes executors from. The plain owner reference to the application is what
+// executorOverlay is laid over the template that Spark makes executors from. What Spark would set over it, and has a key for, goes by that
+// key (executorConf). The plain owner reference to the application is what
 // Kueue finds executors by; it does not keep one alive longer than its driver is watched, since an attempt's end deletes them.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
@@ -41,17 +43,21 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	owner.Controller, owner.BlockOwnerDeletion = nil, nil
 	o.OwnerReferences = []metav1.OwnerReference{owner}
 	o.EnableServiceLinks = new(false)
+	if slices.Contains(submit.Overwritten(app.Spec.SparkVersion, o), "TerminationGracePeriodSeconds") {
+		o.TerminationGracePeriodSeconds = nil
+	}
 	return o, nil
 }
 
-// podOverlay is what driver and executor have in common.
+// podOverlay is what driver and executor have in common. Node selectors and the scheduler's name go by configuration (podConf), which Spark sets over
+// a template.
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
 		Env: pod.Env, EnvFrom: pod.EnvFrom,
 		HadoopConfigMap: value(app.Spec.HadoopConfigMap), SparkConfigMap: value(app.Spec.SparkConfigMap),
 		HostNetwork: pod.HostNetwork != nil && *pod.HostNetwork, HostAliases: pod.HostAliases, DNSConfig: pod.DNSConfig,
 		InitContainers: pod.InitContainers, Sidecars: pod.Sidecars,
-		SchedulerName: value(pod.SchedulerName), NodeSelector: pod.NodeSelector, Affinity: pod.Affinity, Tolerations: pod.Tolerations,
+		Affinity: pod.Affinity, Tolerations: pod.Tolerations,
 		SecurityContext: pod.SecurityContext, PodSecurityContext: pod.PodSecurityContext,
 		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
 		ShareProcessNamespace:         pod.ShareProcessNamespace != nil && *pod.ShareProcessNamespace,
@@ -69,20 +75,7 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 		}
 		o.MemoryLimit = &limit
 	}
-	for i, mount := range pod.VolumeMounts {
-		at := slices.IndexFunc(app.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
-		if at < 0 {
-			return o, &FieldError{Field: fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i),
-				Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
-		}
-		if strings.HasPrefix(mount.Name, localVolumePrefix) {
-			continue // travels as Spark configuration
-		}
-		if !slices.ContainsFunc(o.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name }) {
-			o.Volumes = append(o.Volumes, app.Spec.Volumes[at])
-		}
-		o.VolumeMounts = append(o.VolumeMounts, mount)
-	}
+	mounts(&o, app.Spec.Volumes, pod)
 	return o, nil
 }
 

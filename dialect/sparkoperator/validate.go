@@ -24,6 +24,7 @@ var rules = []rule{
 	validNodeSelectors,
 	validTemplates,
 	validSizes,
+	validMounts,
 	validSubmission,
 	validMode,
 	validMaster,
@@ -135,11 +136,11 @@ func validMode(app *v1beta2.SparkApplication) []*FieldError {
 	return []*FieldError{{"spec.mode", fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
 }
 
-// validMaster holds the driver's own view of the API server to the form that Spark reads; it would fail when the driver has started.
+// validMaster holds the driver's own view of the API server to what its client can talk to; it would fail when the driver has started.
 func validMaster(app *v1beta2.SparkApplication) []*FieldError {
 	master := value(app.Spec.Driver.KubernetesMaster)
-	if master == "" || strings.HasPrefix(master, "k8s://") {
+	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
 		return nil
 	}
-	return []*FieldError{{"spec.driver.kubernetesMaster", fmt.Sprintf("%q does not begin with k8s://; write an address such as %s", master, DefaultMaster)}}
+	return []*FieldError{{"spec.driver.kubernetesMaster", fmt.Sprintf("%q is no address of an API server; write one such as https://kubernetes.default.svc", master)}}
 }

@@ -80,9 +80,26 @@ func TestValidate(t *testing.T) {
 		}, nil},
 		{"client mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeClient }, nil},
 		{"a mode that is none", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeInClusterClient }, []string{"spec.mode|use cluster"}},
-		{"a master of Kubernetes", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("k8s://https://api:6443") }, nil},
-		{"another master", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("https://api:6443") },
-			[]string{"spec.driver.kubernetesMaster|k8s://"}},
+		{"addresses of an API server, and none", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("https://api:6443") }, nil},
+		{"an address as spark-submit takes it", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("k8s://https://api:6443") }, nil},
+		{"a driver without executors", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("local[*]") }, nil},
+		{"another master", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("spark://master:7077") },
+			[]string{"spec.driver.kubernetesMaster|https://kubernetes.default.svc"}},
+		{"executors whose limit is below their request", func(a *v1beta2.SparkApplication) {
+			a.Spec.Executor.Cores, a.Spec.Executor.CoreLimit = new(int32(2)), new("1500m")
+		}, []string{"spec.executor.coreLimit|below the request"}},
+		{"executors whose request is lowered too", func(a *v1beta2.SparkApplication) {
+			a.Spec.Executor.Cores, a.Spec.Executor.CoreRequest, a.Spec.Executor.CoreLimit = new(int32(2)), new("1"), new("1500m")
+		}, nil},
+		{"executors' mounts that meet", func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkConfigMap = new("conf")
+			a.Spec.Volumes = []corev1.Volume{{Name: "v"}}
+			e := &a.Spec.Executor
+			e.ConfigMaps = []v1beta2.NamePath{{Name: "c", Path: "/etc/spark/conf"}, {Name: "d", Path: "/d"}}
+			e.Secrets = []v1beta2.SecretInfo{{Name: "s", Path: "/d"}, {Name: "s", Path: "/d/"}}
+			e.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/opt/spark/conf"}, {Name: "v", MountPath: "/opt/spark/conf/x"}}
+		}, []string{"spec.executor.configMaps[0].path|spec.sparkConfigMap", "spec.executor.secrets[1].path|ConfigMap d",
+			"spec.executor.volumeMounts[0].mountPath|Spark's own configuration"}},
 		{"a claim on demand for the driver", func(a *v1beta2.SparkApplication) {
 			a.Spec.SparkConf = map[string]string{
 				driverClaimPrefix + "data.options.claimName": "OnDemand", driverClaimPrefix + "data.options.storageClass": "fast",

@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,7 +41,25 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	pod("spec.driver", &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.CoreRequest)
 	pod("spec.executor", &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.CoreRequest)
 	check("spec.memoryOverheadFactor", app.Spec.MemoryOverheadFactor, positiveNumber)
-	return wrong
+	return append(wrong, executorLimit(&app.Spec)...)
+}
+
+// executorLimit refuses a CPU limit of executors below their request: Kubernetes would refuse each of their pods, and the driver ask for ever.
+// The driver's own is found when its pod is built.
+func executorLimit(spec *v1beta2.SparkApplicationSpec) []*FieldError {
+	executor := &spec.Executor
+	cores := cmp.Or(spec.SparkConf["spark.executor.cores"], "1")
+	if executor.Cores != nil {
+		cores = strconv.Itoa(int(*executor.Cores))
+	}
+	request := cmp.Or(value(executor.CoreRequest), spec.SparkConf["spark.kubernetes.executor.request.cores"], cores)
+	limit := cmp.Or(value(executor.CoreLimit), spec.SparkConf["spark.kubernetes.executor.limit.cores"])
+	wanted, err1 := resource.ParseQuantity(strings.TrimSpace(request))
+	most, err2 := resource.ParseQuantity(strings.TrimSpace(limit))
+	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
+		return nil
+	}
+	return []*FieldError{{"spec.executor.coreLimit", fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
 }
 
 func memorySize(text string) error {

@@ -240,6 +240,9 @@ func (a *applier) placement(o Overlay) {
 
 func (a *applier) limits(o Overlay) {
 	if o.MemoryLimit != nil {
+		if request, ok := a.spark.Resources.Requests[corev1.ResourceMemory]; ok && o.MemoryLimit.Cmp(request) < 0 {
+			a.fail("MemoryLimit", "%s is below the memory that the container requests, %s", o.MemoryLimit.String(), request.String())
+		}
 		a.setLimit(corev1.ResourceMemory, o.MemoryLimit.DeepCopy())
 	}
 	if o.GPU.Name != "" && o.GPU.Quantity > 0 {

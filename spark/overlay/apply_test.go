@@ -176,6 +176,7 @@ func TestConflictsAreErrorsThatNameTheField(t *testing.T) {
 		{"another mount", Overlay{VolumeMounts: []corev1.VolumeMount{{Name: "x", MountPath: "/opt/spark/conf"}}}, `VolumeMounts: volume "x" cannot be mounted at /opt/spark/conf`},
 		{"another mount of a ConfigMap", Overlay{ConfigMaps: []ConfigMap{{Name: "x", Path: "/opt/spark/conf"}}}, `ConfigMaps: volume "x-vol" cannot`},
 		{"a port's name", Overlay{Ports: []corev1.ContainerPort{{Name: "spark-ui", ContainerPort: 1}}}, `Ports: port name "spark-ui" is taken by port 4040`},
+		{"a memory limit below the request", Overlay{MemoryLimit: new(resource.MustParse("512Mi"))}, `MemoryLimit: 512Mi is below the memory that the container requests, 1Gi`},
 		{"a sidecar's image", Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:2"}}}, `Sidecars: the pod has a container "side" with another image, "side:1"`},
 		{"the Spark container as a sidecar", Overlay{Sidecars: []corev1.Container{{Name: DriverContainer, Image: "x"}}}, `Sidecars: the pod has a container "spark-kubernetes-driver"`},
 		{"an init container's image", Overlay{InitContainers: []corev1.Container{{Name: "i", Image: "1"}, {Name: "i", Image: "2"}}}, `InitContainers: the pod has a container "i"`},

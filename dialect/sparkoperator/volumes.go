@@ -1,0 +1,93 @@
+package sparkoperator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// localVolumePrefix marks volumes that Spark uses as local directories. They travel as Spark configuration, not as pod volumes
+// (LocalDirsFeatureStep).
+const localVolumePrefix = "spark-local-dir-"
+
+// localVolumes turns the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
+func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
+	for i, mount := range pod.VolumeMounts {
+		at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
+		if at < 0 && (strings.HasPrefix(mount.Name, localVolumePrefix) || !templateHasVolume(pod.Template, mount.Name)) {
+			return &FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
+		}
+		if !strings.HasPrefix(mount.Name, localVolumePrefix) {
+			continue
+		}
+		kind, options, readOnly := localVolumeOptions(volumes[at])
+		if kind == "" {
+			return &FieldError{Field: field, Message: fmt.Sprintf(
+				"volume %q is a Spark local directory by its name; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or a name without the prefix %q",
+				mount.Name, localVolumePrefix)}
+		}
+		prefix := fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.", role, kind, mount.Name)
+		c.Set(prefix+"mount.path", mount.MountPath)
+		if mount.SubPath != "" {
+			c.Set(prefix+"mount.subPath", mount.SubPath)
+		}
+		if mount.SubPathExpr != "" {
+			c.Set(prefix+"mount.subPathExpr", mount.SubPathExpr)
+		}
+		if mount.ReadOnly || readOnly {
+			c.Set(prefix+"mount.readOnly", "true")
+		}
+		setMap(c, prefix+"options.", options)
+	}
+	return nil
+}
+
+// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
+// source is read-only is no option: Spark reads mount.readOnly alone.
+func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
+	options = map[string]string{}
+	switch {
+	case v.EmptyDir != nil:
+		if v.EmptyDir.Medium != "" {
+			options["medium"] = string(v.EmptyDir.Medium)
+		}
+		if v.EmptyDir.SizeLimit != nil {
+			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
+		}
+		return "emptyDir", options, false
+	case v.HostPath != nil:
+		options["path"] = v.HostPath.Path
+		if v.HostPath.Type != nil {
+			options["type"] = string(*v.HostPath.Type)
+		}
+		return "hostPath", options, false
+	case v.NFS != nil:
+		options["path"], options["server"] = v.NFS.Path, v.NFS.Server
+		return "nfs", options, v.NFS.ReadOnly
+	case v.PersistentVolumeClaim != nil:
+		options["claimName"] = v.PersistentVolumeClaim.ClaimName
+		return "persistentVolumeClaim", options, v.PersistentVolumeClaim.ReadOnly
+	}
+	return "", nil, false
+}
+
+// mounts adds the volumes that a pod mounts, each once. Those that its template brings are only mounted; localVolumes has refused the rest.
+func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
+	for _, mount := range pod.VolumeMounts {
+		if strings.HasPrefix(mount.Name, localVolumePrefix) {
+			continue
+		}
+		o.VolumeMounts = append(o.VolumeMounts, mount)
+		named := func(v corev1.Volume) bool { return v.Name == mount.Name }
+		if at := slices.IndexFunc(volumes, named); at >= 0 && !slices.ContainsFunc(o.Volumes, named) {
+			o.Volumes = append(o.Volumes, volumes[at])
+		}
+	}
+}
