@@ -185,6 +185,9 @@ func (d *draft) checkConf() error {
 		return keyError("spark.driver.memory", "%q reaches the driver's JVM as -Xmx%[1]s, which it does not take as meant (a number without unit is bytes "+
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
+	if err := d.checkJavaOptions(); err != nil {
+		return err
+	}
 	for _, key := range []string{"spark.driver.cores", "spark.executor.cores"} {
 		if n, err := d.conf.Int(key, 1); err != nil {
 			return err
@@ -193,6 +196,21 @@ func (d *draft) checkConf() error {
 		}
 	}
 	return d.checkInstances()
+}
+
+// checkJavaOptions refuses a heap said by options of the JVM: Spark's launcher does for the driver (AbstractCommandBuilder), here and again in
+// the pod, and the driver's SparkConf does for the executors when the application begins.
+func (d *draft) checkJavaOptions() error {
+	for _, o := range [...]struct{ key, instead string }{
+		{"spark.driver.defaultJavaOptions", "spark.driver.memory"},
+		{"spark.driver.extraJavaOptions", "spark.driver.memory"},
+		{"spark.executor.extraJavaOptions", "spark.executor.memory"},
+	} {
+		if options, _ := d.conf.Get(o.key); strings.Contains(options, "-Xmx") {
+			return keyError(o.key, "cannot set the heap's size (-Xmx); use %s", o.instead)
+		}
+	}
+	return nil
 }
 
 func (d *draft) checkInstances() error {

@@ -69,7 +69,7 @@ func (d *draft) finish() error {
 // small ones first, until spark.kubernetes.configMap.maxSize is reached.
 func (d *draft) confFiles() (map[string]string, error) {
 	const key = "spark.kubernetes.configMap.maxSize"
-	limit, err := d.conf.Size(key, maxConfigMap, conf.Byte)
+	limit, err := d.conf.Int(key, maxConfigMap)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +77,19 @@ func (d *draft) confFiles() (map[string]string, error) {
 		return nil, keyError(key, "cannot be more than %d", maxConfigMap)
 	}
 	names := slices.Collect(maps.Keys(d.r.ConfFiles))
-	size := func(name string) int64 { return int64(len(name) + utf8.RuneCountInString(d.r.ConfFiles[name])) }
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b)) })
+	// Spark sorts by bytes and counts characters.
+	size := func(name string) int { return len(name) + utf8.RuneCountInString(d.r.ConfFiles[name]) }
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a)+len(d.r.ConfFiles[a]), len(b)+len(d.r.ConfFiles[b])), cmp.Compare(a, b))
+	})
 	data := map[string]string{}
-	var total int64
+	total := 0
 	for _, name := range names {
 		switch {
 		case skipped(name):
-			d.warn("ConfFiles: %s: is left out: Spark takes no archives, templates and spark*.conf or spark*.properties", name)
+			d.warn("ConfFiles: %s: is left out: Spark takes no archives, templates and spark*conf or spark*properties", name)
+		case !utf8.ValidString(d.r.ConfFiles[name]):
+			d.warn("ConfFiles: %s: is left out: it is not UTF-8 text, and a ConfigMap holds only that", name)
 		case total+size(name) >= limit:
 			d.warn("ConfFiles: %s: is left out: together the files are more than %s allows (%d)", name, key, limit)
 		default:
@@ -104,7 +109,7 @@ func skipped(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, "spark") && (strings.HasSuffix(name, ".conf") || strings.HasSuffix(name, ".properties"))
+	return strings.HasPrefix(name, "spark") && (strings.HasSuffix(name, "conf") || strings.HasSuffix(name, "properties"))
 }
 
 // checkFiles refuses data that no ConfigMap can hold.

@@ -90,6 +90,10 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.container.image", strings.Repeat("${spark.a}", 1<<10), "spark.a", strings.Repeat("x", 1<<11)}, "spark.kubernetes.container.image", "longer than"},
 		{[]string{"spark.kubernetes.container.image", "${spark.a}", "spark.a", "${spark.a}"}, "spark.kubernetes.container.image", "leads back"},
 
+		{[]string{"spark.kubernetes.configMap.maxSize", "1k"}, "spark.kubernetes.configMap.maxSize", "whole number"},
+		{[]string{"spark.driver.extraJavaOptions", "-Da=b -Xmx2g"}, "spark.driver.extraJavaOptions", "spark.driver.memory"},
+		{[]string{"spark.executor.extraJavaOptions", "-Xmx2g"}, "spark.executor.extraJavaOptions", "spark.executor.memory"},
+
 		// Volumes, the executors' too.
 		{[]string{claim + "options.claimName", "c"}, claim + "mount.path", "missing"},
 		{[]string{claim + "mount.path", "/v"}, claim + "options.claimName", "missing"},
@@ -174,7 +178,7 @@ func TestRefusedRequests(t *testing.T) {
 		}, "spark.kubernetes.hadoop.configMapName", "together"},
 		"Hadoop file's name": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "no key"},
 		"Hadoop file's text": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a": "\xff"} }, "HadoopConfFiles", "UTF-8"},
-		"conf file's text":   {func(r *Request) { r.ConfFiles = map[string]string{"a": "\xff"} }, "ConfFiles", "UTF-8"},
+		"conf file's name":   {func(r *Request) { r.ConfFiles = map[string]string{"two words": "a"} }, "ConfFiles", "key of a ConfigMap"},
 		"proxy and Kerberos": {func(r *Request) {
 			r.ProxyUser = "eve"
 			r.Conf.Set("spark.yarn.principal", "p")

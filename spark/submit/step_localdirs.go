@@ -21,10 +21,7 @@ func localDirsStep(d *draft) error {
 		}
 	}
 	if len(dirs) == 0 {
-		list, err := localDirs(d)
-		if err != nil {
-			return err
-		}
+		list := localDirs(d)
 		tmpfs, err := d.conf.Bool("spark.kubernetes.local.dirs.tmpfs", false)
 		if err != nil {
 			return err
@@ -44,16 +41,14 @@ func localDirsStep(d *draft) error {
 	return nil
 }
 
-func localDirs(d *draft) ([]string, error) {
+func localDirs(d *draft) []string {
 	text := d.r.Environment["SPARK_LOCAL_DIRS"]
 	if text == "" {
-		var err error
-		if text, err = d.conf.String("spark.local.dir", ""); err != nil {
-			return nil, err
-		}
+		// Spark reads this one raw.
+		text, _ = d.conf.Get("spark.local.dir")
 	}
 	if text == "" {
 		text = "/var/data/spark-" + localDirUUID(d.r.AppID)
 	}
-	return conf.SplitList(text), nil
+	return conf.SplitList(text)
 }

@@ -195,9 +195,8 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(name, onDemand) {
-		name = claim
-	}
+	// The words are replaced where they stand: my-OnDemand-claim has the unique name in its middle.
+	name = strings.ReplaceAll(name, onDemand, claim)
 	if _, ok := v.settings["options.sizeLimit"]; ok {
 		if _, err := d.volumeSize(v); err != nil {
 			return nil, err

@@ -400,7 +400,7 @@ func TestHadoopAndKerberos(t *testing.T) {
 func TestConfFiles(t *testing.T) {
 	r := minimal()
 	r.ConfFiles = map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "metrics.properties": "c", "spark-defaults.conf": "x",
-		"spark.properties": "x", "x.template": "x", "x.zip": "x", "x.jar": "x", "x.gz": "x", "x.tar": "x"}
+		"spark.properties": "x", "spark-myconf": "x", "binary": "\xff", "x.template": "x", "x.zip": "x", "x.jar": "x", "x.gz": "x", "x.tar": "x"}
 	o := build(t, r)
 	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
 	want := []string{"log4j2.properties", "metrics.properties", "spark-env.sh", "spark.properties"}
@@ -414,14 +414,14 @@ func TestConfFiles(t *testing.T) {
 	if diff := cmp.Diff(slices.Insert(slices.Clone(want), 3, "spark.kubernetes.namespace"), slices.Sorted(maps.Keys(cm.Data))); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-	if len(o.Warnings) != 7 {
+	if len(o.Warnings) != 9 {
 		t.Errorf("a warning for every file left out: %q", o.Warnings)
 	}
 }
 
 func TestConfFilesStopAtTheLimit(t *testing.T) {
 	r := with("spark.kubernetes.configMap.maxSize", "20")
-	// Sizes count the name: 4 and 6 and 11.
+	// Sizes count the name: 4 and 6 and 11. Characters are counted, but the order is that of bytes.
 	r.ConfFiles = map[string]string{"a": "123", "bb": "äöüß", "c": "1234567890"}
 	o := build(t, r)
 	cm := find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
