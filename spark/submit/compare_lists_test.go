@@ -18,7 +18,6 @@ type listed struct {
 	// lines are the Spark lines in which the difference is; none means all.
 	lines  []string
 	reason string
-
 }
 
 func find(list []listed, name, version, path string) int {
@@ -52,6 +51,10 @@ var intended = []listed{
 	{path: `(NetworkPolicy|PersistentVolumeClaim) \S+: /metadata/labels/spark-app-selector`, reason: "the driver's own clean-up finds no policy or claim by its label"},
 	{path: `ConfigMap \S+: /data/podspec-configmap-key/(apiVersion|kind|spec/enableServiceLinks|spec/containers/[^/]+/terminationMessagePolicy)`, reason: "executors get the same (enableServiceLinks, terminationMessagePolicy) by their template"},
 	{path: `ConfigMap \S+: /data/spark.properties/spark.kubernetes.namespace`, reason: "the namespace is always written; Spark's default is not the pod's own"},
+	{path: `ConfigMap \S+: /data/spark.properties/spark.kubernetes.driver.podTemplateFile`, reason: "keys that name files of the submitter are not passed on"},
+	{path: `Pod \S+: /metadata/generateName`, cases: `template-metadata`, reason: "a pod that has a name needs no generateName"},
+	{path: `ConfigMap \S+: /data/podspec-configmap-key/spec/containers/spark-kubernetes-executor(/name)?`, cases: `templates|mixed-names`, reason: "the executors' template names Spark's container"},
+	{path: `.*`, cases: `name-empty`, reason: "an empty name counts as none"},
 	{path: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+`, cases: `app-args|app-args-python|mixed-java`, reason: "arguments reach the application as they are ($( is escaped)"},
 }
 

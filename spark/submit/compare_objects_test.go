@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"path"
 	"regexp"
 	"slices"
@@ -132,11 +133,11 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return tree
 }
 
-// takeApart turns objects into facts. shuffled says that this Spark line gives local directories in a random order.
-func takeApart(t *testing.T, objects []object, shuffled bool) facts {
+// takeApart turns objects into facts.
+func takeApart(t *testing.T, objects []object) facts {
 	t.Helper()
 	f := facts{}
-	names := neutralNames(objects, shuffled)
+	names := neutralNames(objects)
 	var order []string
 	for _, o := range objects {
 		name := names.Replace(o.name)
@@ -184,13 +185,13 @@ func (f facts) podOrder(tree map[string]any) {
 }
 
 var (
-	claimOnDemand = regexp.MustCompile(`-driver-pvc-[0-9]+$`)
+	claimOnDemand = regexp.MustCompile(`-driver-pvc-[0-9]+`)
 	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 )
 
-// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and where the line shuffles local
-// directories those of their volumes by the place of their path.
-func neutralNames(objects []object, shuffled bool) *strings.Replacer {
+// neutralNames replaces numbers that Spark gives in a random order: those of claims by the volume's name, and those of local directories by the
+// place of their path.
+func neutralNames(objects []object) *strings.Replacer {
 	var pairs []string
 	for _, o := range objects {
 		if o.kind != "Pod" {
@@ -206,9 +207,7 @@ func neutralNames(objects []object, shuffled bool) *strings.Replacer {
 				pairs = append(pairs, claim, claimOnDemand.ReplaceAllString(claim, "-driver-pvc-of-"+name))
 			}
 		}
-		if shuffled {
-			pairs = append(pairs, localDirPairs(spec)...)
-		}
+		pairs = append(pairs, localDirPairs(spec)...)
 	}
 	return strings.NewReplacer(pairs...)
 }
@@ -245,13 +244,13 @@ var listKeys = map[string]string{
 // Where an empty or false value says the same as none.
 var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
 
-// add takes value apart below at. Nothing, {} and [] are the same, but in a volume, where {} is a source.
+// add takes value apart below at. Nothing, {} and [] are the same, but in a volume, where {} is a source too.
 func (f facts) add(of, at string, value any) {
 	switch value := value.(type) {
 	case nil:
 	case map[string]any:
-		if len(value) == 0 && path.Base(path.Dir(path.Dir(at))) == "volumes" {
-			f[of+at] = "{}"
+		if path.Base(path.Dir(path.Dir(at))) == "volumes" {
+			f[of+at] = "present"
 		}
 		for key, v := range value {
 			f.addKey(of, at+"/"+strings.ReplaceAll(key, "/", "~1"), key, v)
@@ -280,8 +279,10 @@ func (f facts) addKey(of, at, key string, value any) {
 		f.add(of, at, tree)
 	case isAmount(at):
 		if q, err := resource.ParseQuantity(fmt.Sprint(value)); err == nil {
-			f[of+at] = q.AsDec().String()
-			return
+			if value, ok := new(big.Rat).SetString(q.AsDec().String()); ok {
+				f[of+at] = value.RatString()
+				return
+			}
 		}
 		f.add(of, at, value)
 	case isText && strings.HasSuffix(at, "/env/SPARK_LOCAL_DIRS/value"):
