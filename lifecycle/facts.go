@@ -15,6 +15,8 @@ const (
 	AttemptLabel = "sparkoperator.dev/attempt"
 	// SpecHashAnnotation holds, on a driver pod, the hash of the spec that it was made from (App.SpecHash).
 	SpecHashAnnotation = "sparkoperator.dev/spec-hash"
+	// SubmitterAnnotation holds, on a driver pod that spark-submit made, the name of the pod that ran it.
+	SubmitterAnnotation = "sparkoperator.dev/submitted-by"
 	// exitExceptionAnnotation is where Spark 4.1 and newer write the exception that ended the driver, when
 	// spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
@@ -34,7 +36,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	d := Driver{
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
-		SpecHash: pod.Annotations[SpecHashAnnotation],
+		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation],
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time
@@ -53,6 +55,26 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	d.Evicted = taken.Reason != ""
 	d.Why = podCause(pod, status, "driver", d.Phase, taken)
 	return d
+}
+
+// SubmitterFacts reads a pod that makes a driver pod by spark-submit. Container is the name of the container that it runs in.
+func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
+	status := containerStatus(pod, container)
+	s := Submitter{
+		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil,
+		CreatedAt: pod.CreationTimestamp.Time, SpecHash: pod.Annotations[SpecHashAnnotation],
+	}
+	if pod.DeletionTimestamp != nil {
+		s.GoneBy = pod.DeletionTimestamp.Time
+	}
+	if end := ended(status); end != nil {
+		s.EndedAt = end.FinishedAt.Time
+	}
+	s.Why = podCause(pod, status, container, s.Phase, disruption(pod))
+	if s.Phase == DriverFailed && pod.Status.Reason == ReasonDeadlineExceeded {
+		s.Why.Reason = ReasonDeadlineExceeded
+	}
+	return s
 }
 
 // ExecutorFacts reads an executor pod. An executor that Spark or the operator asked to go, and that went, counts as one that succeeded.

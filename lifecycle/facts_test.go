@@ -308,3 +308,48 @@ func FuzzExcerpt(f *testing.F) {
 		}
 	})
 }
+
+func TestSubmitterFacts(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 9, 0, time.UTC))
+	pod := func(phase corev1.PodPhase, state corev1.ContainerState) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u", CreationTimestamp: at,
+				Labels: map[string]string{AttemptLabel: "2"}, Annotations: map[string]string{SpecHashAnnotation: "1:x"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark-submit"}, {Name: "mesh"}}},
+			Status: corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: "mesh", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}, {Name: "spark-submit", State: state},
+			}},
+		}
+	}
+	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: at,
+		Message: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
+	got := SubmitterFacts(pod(corev1.PodRunning, failed), "spark-submit")
+	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{"Error",
+		"spark-submit container failed with exit code 1: Exception in thread \"main\" org.apache.spark.SparkException: no jar"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("failed beside a container that goes on (-want +got):\n%s", diff)
+	}
+
+	late := pod(corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, Reason: "Error"}})
+	late.Status.Reason, late.Status.Message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+	if got := SubmitterFacts(late, "spark-submit"); got.Why.Reason != ReasonDeadlineExceeded || !strings.Contains(got.Why.Message, "longer than") {
+		t.Errorf("past its deadline: %+v", got.Why)
+	}
+	going := pod(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	going.DeletionTimestamp = &at
+	if got := SubmitterFacts(going, "spark-submit"); got.Phase != DriverRunning || !got.Deleting || got.GoneBy != at.Time || !got.EndedAt.IsZero() {
+		t.Errorf("going: %+v", got)
+	}
+}
+
+// TestDriverOfASubmitter: a driver that spark-submit made says which pod ran it.
+func TestDriverOfASubmitter(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "d", Annotations: map[string]string{SubmitterAnnotation: "s"}}}
+	if got := DriverFacts(pod, "c").Submitter; got != "s" {
+		t.Errorf("submitted by %q", got)
+	}
+	seen := Observed{Submitters: []Submitter{{Name: "one", Attempt: 1}, {Name: "two", Attempt: 2}}}
+	if got := seen.Submitter(2); got == nil || got.Name != "two" || seen.Submitter(3) != nil {
+		t.Errorf("the submitter of attempt 2 is %+v", got)
+	}
+}

@@ -76,8 +76,11 @@ type App struct {
 	Orphan   bool // it is being deleted, and what it made is to stay (kubectl delete --cascade=orphan)
 	Suspend  bool
 	Invalid  *Cause // set when no attempt of this spec could ever be rendered
-	Restart  Restart
-	Limits   Deadlines
+	// Submitter says why a pod of its own makes the driver pod, by the real spark-submit; nil where the operator makes it itself. It matters
+	// only while an attempt's driver is not there.
+	Submitter *Cause
+	Restart   Restart
+	Limits    Deadlines
 	// Executors that the application starts with; 0 means that it is not known or none are wanted.
 	InitialExecutors int32
 	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
@@ -168,7 +171,28 @@ type Driver struct {
 	// SpecHash is the hash of the spec that the pod was made from, where the pod tells; empty otherwise. An attempt whose launch was not
 	// remembered any more (the operator died in between) is taken for what it is by it, also when the spec was edited meanwhile.
 	SpecHash string
+	// Submitter is the name of the pod that made this one by spark-submit; empty where the operator made it.
+	Submitter string
+	// Torn is set when a live read found that the pod waits for a ConfigMap that nobody will make any more: its submitter died between the
+	// two. It means something only where Observed.Inspected says that there was such a read.
+	Torn bool
 	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
+	Why Cause
+}
+
+// Submitter holds the facts read from a pod that makes an attempt's driver pod by spark-submit. It can make one at most: the driver pod's
+// name is fixed before it starts.
+type Submitter struct {
+	Name      string
+	UID       string
+	Attempt   int32
+	Phase     DriverPhase
+	Deleting  bool      // has a deletion timestamp
+	GoneBy    time.Time // that timestamp; zero while it is not being deleted
+	CreatedAt time.Time
+	EndedAt   time.Time // zero before
+	SpecHash  string    // as Driver.SpecHash
+	// Why is the account of a failure, spark-submit's last words among it, or what a pending pod waits for.
 	Why Cause
 }
 
@@ -186,14 +210,19 @@ type Executor struct {
 type Observed struct {
 	// Drivers are all driver pods owned by the application, of whichever attempt.
 	Drivers []Driver
+	// Submitters are all pods owned by the application that make a driver pod by spark-submit, of whichever attempt.
+	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
-	// Confirmed is set when a live read of the application's driver pods, of whichever attempt, found none that is not among Drivers:
-	// only then is a missing driver believed. A read that finds one adds it to Drivers instead. Like Refusal it is a fact of one pass and
-	// is not kept for the next.
+	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
+	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
+	// not kept for the next.
 	Confirmed bool
+	// Inspected is set when a live read compared the current attempt's driver with what it mounts; Driver.Torn has the result. It is a fact
+	// of one pass, and implies Confirmed.
+	Inspected bool
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause
 }
@@ -203,6 +232,16 @@ func (o Observed) Driver(attempt int32) *Driver {
 	for i := range o.Drivers {
 		if o.Drivers[i].Attempt == attempt {
 			return &o.Drivers[i]
+		}
+	}
+	return nil
+}
+
+// Submitter returns the pod that submits an attempt, or nil.
+func (o Observed) Submitter(attempt int32) *Submitter {
+	for i := range o.Submitters {
+		if o.Submitters[i].Attempt == attempt {
+			return &o.Submitters[i]
 		}
 	}
 	return nil
@@ -223,11 +262,14 @@ type Part string
 
 // The parts of an application.
 const (
-	Submission  Part = "Submission"  // everything a launch creates: ConfigMaps and Services before the driver pod
-	Attempt     Part = "Attempt"     // everything an attempt has in the cluster: driver, executors, ConfigMaps, Services
-	Executors   Part = "Executors"   // an ended attempt's executors that have not ended themselves; those that have are kept for their logs
-	DriverPod   Part = "DriverPod"   // the driver pod alone
-	Application Part = "Application" // the custom resource itself (expiry)
+	// Submission is everything a launch creates: ConfigMaps and Services before the driver pod, or a Secret before the pod that submits. To
+	// confirm it is to look live whether the driver that was submitted has what it mounts.
+	Submission   Part = "Submission"
+	Attempt      Part = "Attempt"      // everything an attempt has in the cluster: submitter, driver, executors, ConfigMaps, Services
+	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
+	Executors    Part = "Executors"    // an ended attempt's executors that have not ended themselves; those that have are kept for their logs
+	DriverPod    Part = "DriverPod"    // the driver pod alone; to confirm it is to look live for drivers and submitters
+	Application  Part = "Application"  // the custom resource itself (expiry)
 )
 
 // Action is one step to take in the cluster. All of a plan's actions are carried out before its Next is remembered; one that fails for the
@@ -249,7 +291,7 @@ type Transition struct {
 
 // Notice is something worth telling that enters no phase: what a driver or an executor waits for, an executor that failed.
 type Notice struct {
-	Part    Part   // DriverPod or Executors
+	Part    Part   // SubmitterPod, DriverPod or Executors
 	Name    string // of the pod
 	Waits   bool   // the pod waits to start; else it failed, or something happens to it
 	Attempt int32

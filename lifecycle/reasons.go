@@ -10,6 +10,10 @@ const (
 	ReasonDriverLost        = "DriverNotFound"         // the driver pod is gone and nobody saw it end
 	ReasonDriverFailed      = "DriverFailed"           // the driver pod failed and does not say why
 	ReasonDriverDeleted     = "DriverDeleting"         // somebody is deleting the driver pod
+	ReasonSubmitFailed      = "SparkSubmitFailed"      // the pod that was to submit failed and does not say why in one word
+	ReasonSubmitterDeleted  = "SubmitterDeleting"      // somebody is deleting the pod that submits
+	ReasonInterrupted       = "SubmissionInterrupted"  // the pod that submits ended between the driver pod and what that mounts
+	ReasonDeadlineExceeded  = "DeadlineExceeded"       // a pod was active for longer than its own deadline
 	ReasonStartTimedOut     = "DriverStartTimedOut"    // Deadlines.DriverStart passed
 	ReasonReadyTimedOut     = "DriverReadyTimedOut"    // Deadlines.DriverReady passed
 	ReasonExecutorsTimedOut = "ExecutorsStartTimedOut" // Deadlines.ExecutorsStart passed

@@ -78,12 +78,15 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
 ## What holds at any time
 
 - At most one driver of an application runs. The next is created only when every object of the attempts before it is gone, by a live read
-  of the driver pods.
+  of the driver pods, and of the pods that submit one by spark-submit.
 - An attempt's number is never used again, not by a retry, an edit or a resumed suspension. A launch that was not written down, because the
   operator died right after it, is found again by its number. A pod whose label is further ahead than a lost launch can be moves nothing.
 - A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone.
 - A refusal by the API server is believed only after a live read: the second try of a launch that was not written down may be refused by the
   very quota that the first one took.
+- A pod that runs spark-submit makes at most one driver pod, whose name is fixed before it starts: where the name is taken it fails, and
+  where the driver of its attempt is there that failure means nothing. A driver that it left without its ConfigMap is deleted, and submitted
+  once more whatever the restart policy says.
 - An end is stored and told before a time to live of nothing deletes the application.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be

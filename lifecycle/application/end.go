@@ -28,24 +28,33 @@ func (s *step) ended() bool {
 }
 
 // stray deletes a driver that goes on although its attempt is over: it ran out of time, or its launch was not remembered and a later try at
-// the same launch was refused. It reports whether there is one.
+// the same launch was refused. A submitter that could still make one goes as well; beside a driver that has ended it cannot. It reports
+// whether there is one.
 func (s *step) stray() bool {
-	d := s.seen.Driver(s.m.Attempt)
-	if d == nil || over(d) {
+	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
+	switch {
+	case d != nil && over(d), d == nil && (r == nil || endedPhase(r.Phase)):
 		return false
 	}
 	s.deleteAll([]int32{s.m.Attempt})
 	return true
 }
 
-func over(d *lifecycle.Driver) bool {
-	return d.Phase == lifecycle.DriverSucceeded || d.Phase == lifecycle.DriverFailed
+func over(d *lifecycle.Driver) bool { return endedPhase(d.Phase) }
+
+func endedPhase(p lifecycle.DriverPhase) bool {
+	return p == lifecycle.DriverSucceeded || p == lifecycle.DriverFailed
 }
 
-// finish ends the application for good. Its driver pod is kept for its log, as long as the application.
+// kept reports whether a pod of the attempt that is over is kept for its log: the driver's, or the submitter's where that is all there was.
+func (s *step) kept() bool {
+	return s.seen.Driver(s.m.Attempt) != nil || s.m.Outcome == lifecycle.Refused && s.seen.Submitter(s.m.Attempt) != nil
+}
+
+// finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application.
 func (s *step) finish() bool {
 	s.m.NextAttempt = time.Time{}
-	if s.seen.Driver(s.m.Attempt) != nil {
+	if s.kept() {
 		return s.to(lifecycle.Retained, s.m.Cause)
 	}
 	return s.to(lifecycle.Done, s.m.Cause)
@@ -59,7 +68,7 @@ func (s *step) again() bool {
 	}
 	rule := s.app.Restart
 	switch {
-	case rule.Policy == lifecycle.Always:
+	case rule.Policy == lifecycle.Always, s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m):
 		return true
 	case rule.Policy != lifecycle.OnFailure || s.m.Outcome == lifecycle.Succeeded:
 		return false
@@ -166,9 +175,9 @@ func (s *step) releaseExecutors() {
 	}
 }
 
-// releaseRemains deletes what is left of the last attempt once its driver pod is gone, by a live read: the driver's log is all that is kept.
+// releaseRemains deletes what is left of the last attempt once the pod that is kept is gone, by a live read: its log is all that is kept.
 func (s *step) releaseRemains() {
-	if s.seen.Driver(s.m.Attempt) != nil || len(s.attemptsAt(s.m.Attempt)) == 0 || s.seen.Refusal != nil {
+	if s.kept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.seen.Refusal != nil {
 		return
 	}
 	if !s.seen.Confirmed {

@@ -84,16 +84,33 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 		return "", *s.seen.Refusal
 	}
 	for _, attempt := range left {
-		if d := s.seen.Driver(attempt); d != nil && d.Phase == lifecycle.DriverUnknown {
-			return d.Name, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-				"driver pod %s is on a node that does not answer; no other is launched before it is gone", d.Name)}
-		} else if d != nil && d.Deleting && !d.GoneBy.IsZero() && s.now.Sub(d.GoneBy) > overdue {
-			return d.Name, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf(
-				"driver pod %s is being deleted and should be gone since %s; no other is launched before it is: its node may be dead",
-				d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
+		if d := s.seen.Driver(attempt); d != nil {
+			if cause := s.stuck("driver pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
+				return d.Name, cause
+			}
+		}
+		// One that may still make a driver is as much in the way as a driver.
+		if r := s.seen.Submitter(attempt); r != nil {
+			if cause := s.stuck("pod "+r.Name+", which submits the driver,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
+				return r.Name, cause
+			}
 		}
 	}
 	return "", s.m.Cause
+}
+
+// stuck says why a pod does not go that is to go; nothing while it takes its time.
+func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
+	if phase == lifecycle.DriverUnknown {
+		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
+			"%s is on a node that does not answer; no other is launched before it is gone", what)}
+	}
+	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf(
+			"%s is being deleted and should be gone since %s; no other is launched before it is: its node may be dead",
+			what, goneBy.UTC().Format(time.RFC3339))}
+	}
+	return lifecycle.Cause{}
 }
 
 // deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. After a refusal it only waits: the same
@@ -134,6 +151,9 @@ func (s *step) attempts(wanted func(int32) bool) []int32 {
 	}
 	for i := range s.seen.Drivers {
 		add(s.seen.Drivers[i].Attempt)
+	}
+	for i := range s.seen.Submitters {
+		add(s.seen.Submitters[i].Attempt)
 	}
 	for i := range s.seen.Executors {
 		add(s.seen.Executors[i].Attempt)

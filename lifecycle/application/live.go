@@ -32,6 +32,12 @@ func (s *step) live() bool {
 	if outcome, cause, over := s.deadlines(d); over {
 		return s.end(outcome, cause, s.now)
 	}
+	switch s.inspect(d) {
+	case unknown:
+		return false
+	case torn:
+		return s.interrupted(d)
+	}
 	s.progress(d)
 	cause := pendingCause(d)
 	if cause.Reason == "" && (s.m.Phase == lifecycle.Ready || s.m.Phase == lifecycle.Scaling) {
@@ -91,9 +97,14 @@ func pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	return d.Why
 }
 
-// missing deals with a driver that is not seen. Right after its creation the cache may be late; later it is looked for live.
+// missing deals with a driver that is not seen. Right after its creation the cache may be late; later it is looked for live. One that is
+// still to be made is waited for.
 func (s *step) missing() bool {
-	if s.m.Phase == lifecycle.Launched {
+	r := s.seen.Submitter(s.m.Attempt)
+	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
+		return s.submitting(r)
+	}
+	if s.m.Phase == lifecycle.Launched && r == nil {
 		if left := s.m.SubmittedAt.Add(s.app.MissingGrace).Sub(s.now); left > 0 {
 			s.check(left)
 			return false
@@ -103,6 +114,9 @@ func (s *step) missing() bool {
 		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
 		s.check(recheck)
 		return false
+	}
+	if over, ended := s.unsubmitted(r); over {
+		return ended
 	}
 	// What was seen of a driver that was being taken away is the best account of why it is gone.
 	switch before := s.m.Cause; before.Reason {

@@ -86,6 +86,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	switch {
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
 	case m.Phase == lifecycle.Unknown && d != nil:
+	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Limits.DriverStart == 0 && app.Limits.Run == 0:
 	case m.Phase.Live() && d != nil && app.Limits.Run == 0:
 		if limit := map[lifecycle.Phase]time.Duration{
 			lifecycle.Launched: app.Limits.DriverStart, lifecycle.Started: app.Limits.DriverReady,
@@ -102,7 +103,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	t.Helper()
 	refused := seen.Refusal != nil
-	seen.Refusal, seen.Confirmed = nil, false
+	seen.Refusal, seen.Confirmed, seen.Inspected = nil, false, false
 	second := Step(app, plan.Next, seen, now)
 	// A stored wait that is over at once (an interval of nothing) goes on in the next pass.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
@@ -150,6 +151,9 @@ func (a anything) app() lifecycle.App {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.driver.memory"}
 	}
 	if a.of(3) == 0 {
+		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
+	}
+	if a.of(3) == 0 {
 		app.TTL = new(time.Duration(a.of(100)-10) * time.Second)
 	}
 	return app
@@ -192,6 +196,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 			GoneBy: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
 		})
 	}
+	a.submitters(now, &seen)
 	for range a.of(4) {
 		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
 		if a.of(40) == 0 {
@@ -209,6 +214,31 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
 	return seen
+}
+
+// submitters adds pods that submit, and says of drivers that they were made by one.
+func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
+	phases := []lifecycle.DriverPhase{
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+	}
+	for range a.of(3) {
+		attempt := int32(a.of(5))
+		if seen.Submitter(attempt) != nil {
+			continue
+		}
+		seen.Submitters = append(seen.Submitters, lifecycle.Submitter{
+			Name: "s", Attempt: attempt, Phase: phases[a.of(5)], Deleting: a.of(5) == 0, GoneBy: a.time(now), CreatedAt: a.time(now), EndedAt: a.time(now),
+			SpecHash: []string{"", "1:a", "1:b"}[a.of(3)], Why: lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.of(3)]},
+		})
+	}
+	for i := range seen.Drivers {
+		if a.of(2) == 0 {
+			seen.Drivers[i].Submitter, seen.Drivers[i].Torn = "s", a.of(2) == 0
+		}
+	}
+	if seen.Inspected = a.of(3) == 0; seen.Inspected {
+		seen.Confirmed = true
+	}
 }
 
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.

@@ -7,6 +7,9 @@
 //   - no attempt is launched before everything of the ones before is gone, by a live read for the driver;
 //   - a driver that is not seen is believed to be gone only after a live read, and one on a lost node not at all.
 //
+// A launch makes the driver pod, or a submitter: a pod that makes the driver pod by spark-submit. A submitter can make one driver only, of a
+// name fixed before, so it is waited for like a driver: nothing of the next attempt is made while one may still act.
+//
 // Transitions lists every edge, Waits what each phase waits for.
 package application
 
@@ -148,7 +151,8 @@ func (s *step) fresh() bool {
 }
 
 // launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended. A refusal is
-// believed after a live read only: a launch that was not remembered is refused the second time by the very quota that it took.
+// believed after a live read only: a launch that was not remembered is refused the second time by the very quota that it took. A submitter is
+// launched after one too: a driver that was not remembered has another name than the submitter, and would not stop it.
 func (s *step) launch() bool {
 	switch {
 	case s.tried:
@@ -157,7 +161,7 @@ func (s *step) launch() bool {
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
 			Message: "the number of the last attempt cannot be followed by another; delete the application and create it again"}, s.now)
-	case s.app.Invalid == nil && s.seen.Refusal != nil && !s.seen.Confirmed:
+	case s.app.Invalid == nil && (s.seen.Refusal != nil || s.app.Submitter != nil) && !s.seen.Confirmed:
 		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt+1)
 		s.check(recheck)
 		return false
@@ -177,11 +181,19 @@ func (s *step) launch() bool {
 		return s.end(lifecycle.Refused, *s.seen.Refusal, s.now)
 	}
 	s.m.Runs++
-	s.to(lifecycle.Launched, lifecycle.Cause{})
+	s.to(lifecycle.Launched, s.submission())
 	s.do(lifecycle.Create, lifecycle.Submission, s.m.Attempt)
 	s.check(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
+}
+
+// submission is what a launch waits for that is not the operator's own: nothing, where it made the driver pod.
+func (s *step) submission() lifecycle.Cause {
+	if s.app.Submitter == nil {
+		return lifecycle.Cause{}
+	}
+	return *s.app.Submitter
 }
 
 // adopt takes up a launch that is not remembered: a pod of a newer attempt than the last one is there, because the operator died between
@@ -197,10 +209,13 @@ func (s *step) adopt() {
 	for i := range s.seen.Drivers {
 		take(s.seen.Drivers[i].Attempt)
 	}
+	for i := range s.seen.Submitters {
+		take(s.seen.Submitters[i].Attempt)
+	}
 	for i := range s.seen.Executors {
 		take(s.seen.Executors[i].Attempt)
 	}
-	d := s.seen.Driver(newest)
+	d, r := s.seen.Driver(newest), s.seen.Submitter(newest)
 	if newest > s.m.Attempt {
 		s.m.Attempt = newest
 		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, newest)
@@ -208,15 +223,26 @@ func (s *step) adopt() {
 		s.m.Runs++
 		s.m.Submissions++
 		s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}
-		if d != nil {
+		cause := lifecycle.Cause{}
+		switch {
+		case d != nil:
 			s.m.SubmittedAt = s.earlier(d.CreatedAt)
+		case r != nil:
+			s.m.SubmittedAt = s.earlier(r.CreatedAt)
+			cause = s.submission()
 		}
 		s.m.Outcome = lifecycle.Undecided
-		s.to(lifecycle.Launched, lifecycle.Cause{})
+		s.to(lifecycle.Launched, cause)
 	}
-	// The driver knows best what it was launched from: the spec may have been edited between a launch and the look at it.
-	if d != nil && d.SpecHash != "" && s.m.Phase.Live() {
+	if !s.m.Phase.Live() {
+		return
+	}
+	// The pod knows best what it was launched from: the spec may have been edited between a launch and the look at it.
+	switch {
+	case d != nil && d.SpecHash != "":
 		s.m.SpecHash = d.SpecHash
+	case d == nil && r != nil && r.SpecHash != "":
+		s.m.SpecHash = r.SpecHash
 	}
 }
 

@@ -41,10 +41,10 @@ var Transitions = []Edge{
 	{one(lifecycle.Unknown), lifecycle.Ready, "the node is back, the driver is Ready"},
 	{one(lifecycle.Unknown), lifecycle.Scaling, "the node is back, executors are there"},
 	{one(lifecycle.Unknown), lifecycle.Running, "the node is back, enough executors run"},
-	{alive, lifecycle.Ended, "the driver ended, is gone, or a deadline passed"},
+	{alive, lifecycle.Ended, "the driver ended, is gone, was never submitted, or a deadline passed"},
 
 	{one(lifecycle.Ended), lifecycle.Waiting, "the restart policy wants another attempt"},
-	{one(lifecycle.Ended), lifecycle.Retained, "over for good, the driver pod is kept"},
+	{one(lifecycle.Ended), lifecycle.Retained, "over for good, the driver pod is kept, or the one that failed to submit it"},
 	{one(lifecycle.Ended), lifecycle.Done, "over for good, there is no driver pod"},
 	{one(lifecycle.Waiting), lifecycle.Launched, "the interval is over and the last attempt is gone"},
 	{one(lifecycle.Waiting), lifecycle.Ended, "the submission is refused"},
@@ -74,7 +74,8 @@ type Wait struct {
 
 // Waits has every phase in which an application can stay. New is passed through within one decision.
 var Waits = []Wait{
-	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live"},
+	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live. Where " +
+		"spark-submit makes it, first the pod that runs that, which has a deadline of its own; if it ends half way, for its driver to go"},
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
 	{lifecycle.Ready, "the first executor; bounded by executorsStart and run"},
 	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run"},

@@ -30,6 +30,7 @@ type world struct {
 	hash    int
 
 	started  map[int32]int // driver pods made, by attempt
+	never    int           // drivers that went without having had what they mount: no runs
 	lost     bool          // a driver was deleted by somebody else
 	edits    int
 	suspends int
@@ -40,10 +41,14 @@ type world struct {
 	passes   int
 }
 
-// pod is a driver or an executor.
+// pod is a driver, a pod that submits one, or an executor.
 type pod struct {
 	driver   bool
-	name     int
+	submits  bool
+	done     bool // a submitter has made its driver pod
+	torn     bool // a driver that has not what it mounts
+	by       bool // a driver that a submitter made
+	name     int  // of the driver pod
 	attempt  int32
 	phase    lifecycle.DriverPhase
 	hash     string
@@ -78,7 +83,16 @@ func newWorld(seed uint64) *world {
 	if r.IntN(4) == 0 {
 		w.app.Suspend = true
 	}
+	w.chooseMode()
 	return w
+}
+
+// chooseMode says who makes the driver pods of a spec.
+func (w *world) chooseMode() {
+	w.app.Submitter = nil
+	if w.r.IntN(2) == 0 {
+		w.app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "asked for"}
+	}
 }
 
 func (w *world) chance(of float64) bool { return w.r.Float64() < of }
@@ -129,9 +143,13 @@ func (w *world) fate(p *pod) {
 			w.remove(p)
 		} else if !p.over() && w.chance(0.3) {
 			p.phase, p.ended = lifecycle.DriverFailed, w.now
+		} else if p.submits && p.phase == lifecycle.DriverRunning {
+			w.submit(p) // it has its time to stop
 		}
+	case p.submits && p.phase == lifecycle.DriverRunning:
+		w.submit(p)
 	case p.phase == lifecycle.DriverPending:
-		if w.chance(0.5) {
+		if w.chance(0.5) && !p.torn {
 			p.phase, p.began = lifecycle.DriverRunning, w.now
 		}
 	case p.phase == lifecycle.DriverRunning:
@@ -149,7 +167,41 @@ func (w *world) fate(p *pod) {
 	}
 }
 
+// submit is what spark-submit does: a driver pod, what it mounts, the end; and it may die before each.
+func (w *world) submit(p *pod) {
+	trouble := 0.1
+	if !w.faults {
+		trouble = 0
+	}
+	end := func(phase lifecycle.DriverPhase) { p.phase, p.ended = phase, w.now }
+	switch {
+	case w.chance(trouble):
+		end(lifecycle.DriverFailed)
+		w.tell("submitter of attempt %d dies", p.attempt)
+	case w.chance(trouble / 4):
+		p.phase = lifecycle.DriverUnknown
+	case w.chance(0.4):
+	case !p.done && slices.ContainsFunc(w.pods, func(q *pod) bool { return q.driver && q.name == p.name }):
+		end(lifecycle.DriverFailed)
+		w.tell("submitter of attempt %d: already exists", p.attempt)
+	case !p.done:
+		p.done = true
+		w.tell("submitter of attempt %d makes the driver", p.attempt)
+		w.makeDriver(&pod{driver: true, by: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.now, hash: p.hash})
+	default:
+		for _, q := range w.pods {
+			if q.driver && q.attempt == p.attempt {
+				q.torn = false
+			}
+		}
+		end(lifecycle.DriverSucceeded)
+	}
+}
+
 func (w *world) remove(p *pod) {
+	if p.torn {
+		w.never++
+	}
 	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p })
 }
 
@@ -164,9 +216,15 @@ func (w *world) user() {
 		w.hash++
 		w.app.SpecHash = "1:" + strconv.Itoa(w.hash)
 		w.edits++
+		if w.app.Submitter == nil {
+			w.chooseMode()
+		}
 		// Before the first launch is written down nothing but the name keeps it from being made twice.
-		if w.stored.Attempt > 0 && w.chance(0.5) {
-			w.name++ // spec.driver.podName
+		if w.stored.Attempt > 0 {
+			w.chooseMode()
+			if w.chance(0.5) {
+				w.name++ // spec.driver.podName
+			}
 		}
 		w.tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
 	case w.chance(0.02):
@@ -176,6 +234,10 @@ func (w *world) user() {
 			if p.driver && p.attempt <= w.stored.Attempt {
 				p.deleting, w.lost = true, true
 				w.tell("user: deletes driver of attempt %d", p.attempt)
+			}
+			if p.submits && p.attempt <= w.stored.Attempt && w.chance(0.5) {
+				p.deleting = true
+				w.tell("user: deletes submitter of attempt %d", p.attempt)
 			}
 		}
 	}
@@ -191,6 +253,16 @@ func (w *world) observed() lifecycle.Observed {
 }
 
 func (w *world) add(seen *lifecycle.Observed, p *pod) {
+	if p.submits {
+		r := lifecycle.Submitter{
+			Name: "s" + strconv.Itoa(int(p.attempt)), Attempt: p.attempt, Phase: p.phase, Deleting: p.deleting, CreatedAt: p.made, EndedAt: p.ended, SpecHash: p.hash,
+		}
+		if p.phase == lifecycle.DriverFailed {
+			r.Why = lifecycle.Cause{Reason: "Error", Message: "spark-submit failed"}
+		}
+		seen.Submitters = append(seen.Submitters, r)
+		return
+	}
 	if !p.driver {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase})
 		return
@@ -198,6 +270,9 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	d := lifecycle.Driver{
 		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, CreatedAt: p.made,
 		StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+	}
+	if p.by {
+		d.Submitter = "s"
 	}
 	if p.ready {
 		d.ReadyAt = p.began
@@ -270,15 +345,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 				return fact
 			}
 		case a.Verb == lifecycle.Confirm:
-			if seen.Confirmed {
-				w.fail("asks again in one pass")
-			}
-			for _, p := range w.pods {
-				if p.driver && seen.Driver(p.attempt) == nil {
-					return func(o *lifecycle.Observed) { w.add(o, p) }
-				}
-			}
-			return func(o *lifecycle.Observed) { o.Confirmed = true }
+			return w.confirm(a, seen)
 		case a.Part == lifecycle.Application:
 			w.gone = true
 		case a.Verb == lifecycle.Delete:
@@ -289,8 +356,71 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
+// confirm looks live for what the operator does not see, and at what a driver mounts.
+func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	inspects := a.Part == lifecycle.Submission
+	if seen.Confirmed && !inspects || seen.Inspected {
+		w.fail("asks again in one pass")
+	}
+	for _, p := range w.pods {
+		if p.driver && seen.Driver(p.attempt) == nil || p.submits && seen.Submitter(p.attempt) == nil {
+			return func(o *lifecycle.Observed) { w.add(o, p) }
+		}
+	}
+	torn := slices.ContainsFunc(w.pods, func(p *pod) bool { return p.driver && p.attempt == a.Attempt && p.torn })
+	return func(o *lifecycle.Observed) {
+		o.Confirmed = true
+		if d := o.Driver(a.Attempt); inspects && d != nil {
+			o.Inspected, d.Torn = true, torn
+		}
+	}
+}
+
+// launchSubmitter makes the pod that submits an attempt, or adopts it.
+func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
+	for _, p := range w.pods {
+		if p.submits && p.attempt == attempt {
+			if p.deleting {
+				panic(errCrash{"the submitter is being deleted"})
+			}
+			return nil
+		}
+	}
+	for _, p := range w.pods {
+		if p.submits && !p.over() {
+			w.fail("submitter %d is made while %d is %s", attempt, p.attempt, p.phase)
+		}
+	}
+	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
+	return nil
+}
+
+// makeDriver is the API server, which the invariant is held at.
+func (w *world) makeDriver(made *pod) {
+	for _, p := range w.pods {
+		if p.driver && !p.over() {
+			w.fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
+		}
+		// A first launch that was not written down may be followed by one of an edited spec: then the driver pod's name decides between them.
+		if !made.by && p.submits && p.attempt != made.attempt && !p.over() {
+			w.fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
+		}
+	}
+	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
+		w.fail("attempt %d is started twice", made.attempt)
+	}
+	w.pods = append(w.pods, made)
+}
+
 // create makes what an attempt has, and adopts what is there already.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	if w.app.Submitter != nil {
+		w.weather("between the Secret and the pod")
+		if w.faults && w.chance(0.15) {
+			return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+		}
+		return w.launchSubmitter(attempt)
+	}
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
 	}
@@ -313,15 +443,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 		return func(o *lifecycle.Observed) { w.add(o, p) }
 	}
-	for _, p := range w.pods {
-		if p.driver && !p.over() {
-			w.fail("driver %d is made while %d is %s", attempt, p.attempt, p.phase)
-		}
-	}
-	if w.started[attempt]++; w.started[attempt] > 1 {
-		w.fail("attempt %d is started twice", attempt)
-	}
-	w.pods = append(w.pods, &pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
+	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
 	return nil
 }
 
@@ -329,10 +451,13 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := seen.Driver(p.attempt) != nil
-		if !p.driver {
+		switch {
+		case p.submits:
+			known = seen.Submitter(p.attempt) != nil
+		case !p.driver:
 			known = slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
 		}
-		if p.attempt == a.Attempt && known && (a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !p.driver) {
+		if p.attempt == a.Attempt && known && (a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !p.driver && !p.submits) {
 			p.deleting = true
 		}
 	}
@@ -386,10 +511,11 @@ func (w *world) policyHeld() {
 	if w.edits > 0 || w.suspends > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
 	}
-	if runs := int32(len(w.started)); runs > w.app.Restart.FailureRetries+1 {
+	if runs := int32(len(w.started) - w.never); runs > w.app.Restart.FailureRetries+1 {
 		w.fail("%d runs with %d retries", runs, w.app.Restart.FailureRetries)
 	}
-	if refused := w.stored.Submissions - w.stored.Runs; refused > w.app.Restart.SubmissionRetries+1 {
+	// One that was interrupted is made again once, whatever the policy.
+	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {
 		w.fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
 	}
 }

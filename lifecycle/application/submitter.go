@@ -1,0 +1,99 @@
+package application
+
+import (
+	"fmt"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// submitting waits for the driver that a submitter is to make: for as long as the driver itself may take to start. A submitter on a lost node
+// is waited for as well, since it may still act.
+func (s *step) submitting(r *lifecycle.Submitter) bool {
+	if outcome, cause, over := s.deadlines(nil); over {
+		return s.end(outcome, cause, s.now)
+	}
+	cause := r.Why
+	switch {
+	case cause.Reason != "":
+		cause.Message = fmt.Sprintf("pod %s, which is to submit the driver, waits: %s", r.Name, orReason(cause, "", "it cannot start").Message)
+		s.waitFor(lifecycle.SubmitterPod, r.Name, cause)
+	case r.Deleting:
+		s.waitFor(lifecycle.SubmitterPod, r.Name, lifecycle.Cause{Reason: lifecycle.ReasonSubmitterDeleted,
+			Message: fmt.Sprintf("pod %s, which is to submit the driver, is being deleted", r.Name)})
+	default:
+		s.m.Cause = bounded(s.submission()) // told by the launch
+	}
+	return false
+}
+
+// unsubmitted ends an attempt that has no driver, by a live read, although it was launched. A submitter that failed submitted nothing: that it
+// said "already exists" and the like does not matter where the driver of the attempt is there. One that is gone, or is going, tells nothing:
+// its driver may have run and gone with it, so that counts as a run. It reports whether the attempt was one of a submitter, and what end says.
+func (s *step) unsubmitted(r *lifecycle.Submitter) (is, entered bool) {
+	if s.m.Phase != lifecycle.Launched {
+		return false, false // there was a driver
+	}
+	switch {
+	case r != nil && r.Phase == lifecycle.DriverFailed && !r.Deleting:
+		cause := orReason(r.Why, lifecycle.ReasonSubmitFailed, "spark-submit failed")
+		if cause.Reason == "Error" {
+			cause.Reason = lifecycle.ReasonSubmitFailed
+		}
+		s.m.Runs--
+		return true, s.end(lifecycle.Refused, cause, r.EndedAt)
+	case r == nil && s.app.Submitter != nil:
+		s.deleteAll([]int32{s.m.Attempt}) // what it was to read
+		s.tried = true                    // the next launch is a pass of its own
+		return true, s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
+			Message: "driver pod not found, and the pod that was to submit it is gone as well: they were deleted before the driver ended"}, s.now)
+	}
+	return false, false
+}
+
+// whole is what is known of what a driver mounts.
+type whole int
+
+const (
+	complete whole = iota
+	unknown        // a live read is asked for
+	torn
+)
+
+// inspect finds a driver that can never start: spark-submit makes the driver pod first and the ConfigMap that it mounts last. A submitter that
+// goes on, or that succeeded, needs no look.
+func (s *step) inspect(d *lifecycle.Driver) whole {
+	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
+		return complete
+	}
+	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Phase != lifecycle.DriverFailed {
+		return complete
+	}
+	switch {
+	case !s.seen.Inspected:
+		s.do(lifecycle.Confirm, lifecycle.Submission, s.m.Attempt)
+		s.check(recheck)
+		return unknown
+	case d.Torn:
+		return torn
+	}
+	return complete
+}
+
+// interrupted ends an attempt whose driver can never start. Ended sees to it that the driver goes.
+func (s *step) interrupted(d *lifecycle.Driver) bool {
+	message := fmt.Sprintf("the pod that submits ended after it had made driver pod %s and before it made the ConfigMap that this mounts", d.Name)
+	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
+		message += ": " + r.Why.Message
+	}
+	s.m.Runs--
+	return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonInterrupted, Message: message}, s.now)
+}
+
+// onceMore is how many submissions may be refused before the policy is asked, where the last one was interrupted: what came in between is
+// nobody's fault.
+func onceMore(m lifecycle.Memory) int32 {
+	if m.Cause.Reason == lifecycle.ReasonInterrupted {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,209 @@
+package application
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var bySubmit = lifecycle.Cause{Reason: "SparkSubmit", Message: "asked for"}
+
+func submitted(a *lifecycle.App) { a.Submitter = &bySubmit }
+
+func submitter(phase lifecycle.DriverPhase, change ...func(*lifecycle.Submitter)) lifecycle.Observed {
+	r := lifecycle.Submitter{Name: "app-submit", Attempt: 1, Phase: phase, CreatedAt: t0}
+	if endedPhase(phase) {
+		r.EndedAt = at(40)
+	}
+	if phase == lifecycle.DriverFailed {
+		r.Why = lifecycle.Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: no jar"}
+	}
+	for _, c := range change {
+		c(&r)
+	}
+	return lifecycle.Observed{Submitters: []lifecycle.Submitter{r}}
+}
+
+func submitterWaits(reason string) func(*lifecycle.Submitter) {
+	return func(r *lifecycle.Submitter) { r.Why = lifecycle.Cause{Reason: reason, Message: "m"} }
+}
+
+func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
+
+// both is what is seen of a submitter and of the driver that it made.
+func both(r, d lifecycle.Observed) lifecycle.Observed {
+	d.Submitters = r.Submitters
+	d.Drivers[0].Submitter = "app-submit"
+	return d
+}
+
+func live(o lifecycle.Observed) lifecycle.Observed {
+	o.Confirmed = true
+	return o
+}
+
+func inspected(torn bool, o lifecycle.Observed) lifecycle.Observed {
+	o.Confirmed, o.Inspected, o.Drivers[0].Torn = true, true, torn
+	return o
+}
+
+var inspection = lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Submission, Attempt: 1}
+
+func TestSubmitter(t *testing.T) {
+	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })
+	never := func(o lifecycle.Observed) lifecycle.Observed { o.Drivers[0].Submitter = "app-submit"; return o }
+	run(t, []row{
+		{"a launch is after a live read", appWith(submitted), lifecycle.Memory{}, nothing, t0, want{do: acts(confirm(1)), check: recheck, attempt: none}},
+		{"launched", appWith(submitted), lifecycle.Memory{}, confirmed, t0,
+			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second, reason: "SparkSubmit"}},
+		{"a driver that was not written down is found before another is submitted", appWith(submitted), lifecycle.Memory{}, live(driver(lifecycle.DriverPending)), t0,
+			want{trail: phases(lifecycle.Launched)}},
+		{"a launch that was not written down", appWith(submitted), lifecycle.Memory{}, submitter(lifecycle.DriverRunning), at(5),
+			want{trail: phases(lifecycle.Launched), reason: "SparkSubmit"}},
+		{"not seen yet", appWith(submitted), launched, nothing, at(3), want{check: 7 * second, reason: "SparkSubmit"}},
+		{"it goes on, for however long", appWith(submitted), launched, submitter(lifecycle.DriverRunning), at(600), want{reason: "SparkSubmit"}},
+		{"it goes on, up to the driver's deadline", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 100 * second }), launched,
+			submitter(lifecycle.DriverRunning), at(60), want{check: 40 * second, reason: "SparkSubmit"}},
+		{"the deadline passed: it goes, so that it makes no driver any more", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 50 * second }), launched,
+			submitter(lifecycle.DriverRunning), at(60),
+			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.StartTimedOut, reason: lifecycle.ReasonStartTimedOut}},
+		{"it waits for an image", appWith(submitted), launched, submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff")), at(60),
+			want{reason: "ImagePullBackOff"}},
+		{"its node is lost: it may still submit", appWith(submitted), launched, submitter(lifecycle.DriverUnknown, submitterWaits(lifecycle.ReasonNodeLost)), at(60),
+			want{reason: lifecycle.ReasonNodeLost}},
+		{"somebody deletes it", appWith(submitted), launched, submitter(lifecycle.DriverRunning, submitterGoes), at(60),
+			want{reason: lifecycle.ReasonSubmitterDeleted}},
+		{"it goes on, its driver is there", appWith(submitted), launched, both(submitter(lifecycle.DriverRunning), driver(lifecycle.DriverPending)), at(60), want{}},
+		{"its driver runs", appWith(submitted), launched, both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), at(60),
+			want{trail: phases(lifecycle.Started)}},
+		{"it succeeded, its driver is not seen: a live read", appWith(submitted), launched, submitter(lifecycle.DriverSucceeded), at(60),
+			want{do: acts(confirm(1)), check: recheck, reason: "SparkSubmit"}},
+		{"it succeeded, its driver was deleted", appWith(submitted), launched, live(submitter(lifecycle.DriverSucceeded)), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost,
+				do: acts(remove(1)), check: reassert}},
+		{"it failed: a live read", appWith(submitted), launched, submitter(lifecycle.DriverFailed), at(60),
+			want{do: acts(confirm(1)), check: recheck, reason: "SparkSubmit"}},
+		{"it failed, and there is no driver: kept for its log", appWith(submitted), launched, live(submitter(lifecycle.DriverFailed)), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"it failed with a reason", appWith(submitted), launched, live(submitter(lifecycle.DriverFailed, submitterWaits("OOMKilled"))), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Refused, reason: "OOMKilled"}},
+		{"it failed, within the retries", appWith(submitted, retries(1)), launched, live(submitter(lifecycle.DriverFailed)), at(41),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 19 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"it failed since the driver is there", appWith(submitted), launched, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverRunning)), at(60),
+			want{trail: phases(lifecycle.Started)}},
+		{"it failed and is being deleted: its driver may have gone with it", appWith(submitted), launched, live(submitter(lifecycle.DriverFailed, submitterGoes)), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: reassert, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+		{"it is gone, like its driver", appWith(submitted), launched, confirmed, at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: reassert, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+		{"the driver went after it had run", appWith(submitted), memoryIn(lifecycle.Running), live(submitter(lifecycle.DriverFailed)), at(60),
+			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: reassert, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
+
+		{"it failed, the driver waits: has it what it mounts?", appWith(submitted), launched, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
+			want{do: acts(inspection), check: recheck, reason: "SparkSubmit"}},
+		{"it is gone, the driver waits", appWith(submitted), launched, never(driver(lifecycle.DriverPending)), at(60),
+			want{do: acts(inspection), check: recheck, reason: "SparkSubmit"}},
+		{"it has", appWith(submitted), launched, inspected(false, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending, why("Unschedulable")))), at(60),
+			want{reason: "Unschedulable"}},
+		{"it has not: the driver goes", appWith(submitted), launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
+			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+		{"a driver that is going is no question", appWith(submitted), launched, never(driver(lifecycle.DriverPending, deleting)), at(60),
+			want{reason: lifecycle.ReasonDriverDeleted}},
+		{"a driver that the operator made never is one", appWith(submitted), launched, driver(lifecycle.DriverPending), at(60), want{}},
+	})
+}
+
+// TestInterruptedIsTriedAgain: a submission that died half way is made again once without the policy's leave, and not for ever.
+func TestInterruptedIsTriedAgain(t *testing.T) {
+	after := func(refusals int32) lifecycle.Memory {
+		return memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50), func(m *lifecycle.Memory) {
+			m.Attempt, m.Runs, m.Submissions = refusals, 0, refusals
+		})
+	}
+	run(t, []row{
+		{"once", appWith(submitted, func(a *lifecycle.App) { a.Restart.SubmissionInterval = 5 * second }), after(1), nothing, at(51),
+			want{trail: phases(lifecycle.Waiting), check: 4 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+		{"not twice", appWith(submitted), after(2), nothing, at(51),
+			want{trail: phases(lifecycle.Done), attempt: 2, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+		{"as often as the policy says", appWith(submitted, retries(2)), after(2), nothing, at(51),
+			want{trail: phases(lifecycle.Waiting), check: 39 * second, attempt: 2, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+	})
+}
+
+// TestSubmitterIsInTheWay: nothing is launched beside a pod that may still make a driver, and it goes with its attempt.
+func TestSubmitterIsInTheWay(t *testing.T) {
+	going := submitter(lifecycle.DriverRunning)
+	lost := submitter(lifecycle.DriverUnknown)
+	stuck := submitter(lifecycle.DriverRunning, func(r *lifecycle.Submitter) { r.Deleting, r.GoneBy = true, at(10) })
+	over := outcome(lifecycle.Refused, lifecycle.ReasonSubmitFailed, 50)
+	run(t, []row{
+		{"suspended", appWith(submitted, suspended), memoryIn(lifecycle.Launched), going, at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"edited", appWith(submitted, edited), memoryIn(lifecycle.Launched), going, at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"edited, on a lost node", appWith(edited), memoryIn(lifecycle.Editing), lost, at(60),
+			want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+		{"edited, and it does not go", appWith(edited), memoryIn(lifecycle.Editing), stuck, at(60),
+			want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonDriverDeleted}},
+		{"deleted", appWith(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Launched), going, at(60),
+			want{do: acts(remove(1)), check: reassert}},
+		{"a retry", appWith(submitted, retries(1)), memoryIn(lifecycle.Waiting, over, due(55)), submitter(lifecycle.DriverFailed), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"until a retry its log can be read", appWith(submitted, retries(1)), memoryIn(lifecycle.Waiting, over, due(80),
+			func(m *lifecycle.Memory) { m.Runs = 0 }), submitter(lifecycle.DriverFailed), at(60),
+			want{check: 20 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"over: kept", appWith(), memoryIn(lifecycle.Retained, over), submitter(lifecycle.DriverFailed), at(60),
+			want{outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"over: one that goes on is not", appWith(), memoryIn(lifecycle.Done, over), going, at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
+		{"over, but for the end of spark-submit itself: the driver's log stays", appWith(), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)),
+			both(going, driver(lifecycle.DriverFailed)), at(60), want{outcome: lifecycle.Failed, reason: "Error"}},
+		{"over: it goes with its driver", appWith(), memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), live(submitter(lifecycle.DriverSucceeded)), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Succeeded}},
+		{"of an attempt before", appWith(submitted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }),
+			both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning, readyAt(7), attempt(2))), at(60),
+			want{do: acts(remove(1)), check: reassert, attempt: 2}},
+	})
+}
+
+// TestSubmitterCounts: a submission that failed is none of the runs; one that may have run is.
+func TestSubmitterCounts(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		seen        lifecycle.Observed
+		runs        int32
+		submissions int32
+	}{
+		{"failed", live(submitter(lifecycle.DriverFailed)), 0, 1},
+		{"gone", confirmed, 1, 1},
+		{"interrupted", inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), 0, 1},
+		{"submitted", both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), 1, 1},
+	} {
+		next := Step(appWith(submitted), memoryIn(lifecycle.Launched), c.seen, at(60)).Next
+		if next.Runs != c.runs || next.Submissions != c.submissions {
+			t.Errorf("%s: %d runs of %d submissions, want %d of %d", c.name, next.Runs, next.Submissions, c.runs, c.submissions)
+		}
+	}
+}
+
+// TestSubmitterIsToldOf: what it waits for is news once, by its name; that it does its work is none.
+func TestSubmitterIsToldOf(t *testing.T) {
+	app := appWith(submitted)
+	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })
+	if plan := Step(app, launched, submitter(lifecycle.DriverRunning), at(20)); len(plan.Tell) != 0 {
+		t.Errorf("told %v", plan.Tell)
+	}
+	waits := submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff"))
+	first := Step(app, launched, waits, at(20))
+	if len(first.Tell) != 1 || first.Tell[0].Part != lifecycle.SubmitterPod || first.Tell[0].Name != "app-submit" || !first.Tell[0].Waits ||
+		!strings.Contains(first.Next.Cause.Message, "app-submit") {
+		t.Errorf("told %v, remembers %+v", first.Tell, first.Next.Cause)
+	}
+	if again := Step(app, first.Next, waits, at(25)); len(again.Tell) != 0 {
+		t.Errorf("told again: %v", again.Tell)
+	}
+	torn := Step(app, launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
+	if m := torn.Next.Cause.Message; !strings.Contains(m, "app-driver") || !strings.Contains(m, "no jar") {
+		t.Errorf("an interrupted submission is told as %q", m)
+	}
+}
