@@ -50,7 +50,7 @@ var rules = []rule{
 	{below: "internal/controller", ours: []string{"api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry"}},
 	{below: "internal/webhook", ours: []string{"api", "dialect", "spark/overlay", "internal/config", "internal/telemetry"}},
 	{below: "internal/cli", ours: []string{"api", "client", "spark", "lifecycle", "dialect"}},
-	{below: "internal/record", ours: []string{"spark"}},
+	{below: "internal/record", ours: []string{"spark", "internal/record"}},
 	{below: "internal/testkit", ours: []string{}},
 	{below: "internal/arch", ours: []string{}},
 	{below: "cmd", ours: []string{"api", "internal"}},

@@ -1,0 +1,212 @@
+//go:build linux
+
+// Command record makes the recordings that spark/submit is compared with: it runs the real spark-submit of each given version of Spark for each
+// case, and keeps what it sent. tools/record.sh makes the images and calls it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/internal/record/submitter"
+)
+
+type options struct {
+	cases, recordings, log string
+	plain, own, check      bool
+	images                 map[string]string // archive by version
+	only                   []string          // names of cases
+}
+
+func main() {
+	o := options{images: map[string]string{}}
+	flag.StringVar(&o.cases, "cases", "spark/submit/testdata/cases", "directory of the lists of cases")
+	flag.StringVar(&o.recordings, "recordings", "spark/submit/testdata/recordings", "directory of the recordings")
+	flag.StringVar(&o.log, "log", "", "directory for what Spark says (default: nowhere)")
+	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case, instead of many in one Java machine; tells the CPU-seconds")
+	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes anew for every case")
+	flag.BoolVar(&o.check, "check", false, "write nothing, and fail when something was sent that is not recorded so")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	for _, arg := range flag.Args() {
+		if version, archive, ok := strings.Cut(arg, "="); ok {
+			o.images[version] = archive
+		} else {
+			o.only = append(o.only, arg)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	if len(o.images) == 0 {
+		return errors.New("no version: give VERSION=IMAGE.tar")
+	}
+	cases, err := record.Cases(o.cases)
+	if err != nil {
+		return err
+	}
+	for _, name := range o.only {
+		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
+			return fmt.Errorf("no case is named %q in %s", name, o.cases)
+		}
+	}
+	recordings, err := record.Load(o.recordings)
+	if err != nil {
+		return err
+	}
+	if len(o.only) == 0 && !o.check {
+		if err := forget(o.recordings, cases, recordings); err != nil {
+			return err
+		}
+	}
+	differ := 0
+	for _, version := range slices.Sorted(maps.Keys(o.images)) {
+		n, err := o.version(ctx, version, cases, recordings)
+		if err != nil {
+			return fmt.Errorf("spark %s: %w", version, err)
+		}
+		differ += n
+	}
+	if o.check && differ > 0 {
+		return fmt.Errorf("%d recordings are not what spark-submit sends", differ)
+	}
+	return nil
+}
+
+// forget removes the recordings of cases that are no more.
+func forget(dir string, cases []record.Case, recordings map[string]record.Recordings) error {
+	for name := range recordings {
+		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
+			if err := os.Remove(filepath.Join(dir, name+".json")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// version records the chosen cases with one version, and returns how many recordings are not as they were.
+func (o options) version(ctx context.Context, version string, cases []record.Case, recordings map[string]record.Recordings) (differ int, err error) {
+	m, err := submitter.New(ctx, version, o.images[version])
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	log := io.Discard
+	if o.log != "" {
+		file, err := os.Create(filepath.Join(o.log, "spark-"+version+".log"))
+		if err != nil {
+			return 0, err
+		}
+		defer file.Close()
+		log = file
+	}
+	began := time.Now()
+	r := &runner{options: o, machine: m, log: log}
+	defer func() { err = errors.Join(err, r.close()) }()
+	for _, c := range cases {
+		if len(o.only) > 0 && !slices.Contains(o.only, c.Name) || !c.In(version) {
+			continue
+		}
+		fmt.Fprintf(log, "=== %s\n", c.Name)
+		made, took, err := r.record(ctx, c)
+		if err != nil {
+			return differ, err
+		}
+		all := recordings[c.Name]
+		all.Case = c.Name
+		note := fmt.Sprintf("%d writes", len(made.Requests))
+		if made.Error != "" {
+			note = "refused: " + made.Error
+		}
+		if old, ok := all.Of(version); !ok || !old.Same(made) {
+			differ++
+			note += " (differs)"
+		}
+		fmt.Printf("spark %s %-32s %s %s\n", version, c.Name, took, note)
+		if o.check {
+			continue
+		}
+		all.Set(version, made)
+		recordings[c.Name] = all
+		if err := record.Save(o.recordings, all); err != nil {
+			return differ, err
+		}
+	}
+	fmt.Printf("spark %s: %d cases in %.1f s, %d differ; %s\n", version, r.count, time.Since(began).Seconds(), differ, r.total())
+	return differ, nil
+}
+
+// runner runs cases in the way that was asked for.
+type runner struct {
+	options
+	machine *submitter.Machine
+	log     io.Writer
+	harness *submitter.Harness
+	count   int
+	cpu     time.Duration
+}
+
+// record runs one case and tells what it took, in words. A case that ends the Java machine is run again by itself.
+func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
+	began := time.Now()
+	r.count++
+	if !r.plain {
+		if r.harness == nil {
+			harness, err := r.machine.Harness(ctx, r.log)
+			if err != nil {
+				return record.Recording{}, "", err
+			}
+			harness.OwnClasses = r.own
+			r.harness = harness
+		}
+		made, err := r.harness.Record(c)
+		if err == nil {
+			return made, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
+		}
+		fmt.Fprintln(os.Stderr, "record:", err)
+		_ = r.close() // It is broken already.
+	}
+	made, cost, err := r.machine.Record(ctx, c, r.log)
+	r.cpu += cost.CPU
+	return made, fmt.Sprintf("%5.2f s (%.2f CPU-s)", cost.Wall.Seconds(), cost.CPU.Seconds()), err
+}
+
+func (r *runner) close() error {
+	if r.harness == nil {
+		return nil
+	}
+	h := r.harness
+	r.harness = nil
+	cpu, err := h.Close()
+	r.cpu += cpu
+	return err
+}
+
+// total is the CPU time of all Java machines so far, in words.
+func (r *runner) total() string {
+	if err := r.close(); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%.2f CPU-s a case", r.cpu.Seconds()/float64(max(r.count, 1)))
+}

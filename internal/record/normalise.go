@@ -1,0 +1,168 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What stands in a normalised recording for what differs from run to run. Each is as long as what it replaces, so that names are cut at the
+// same place; give them to submit.Build to get comparable objects.
+const (
+	// AppID replaces spark.app.id.
+	AppID = "spark-00000000000000000000000000000000"
+	// PrefixID replaces the unique id in the prefix of the objects' names. Where nothing of the application's name is left before the id, Spark
+	// puts an x in the place of its first character, if that is a digit: here it always is.
+	PrefixID = "0000000000000001"
+	// ConfigMapID replaces the unique id in the name of the driver's ConfigMap.
+	ConfigMapID = "0000000000000002"
+	// ServiceID replaces the unique id of a Service whose name would be too long with the prefix.
+	ServiceID = "0000000000000003"
+	// UUID replaces the one in SPARK_LOCAL_DIRS and in directories of uploaded files.
+	UUID = "00000000-0000-0000-0000-000000000000"
+	// SubmitTime replaces spark.app.submitTime, in milliseconds.
+	SubmitTime = "1700000000000"
+	// Date replaces the second line of spark.properties, without "#".
+	Date = "Thu Jan 01 00:00:00 UTC 1970"
+	// Version replaces the label spark-version where it is the recorded version, so that versions that send the same share a recording.
+	Version = "X.Y.Z"
+)
+
+const (
+	versionLabel = "spark-version"
+	nameLabel    = "spark-app-name"
+	appIDLabel   = "spark-app-selector"
+	properties   = "spark.properties"
+)
+
+var (
+	appIDForm     = regexp.MustCompile(`^spark-[0-9a-f]{32}$`)
+	configMapForm = regexp.MustCompile(`^spark-drv-([0-9a-f]{16})-conf-map$`)
+	serviceForm   = regexp.MustCompile(`^spark-([0-9a-f]{16})-driver-svc$`)
+	// prefixForm is the end of an object's name: what follows the prefix says that it is one.
+	prefixForm = regexp.MustCompile(`(?:^|-)([0-9a-fx][0-9a-f]{15})-(?:driver|driver-svc|policy|kubernetes-credentials|driver-podspec-conf-map|` +
+		`hadoop-config|krb5-file|kerberos-keytab|delegation-tokens|driver-pvc-[0-9]+)$`)
+	uuidForm       = regexp.MustCompile(`(/spark-|spark-upload-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	submitTimeForm = regexp.MustCompile(`(?m)^spark\.app\.submitTime=\d{13}$`)
+	dateForm       = regexp.MustCompile(`^#\w{3} \w{3} \d\d [\d:]{8} \S+ \d{4}$`)
+)
+
+// Normalise replaces what is random in the requests that one run of spark-submit of that version sent, and the version where it stands by
+// itself. What else differs between two runs it leaves, so that a comparison sees it. Bodies come back as JSON with sorted keys. It fails
+// when a body is no JSON object.
+func Normalise(version string, requests []Request) ([]Request, error) {
+	objects := make([]map[string]any, len(requests))
+	for i, r := range requests {
+		if len(r.Body) == 0 {
+			continue
+		}
+		in := json.NewDecoder(bytes.NewReader(r.Body))
+		in.UseNumber()
+		if err := in.Decode(&objects[i]); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+		}
+	}
+	ids := identifiers(requests, objects)
+	out := make([]Request, len(requests))
+	for i, r := range requests {
+		out[i] = Request{Method: r.Method, Path: ids.Replace(r.Path)}
+		if objects[i] == nil {
+			continue
+		}
+		text := bytes.Buffer{}
+		to := json.NewEncoder(&text)
+		to.SetEscapeHTML(false)
+		if err := to.Encode(rewrite("", objects[i], version, ids)); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+		}
+		out[i].Body = bytes.TrimSpace(text.Bytes())
+	}
+	return out, nil
+}
+
+// identifiers finds the random ids by the roles that they have, and returns what replaces them.
+func identifiers(requests []Request, objects []map[string]any) *strings.Replacer {
+	roles := map[string]string{}
+	for i, object := range objects {
+		metadata, _ := object["metadata"].(map[string]any)
+		name, _ := metadata["name"].(string)
+		if name == "" {
+			name = requests[i].Path[strings.LastIndexByte(requests[i].Path, '/')+1:]
+		}
+		labels, _ := metadata["labels"].(map[string]any)
+		if id, ok := labels[appIDLabel].(string); ok && appIDForm.MatchString(id) {
+			roles[id] = AppID
+		}
+		if found := configMapForm.FindStringSubmatch(name); found != nil {
+			roles[found[1]] = ConfigMapID
+		} else if found := serviceForm.FindStringSubmatch(name); found != nil && !isNamedSpark(objects) {
+			roles[found[1]] = ServiceID
+		} else if found := prefixForm.FindStringSubmatchIndex(name); found != nil {
+			id, stands := name[found[2]:found[3]], PrefixID
+			if found[2] == 0 {
+				stands = "x" + PrefixID[1:]
+			}
+			roles[id] = stands
+		}
+	}
+	var pairs []string
+	for id, stands := range roles {
+		pairs = append(pairs, id, stands)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// isNamedSpark says whether the application is called spark: then the prefix alone makes a name that is otherwise a long name's substitute.
+func isNamedSpark(objects []map[string]any) bool {
+	return slices.ContainsFunc(objects, func(object map[string]any) bool {
+		metadata, _ := object["metadata"].(map[string]any)
+		labels, _ := metadata["labels"].(map[string]any)
+		return object["kind"] == "Pod" && labels[nameLabel] == "spark"
+	})
+}
+
+// rewrite returns the value with every string in it normalised; key is the one that it has in its object.
+func rewrite(key string, value any, version string, ids *strings.Replacer) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, of := range value {
+			out[ids.Replace(key)] = rewrite(key, of, version, ids)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, of := range value {
+			out[i] = rewrite("", of, version, ids)
+		}
+		return out
+	case string:
+		switch {
+		case key == versionLabel && value == version:
+			return Version
+		case key == properties:
+			value = NormaliseProperties(value)
+		}
+		return uuidForm.ReplaceAllString(ids.Replace(value), "${1}"+UUID)
+	default:
+		return value
+	}
+}
+
+// NormaliseProperties sorts the lines of a spark.properties below its two lines of comment, and replaces date and submit time. The order of the
+// lines is that of a hash table, and none of them is continued: java.util.Properties writes a line end as \n.
+func NormaliseProperties(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	comments := 0
+	for comments < len(lines) && comments < 2 && strings.HasPrefix(lines[comments], "#") {
+		if dateForm.MatchString(lines[comments]) {
+			lines[comments] = "#" + Date
+		}
+		comments++
+	}
+	slices.Sort(lines[comments:])
+	return submitTimeForm.ReplaceAllString(strings.Join(lines, "\n")+"\n", "spark.app.submitTime="+SubmitTime)
+}

@@ -1,0 +1,128 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Server is the API server that a recorded spark-submit talks to: it keeps every write in order and what was last written to every path, and
+// answers as a real one would as far as spark-submit looks. It knows no kinds, checks nothing and needs no credentials. The zero value is
+// ready for use.
+type Server struct {
+	mu      sync.Mutex
+	writes  []Request
+	objects map[string]map[string]any // by path
+	uids    int
+	err     error
+}
+
+// Take returns the writes since the last Take, and forgets them and every object. It fails when a write could not be understood.
+func (s *Server) Take() ([]Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	writes, err := s.writes, s.err
+	s.writes, s.objects, s.uids, s.err = nil, nil, 0, nil
+	return writes, err
+}
+
+// ServeHTTP answers one request. Watches end at once: nothing ever happens here.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := strings.TrimSuffix(r.URL.Path, "/")
+	switch r.Method {
+	case http.MethodGet:
+		object, ok := s.objects[name]
+		switch {
+		case r.URL.Query().Get("watch") == "true":
+			w.WriteHeader(http.StatusOK)
+		case ok:
+			answer(w, http.StatusOK, object)
+		default:
+			refuse(w, http.StatusNotFound, "NotFound", "nothing was written to "+name)
+		}
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		object, err := s.write(r, name)
+		if err != nil {
+			s.err = fmt.Errorf("%s %s: %w", r.Method, name, err)
+			refuse(w, http.StatusBadRequest, "BadRequest", err.Error())
+			return
+		}
+		status := http.StatusOK
+		if r.Method == http.MethodPost {
+			status = http.StatusCreated
+		}
+		answer(w, status, object)
+	default:
+		refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed", r.Method)
+	}
+}
+
+// write keeps a request and returns the object as it is stored, with a uid.
+func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	request := Request{Method: r.Method, Path: name}
+	object := map[string]any{}
+	if len(body) > 0 {
+		// Apply patches are called YAML whichever they are. A YAML reader would do for both, but for JSON's surrogate pairs.
+		request.Body = body
+		if !json.Valid(body) {
+			if request.Body, err = yaml.YAMLToJSONStrict(body); err != nil {
+				return nil, err
+			}
+		}
+		if err := json.Unmarshal(request.Body, &object); err != nil {
+			return nil, err
+		}
+	}
+	s.writes = append(s.writes, request)
+	if s.objects == nil {
+		s.objects = map[string]map[string]any{}
+	}
+	if r.Method == http.MethodDelete {
+		delete(s.objects, name)
+		return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}, nil
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	if r.Method == http.MethodPost {
+		name += fmt.Sprint("/", metadata["name"])
+	}
+	uid := ""
+	if known, ok := s.objects[name]; ok {
+		uid = known["metadata"].(map[string]any)["uid"].(string)
+	} else {
+		s.uids++
+		uid = UID(s.uids)
+	}
+	metadata["uid"] = uid
+	s.objects[name] = object
+	return object, nil
+}
+
+// UID is the uid that a Server gives to the n-th object of a case, from 1 on.
+func UID(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
+
+func answer(w http.ResponseWriter, status int, object any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(object) // The client went away: it will not miss it.
+}
+
+func refuse(w http.ResponseWriter, status int, reason, message string) {
+	answer(w, status, map[string]any{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": status,
+	})
+}

@@ -1,0 +1,194 @@
+//go:build linux
+
+// Package submitter runs the real spark-submit out of a Spark image's files, in a machine of its own where nothing but it and a recording API
+// server is: an own file system, network and host name, without a container engine. It is for Linux, and for root.
+package submitter
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// CacheDir is where unpacked layers are kept when the caller names no place: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
+func CacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no place to keep unpacked images, set XDG_CACHE_HOME or HOME: %w", err)
+	}
+	return filepath.Join(dir, "sparklocal", "record"), nil
+}
+
+// unpackImage unpacks the layers of an image (a docker-archive of layers that are not compressed, such as sparklocal makes) that are not in the
+// cache yet, and returns their directories, the lowest first. A layer is kept under its digest, as images share some.
+func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
+	layers, err := layersOf(archive)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, err
+	}
+	dirs := make([]string, len(layers))
+	missing := map[string]string{}
+	for i, layer := range layers {
+		dirs[i] = filepath.Join(cache, strings.TrimSuffix(path.Base(layer), ".tar"))
+		if _, err := os.Stat(dirs[i]); err != nil {
+			missing[layer] = dirs[i]
+		}
+	}
+	if len(missing) == 0 {
+		return dirs, nil
+	}
+	return dirs, eachFile(archive, func(name string, body io.Reader) error {
+		dir, ok := missing[name]
+		if !ok {
+			return ctx.Err()
+		}
+		// The name is given to what is whole: one that was cut short is not found again.
+		work, err := os.MkdirTemp(cache, "unpack-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(work)
+		if err := os.Chmod(work, 0o755); err != nil {
+			return err
+		}
+		if err := unpackLayer(ctx, body, work); err != nil {
+			return fmt.Errorf("layer %s: %w", name, err)
+		}
+		if err := os.Rename(work, dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
+			return err
+		}
+		return nil
+	})
+}
+
+// layersOf reads which of the archive's files are the image's layers, the lowest first.
+func layersOf(archive string) ([]string, error) {
+	var manifest []struct{ Layers []string }
+	err := eachFile(archive, func(name string, body io.Reader) error {
+		if name != "manifest.json" {
+			return nil
+		}
+		return json.NewDecoder(body).Decode(&manifest)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(manifest) != 1 || len(manifest[0].Layers) == 0 {
+		return nil, fmt.Errorf("%s: no docker-archive of one image", archive)
+	}
+	for _, layer := range manifest[0].Layers {
+		if path.Ext(layer) != ".tar" {
+			return nil, fmt.Errorf("%s: layer %s is compressed; make the image with sparklocal image spark", archive, layer)
+		}
+	}
+	return manifest[0].Layers, nil
+}
+
+// eachFile calls f for every file of a tar. Bodies that f does not read are skipped without reading the file.
+func eachFile(archive string, f func(name string, body io.Reader) error) error {
+	file, err := os.Open(archive)
+	if err != nil {
+		return fmt.Errorf("image: %w", err)
+	}
+	defer file.Close()
+	in := tar.NewReader(file)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("image %s: %w", archive, err)
+		}
+		if err := f(path.Clean(h.Name), in); err != nil {
+			return fmt.Errorf("image %s: %w", archive, err)
+		}
+	}
+}
+
+// unpackLayer writes the entries of a layer below dir, and never outside it. What a layer deletes becomes what an overlay file system
+// understands by that.
+func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in := tar.NewReader(layer)
+	for ctx.Err() == nil {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := path.Clean(h.Name)
+		if name == "." {
+			continue
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := unpackEntry(root, name, h, in); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// The marks of what a layer deletes, by the OCI image specification (layer.md).
+const (
+	whiteout       = ".wh."
+	opaqueWhiteout = ".wh..wh..opq"
+)
+
+func unpackEntry(root *os.Root, name string, h *tar.Header, body io.Reader) error {
+	folder, base := path.Split(name)
+	if base == opaqueWhiteout {
+		return syscall.Setxattr(filepath.Join(root.Name(), folder), "trusted.overlay.opaque", []byte("y"), 0)
+	}
+	if deleted, ok := strings.CutPrefix(base, whiteout); ok {
+		return syscall.Mknod(filepath.Join(root.Name(), folder, deleted), syscall.S_IFCHR, 0)
+	}
+	mode := h.FileInfo().Mode()
+	switch h.Typeflag {
+	case tar.TypeDir:
+		if err := root.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
+	case tar.TypeReg:
+		f, err := root.Create(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, body)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	case tar.TypeSymlink:
+		if err := root.Symlink(h.Linkname, name); err != nil {
+			return err
+		}
+		return root.Lchown(name, h.Uid, h.Gid)
+	case tar.TypeLink:
+		return root.Link(path.Clean(h.Linkname), name)
+	default:
+		return nil // Devices and the like: /dev is the machine's.
+	}
+	if err := root.Lchown(name, h.Uid, h.Gid); err != nil {
+		return err
+	}
+	return root.Chmod(name, mode.Perm()|mode&(os.ModeSetuid|os.ModeSetgid|os.ModeSticky))
+}

@@ -1,0 +1,227 @@
+//go:build linux
+
+package submitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sparkoperator/spark-operator/internal/record"
+)
+
+// hostName is the machine's. Spark looks its own address up by it.
+const hostName = "submitter"
+
+// Machine is what spark-submit sees: an image's files, which it may write to without a trace, the case's files at record.Dir, and a network
+// with nothing in it but the recording API server.
+type Machine struct {
+	// Version of Spark.
+	Version string
+
+	dir    string // holds root and cases
+	server record.Server
+	http   http.Server
+	tasks  chan func() // for the thread inside
+}
+
+// New makes a machine from the archive of the Spark image of that version. Close ends it. It needs root.
+func New(ctx context.Context, version, archive string) (*Machine, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("the real spark-submit is run in a file system of its own, which takes root: run this as root")
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	layers, err := unpackImage(ctx, archive, filepath.Join(cache, "layers"))
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(cache, "machine-")
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{Version: version, dir: dir, tasks: make(chan func())}
+	m.http.Handler, m.http.ReadHeaderTimeout = &m.server, time.Minute
+	if err := errors.Join(os.Mkdir(m.path("root"), 0o755), os.Mkdir(m.path("case"), 0o755)); err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go m.thread(started, layers)
+	if err := <-started; err != nil {
+		return nil, errors.Join(fmt.Errorf("a machine for spark-submit: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// Close ends the machine: the mounts go with the last process in it.
+func (m *Machine) Close() error {
+	err := m.http.Close()
+	close(m.tasks)
+	return errors.Join(err, os.RemoveAll(m.path("case")), os.Remove(m.path("root")), os.Remove(m.dir))
+}
+
+func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+// image is where the machine's root is, for the thread inside.
+func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
+
+// thread runs what has to be done inside, on a thread that is never used for anything else and ends with the goroutine.
+func (m *Machine) thread(started chan<- error, layers []string) {
+	runtime.LockOSThread()
+	err := m.enter(layers)
+	started <- err
+	if err != nil {
+		for range m.tasks {
+			continue // until Close
+		}
+		return
+	}
+	for task := range m.tasks {
+		task()
+	}
+}
+
+// inside runs f on the thread inside.
+func (m *Machine) inside(f func() error) error {
+	done := make(chan error)
+	m.tasks <- func() { done <- f() }
+	return <-done
+}
+
+// enter gives the calling thread the machine's namespaces, mounts its files and listens as its API server.
+func (m *Machine) enter(layers []string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("namespaces: %w", err)
+	}
+	if err := mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	// What is written is kept in memory, and is gone with the mount.
+	root := m.path("root")
+	if err := mount("tmpfs", root, "tmpfs", 0, "mode=0755"); err != nil {
+		return err
+	}
+	for _, name := range []string{"upper", "work", "image"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			return err
+		}
+	}
+	lower := make([]string, 0, len(layers))
+	for _, layer := range layers {
+		lower = append([]string{layer}, lower...) // An overlay has the highest first.
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", strings.Join(lower, ":"), root, root)
+	if err := mount("overlay", m.image(""), "overlay", 0, options); err != nil {
+		return err
+	}
+	binds := []struct{ from, to string }{{"/proc", "/proc"}, {"/dev", "/dev"}, {m.path("case"), record.Dir}}
+	for _, bind := range binds {
+		if err := os.MkdirAll(m.image(bind.to), 0o755); err != nil {
+			return err
+		}
+		if err := mount(bind.from, m.image(bind.to), "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return err
+		}
+	}
+	return m.network()
+}
+
+// network brings the loopback interface up, names the host and starts the API server.
+func (m *Machine) network() error {
+	if err := unix.Sethostname([]byte(hostName)); err != nil {
+		return fmt.Errorf("host name: %w", err)
+	}
+	hosts := "127.0.0.1 localhost " + hostName + "\n"
+	if err := os.WriteFile(m.image("/etc/hosts"), []byte(hosts), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(m.image("/etc/resolv.conf"), nil, 0o644); err != nil {
+		return err
+	}
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	defer func() { _ = unix.Close(socket) }()
+	loopback, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	loopback.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback); err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	listener, err := net.Listen("tcp", record.Address)
+	if err != nil {
+		return err
+	}
+	go func() { _ = m.http.Serve(listener) }() // It ends with Close.
+	return nil
+}
+
+func mount(from, to, kind string, flags uintptr, options string) error {
+	if err := unix.Mount(from, to, kind, flags, options); err != nil {
+		return fmt.Errorf("mount %s on %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// prepare puts a case's files, and only those, where the case expects them, and forgets what was written to the API server.
+func (m *Machine) prepare(c record.Case) error {
+	old, err := os.ReadDir(m.path("case"))
+	if err != nil {
+		return err
+	}
+	for _, entry := range old {
+		if err := os.RemoveAll(filepath.Join(m.path("case"), entry.Name())); err != nil {
+			return err
+		}
+	}
+	if err := c.WriteFiles(m.path("case")); err != nil {
+		return err
+	}
+	_, _ = m.server.Take() // What a run that ended early had sent.
+	return nil
+}
+
+// finish makes the recording of what was sent since prepare, or of why Spark refused.
+func (m *Machine) finish(refusal string) (record.Recording, error) {
+	requests, err := m.server.Take()
+	if err != nil {
+		return record.Recording{}, err
+	}
+	requests, err = record.Normalise(m.Version, requests)
+	if err != nil {
+		return record.Recording{}, err
+	}
+	return record.Recording{Versions: []string{m.Version}, Error: refusal, Requests: requests}, nil
+}
+
+// command is a program of the image, to be started by start.
+func (m *Machine) command(ctx context.Context, env map[string]string, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = record.Dir
+	cmd.Env = []string{}
+	for key, value := range env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: m.image(""), Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+func (m *Machine) start(cmd *exec.Cmd) error { return m.inside(cmd.Start) }

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Records what the real spark-submit sends to an API server, for the cases in spark/submit/testdata/cases: tools/record.sh [FLAG...] [VERSION...]
+# [CASE...]. Without a version it is one of each line, without a case all of them. Makes the Spark images that are not in the cache. Needs root.
+# Flags are those of internal/record/cmd/record, such as -check and -plain.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CGO_ENABLED=0
+flags=() versions=() cases=()
+for arg; do
+	case $arg in
+	-*) flags+=("$arg") ;;
+	[0-9]*.*.*[0-9]) versions+=("$arg") ;;
+	*) cases+=("$arg") ;;
+	esac
+done
+((${#versions[@]})) || versions=(3.5.9 4.0.5 4.1.4 4.2.1 4.3.0)
+mkdir -p bin
+go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
+images=()
+for version in "${versions[@]}"; do
+	images+=("$version=$(bin/sparklocal image spark --version "$version")")
+done
+go build -trimpath -o bin/record ./internal/record/cmd/record
+exec bin/record "${flags[@]}" "${images[@]}" "${cases[@]}"
