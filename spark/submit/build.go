@@ -72,6 +72,8 @@ type draft struct {
 	// spark is the Spark container; until the finish it is not in the pod.
 	spark  corev1.Container
 	before []Object
+	// extra are the fields of the driver's template that pod and spark cannot hold.
+	extra map[string]any
 	// notNative is the first thing that only a JVM could do.
 	notNative *Error
 	// warns are the first maxWarnings, unheard counts the others.
@@ -104,7 +106,7 @@ func Build(r Request) (Objects, error) {
 	if d.notNative != nil {
 		return Objects{}, d.notNative
 	}
-	return Objects{Before: d.before, Driver: d.pod, Warnings: d.warnings()}, nil
+	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warnings()}, nil
 }
 
 func newDraft(r Request) (*draft, error) {
@@ -132,13 +134,11 @@ func newDraft(r Request) (*draft, error) {
 		return nil, asError(err)
 	}
 	d.props = d.conf.Clone()
-	var err error
-	if d.pod, d.spark, err = d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName"); err != nil {
+	t, err := d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
+	if err != nil {
 		return nil, asError(err)
 	}
-	if d.spark.Name == "" {
-		d.spark.Name = overlay.DriverContainer
-	}
+	d.pod, d.spark, d.extra = t.pod, t.spark, t.extra
 	return d, nil
 }
 
@@ -288,46 +288,6 @@ func (d *draft) excludedSteps() ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// template reads a pod template and takes the Spark container out of it: the one that key names, else the first. Without a template both
-// are empty.
-func (d *draft) template(field string, data []byte, key string) (*corev1.Pod, corev1.Container, error) {
-	pod := &corev1.Pod{}
-	if len(data) > 0 {
-		unknown, err := decodePod(data, pod)
-		if err != nil {
-			return nil, corev1.Container{}, fieldError(field, "is no pod template: %v", err)
-		}
-		for _, u := range unknown {
-			d.warn("%s: %s; left out", field, conf.Shorten(u))
-		}
-		if len(pod.OwnerReferences) > 0 {
-			d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)
-		}
-		pod.ObjectMeta = metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations, Finalizers: pod.Finalizers}
-	}
-	if len(pod.Spec.Containers) == 0 {
-		return pod, corev1.Container{}, nil
-	}
-	name, err := d.conf.String(key, "")
-	if err != nil {
-		return nil, corev1.Container{}, err
-	}
-	i := max(0, slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return name != "" && c.Name == name }))
-	spark := pod.Spec.Containers[i]
-	pod.Spec.Containers = slices.Delete(pod.Spec.Containers, i, i+1)
-	return pod, spark, nil
-}
-
-// decodePod reads a Pod or a PodTemplateSpec; both have metadata and spec in the same places. Fields that no pod has come back by name.
-func decodePod(data []byte, pod *corev1.Pod) (unknown []string, err error) {
-	tree, err := decodeTree(data)
-	if err != nil {
-		return nil, err
-	}
-	delete(tree, "status")
-	return fromTree(tree, pod)
 }
 
 // meta is the metadata of an object of ours.

@@ -1,12 +1,10 @@
 package submit
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -251,32 +249,4 @@ func checkPair(what, key, value string) error {
 		return fmt.Errorf("%s is no value of a %s: %s", conf.Quote(key, value), what, errs[0])
 	}
 	return nil
-}
-
-// fromTree makes a typed object of decoded JSON. What the type does not have is not an error: it comes back as text that names it.
-func fromTree(tree map[string]any, into any) (unknown []string, err error) {
-	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, into, true)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, e := range strict.Errors() {
-			unknown = append(unknown, e.Error())
-		}
-		return unknown, nil
-	}
-	return nil, err
-}
-
-// toTree is the JSON of an object without what only a server writes.
-func toTree(o any) ([]byte, error) {
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		return nil, err
-	}
-	delete(tree, "status")
-	if metadata, ok := tree["metadata"].(map[string]any); ok {
-		delete(metadata, "creationTimestamp")
-		if len(metadata) == 0 {
-			delete(tree, "metadata")
-		}
-	}
-	return json.MarshalIndent(tree, "", "  ")
 }

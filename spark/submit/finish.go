@@ -62,6 +62,11 @@ func (d *draft) finish() error {
 			d.pod.Annotations[DefaultContainerAnnotation] = d.spark.Name
 		}
 	}
+	if len(d.extra) > 0 {
+		if _, err := d.keepExtra("DriverTemplate", d.pod, d.spark.Name, d.extra, d.r.Driver); err != nil {
+			return err
+		}
+	}
 	return d.checkPod()
 }
 

@@ -65,7 +65,8 @@ type Request struct {
 	// PodGroupTemplate is the PodGroup (JSON or YAML) that spark.kubernetes.scheduler.volcano.podGroupTemplateFile would name; it has a meaning
 	// only with Spark's VolcanoFeatureStep.
 	PodGroupTemplate []byte
-	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON), or nil.
+	// DriverTemplate and ExecutorTemplate are pod templates (a Pod or PodTemplateSpec as JSON or YAML), or nil. Fields that k8s.io/api does not
+	// know are kept.
 	DriverTemplate   []byte
 	ExecutorTemplate []byte
 
@@ -97,8 +98,11 @@ type Credentials struct {
 type Objects struct {
 	// Before holds ConfigMaps, Services, Secrets, NetworkPolicies and claims.
 	Before []Object
-	// Driver is the driver pod.
+	// Driver is the driver pod. Create what DriverObject returns, which is the same but for DriverExtra.
 	Driver *corev1.Pod
+	// DriverExtra are fields of the driver's template that Driver's type, that of k8s.io/api, does not know, as decoded JSON in their places;
+	// elements of lists that have a name have it here too. It is nil where there are none.
+	DriverExtra map[string]any
 	// Warnings are what the user should know, in plain words.
 	Warnings []string
 }

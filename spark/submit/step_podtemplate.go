@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -53,23 +54,25 @@ func podTemplateStep(d *draft) error {
 }
 
 func executorTemplate(d *draft) (string, error) {
-	pod, spark, err := d.template("ExecutorTemplate", d.r.ExecutorTemplate, "spark.kubernetes.executor.podTemplateContainerName")
+	t, err := d.template("ExecutorTemplate", d.r.ExecutorTemplate, "spark.kubernetes.executor.podTemplateContainerName", overlay.ExecutorContainer)
 	if err != nil {
 		return "", err
 	}
-	if spark.Name == "" {
-		spark.Name = overlay.ExecutorContainer
-	}
-	hygiene(pod, &spark)
-	pod.Spec.Containers = append(pod.Spec.Containers, spark)
+	pod := t.pod
+	hygiene(pod, &t.spark)
+	pod.Spec.Containers = append(pod.Spec.Containers, t.spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
-	if err := laidOver("Executor", pod, spark.Name, d.r.Executor); err != nil {
+	if err := laidOver("Executor", pod, t.spark.Name, d.r.Executor); err != nil {
 		return "", err
 	}
 	// Of a template Spark takes the first container, unless told a name that is there; in the pods it makes of it that is the last.
 	last := len(pod.Spec.Containers) - 1
 	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
-	text, err := toTree(pod)
+	tree, err := d.keepExtra("ExecutorTemplate", pod, t.spark.Name, t.extra, d.r.Executor)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(tree, "", "  ")
 	return string(text) + "\n", err
 }
 

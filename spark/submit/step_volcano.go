@@ -1,14 +1,13 @@
 package submit
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 const (
@@ -93,7 +92,7 @@ func podGroup(d *draft) (map[string]any, error) {
 	}
 	tree, err := decodeTree(template)
 	if err != nil {
-		return nil, wrong("is no PodGroup: %v", err)
+		return nil, wrong("is no PodGroup: %s", conf.Shorten(err.Error()))
 	}
 	for _, f := range [...]struct{ field, want string }{{"apiVersion", podGroupVersion}, {"kind", podGroupKind}} {
 		if said, ok := tree[f.field]; ok && said != f.want {
@@ -106,24 +105,6 @@ func podGroup(d *draft) (map[string]any, error) {
 				return nil, wrong("is no PodGroup: %s should be an object", field)
 			}
 		}
-	}
-	return tree, nil
-}
-
-// decodeTree reads one object in JSON or YAML. Whole numbers stay whole.
-func decodeTree(data []byte) (map[string]any, error) {
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
-		var err error
-		if data, err = utilyaml.ToJSON(data); err != nil {
-			return nil, err
-		}
-	}
-	var tree map[string]any
-	if err := utiljson.Unmarshal(data, &tree); err != nil {
-		return nil, err
-	}
-	if tree == nil {
-		tree = map[string]any{}
 	}
 	return tree, nil
 }
