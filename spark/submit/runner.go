@@ -1,0 +1,277 @@
+package submit
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// What a runner pod is known by. It carries no label spark-app-selector: a driver deletes by that when it stops.
+const (
+	// RoleSubmitter is the value of RoleLabel on a runner pod.
+	RoleSubmitter = "submitter"
+	// RunnerContainer is the container that runs spark-submit.
+	RunnerContainer = "spark-submit"
+)
+
+// RunnerDeadline is how long a runner may be active, in seconds, from its start on a node with the pull of its image: a submission takes some
+// ten seconds of it. It bounds a spark-submit that hangs, such as on a file system that does not answer.
+const RunnerDeadline = 1800
+
+// What a runner is given. Spark-submit needs some 10 CPU-seconds and 260 MiB; half of the limit is its heap, which --packages and the clients of
+// file systems fill.
+const (
+	runnerCPU    = "250m"
+	runnerMemory = "1Gi"
+	// runnerOptions bound the heap, and the depth of stack traces: Kubernetes keeps the last 2048 bytes of a log as the pod's message, and a whole
+	// trace would push the exception's own words out of it.
+	runnerOptions = "-XX:MaxRAMPercentage=50 -XX:MaxJavaStackTraceDepth=6"
+)
+
+// Where spark-submit is in every Spark image, and where a runner has its files.
+const (
+	sparkSubmit  = "/opt/spark/bin/spark-submit"
+	runnerDir    = "/opt/sparkoperator/submit"
+	runnerVolume = "sparkoperator-submit"
+	tempVolume   = "sparkoperator-tmp"
+)
+
+// Runner is what submits an application by the real spark-submit, in a pod of the application's own image. The Secret comes first.
+type Runner struct {
+	// Secret holds what spark-submit reads: the whole configuration, since that may hold credentials, and the pod templates.
+	Secret *corev1.Secret
+	// Pod runs spark-submit once, with the driver's service account, and ends when the driver pod and what it needs are there.
+	Pod *corev1.Pod
+	// Warnings are what the user should know, in plain words.
+	Warnings []string
+}
+
+// RunnerName is the name of the runner's pod and of its Secret.
+func RunnerName(resourceNamePrefix string) string { return bounded("", resourceNamePrefix, "-submit") }
+
+// BuildRunner returns a pod that submits the application by spark-submit, for what Build cannot do without a JVM. It is a pure function like
+// Build, refuses everything else that Build refuses, and the same request gives the same objects: SubmitTime is left to spark-submit.
+//
+// What spark-submit makes is the Request's as far as Build's is: namespace, driver pod name, master, owner, labels and templates, whatever the
+// configuration says. A second runner of the same Request makes no second driver, since the driver pod's name is taken. AppID and ConfigMapName
+// have no effect: spark-submit makes its own. The Service, the ConfigMaps and the claims that it makes are owned by the driver pod alone.
+//
+// The runner gets what the driver is given to reach file systems, so that it can do so too: service account, environment, Secrets and ConfigMaps
+// mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars, init containers, ports or claims, and
+// a security context that is the driver's where that is stricter than the restricted Pod Security Standard asks.
+func BuildRunner(r Request) (Runner, error) {
+	r.StrictVersion = false // the image's spark-submit knows its own version
+	_, err := Build(r)
+	if wrong, ok := errors.AsType[*Error](err); err != nil && (!ok || !wrong.NotNative) {
+		return Runner{}, err
+	}
+	if strings.HasPrefix(r.Resource, "-") {
+		return Runner{}, fieldError("Resource", "%s would be read as an option by spark-submit", conf.Quote("Resource", r.Resource))
+	}
+	d, err := newDraft(r)
+	if err != nil {
+		return Runner{}, err
+	}
+	files := &runnerFiles{data: map[string][]byte{}}
+	if err := d.runnerTemplates(files); err != nil {
+		return Runner{}, asError(err)
+	}
+	c := d.runnerConf(r.Conf, files)
+	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(conf.FromMap(c.Map()))))
+	pod, err := d.runnerPod(files)
+	if err != nil {
+		return Runner{}, asError(err)
+	}
+	if err := files.check(); err != nil {
+		return Runner{}, err
+	}
+	secret := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: d.meta(pod.Name),
+		Data:       files.data,
+		Immutable:  new(true),
+	}
+	return Runner{Secret: secret, Pod: pod, Warnings: d.warnings()}, nil
+}
+
+// runnerFiles collects what spark-submit reads where it runs: the keys of a Secret, and the items by which they become files.
+type runnerFiles struct {
+	data  map[string][]byte
+	items []corev1.KeyToPath
+}
+
+// add puts a file at a path below runnerDir and returns where that is.
+func (f *runnerFiles) add(key, path string, content []byte) string {
+	f.data[key] = slices.Clone(content)
+	f.items = append(f.items, corev1.KeyToPath{Key: key, Path: path})
+	return runnerDir + "/" + path
+}
+
+// addAll puts files into a directory and returns it; empty without files.
+func (f *runnerFiles) addAll(dir string, files map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f.add(dir+"."+name, dir+"/"+name, []byte(files[name]))
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return runnerDir + "/" + dir
+}
+
+// check refuses what no Secret can hold.
+func (f *runnerFiles) check() error {
+	total := 0
+	for _, key := range slices.Sorted(maps.Keys(f.data)) {
+		if errs := validation.IsConfigMapKey(key); len(errs) > 0 {
+			return fieldError("Conf", "%q is no key of a Secret: %s", key, errs[0])
+		}
+		total += len(f.data[key])
+	}
+	if total > corev1.MaxSecretSize {
+		return fieldError("Conf", "with the pod templates it takes %d bytes, more than a Secret holds (%d); make the configuration smaller", total, corev1.MaxSecretSize)
+	}
+	return nil
+}
+
+// runnerTemplates writes the pod templates with the overlays on them. The owner reaches the driver by its template; it does not block the owner's
+// deletion, which would take a right that drivers' service accounts do not have.
+func (d *draft) runnerTemplates(files *runnerFiles) error {
+	if d.r.Driver.MemoryLimit != nil {
+		d.warn("Driver.MemoryLimit: has no effect: spark-submit makes the driver's memory limit of spark.driver.memory and spark.driver.memoryOverhead")
+	}
+	pod, spark := d.pod.DeepCopy(), *d.spark.DeepCopy()
+	hygiene(pod, &spark)
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	pod.OwnerReferences = d.owners()
+	for i := range pod.OwnerReferences {
+		pod.OwnerReferences[i].BlockOwnerDeletion = nil
+	}
+	pod.Spec.Containers = append(pod.Spec.Containers, spark)
+	if err := laidOver("Driver", pod, spark.Name, d.r.Driver); err != nil {
+		return err
+	}
+	if len(pod.Spec.Containers) > 1 {
+		if _, ok := pod.Annotations[DefaultContainerAnnotation]; !ok {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, DefaultContainerAnnotation, spark.Name)
+		}
+	}
+	tree, err := d.keepExtra("DriverTemplate", pod, spark.Name, d.extra, d.r.Driver)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(tree, "", "  ")
+	if err != nil {
+		return err
+	}
+	files.add("driver.json", "driver.json", text)
+	// From here on the draft is of the runner, which is made of the driver's template.
+	d.pod = pod
+	d.spark = pod.Spec.Containers[slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == spark.Name })]
+	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
+		return nil
+	}
+	d.tellOverwritten()
+	executor, err := executorTemplate(d)
+	if err != nil {
+		return err
+	}
+	files.add("executor.json", "executor.json", []byte(executor))
+	return nil
+}
+
+// runnerConf is the user's configuration and, over it, what is the Request's: by keys where spark-submit has them, by files else.
+func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
+	c := given.Clone()
+	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
+	// Spark makes its own id, and reaches the driver by its Service.
+	c.Delete("spark.app.id", "spark.driver.host")
+	for _, pair := range [][2]string{
+		{"spark.master", d.r.Master},
+		{"spark.submit.deployMode", "cluster"},
+		{"spark.kubernetes.namespace", d.r.Namespace},
+		{"spark.kubernetes.driver.pod.name", d.r.DriverPodName},
+		{"spark.kubernetes.submission.waitAppCompletion", "false"},
+		{"spark.app.name", d.r.AppName},
+		{"spark.kubernetes.driver.podTemplateFile", runnerDir + "/driver.json"},
+		{"spark.kubernetes.driver.podTemplateContainerName", d.spark.Name},
+	} {
+		if pair[1] != "" {
+			c.Set(pair[0], pair[1])
+		}
+	}
+	if _, ok := files.data["executor.json"]; ok {
+		c.Set("spark.kubernetes.executor.podTemplateFile", runnerDir+"/executor.json")
+	}
+	for _, labels := range []map[string]string{d.r.Driver.Labels, d.r.Labels} {
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			c.Set("spark.kubernetes.driver.label."+key, labels[key])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
+		c.Set("spark.kubernetes.executor.label."+key, d.r.Labels[key])
+	}
+	d.runnerSecrets(c, files)
+	return c
+}
+
+// runnerSecrets writes the files that the Request has for keys which name one of the submitter.
+func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
+	for _, f := range []struct {
+		key, file string
+		content   []byte
+	}{
+		{"spark.kubernetes.authenticate.driver.caCertFile", "ca-cert", d.r.DriverCredentials.CACert},
+		{"spark.kubernetes.authenticate.driver.clientKeyFile", "client-key", d.r.DriverCredentials.ClientKey},
+		{"spark.kubernetes.authenticate.driver.clientCertFile", "client-cert", d.r.DriverCredentials.ClientCert},
+		{"spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "pod-group.yaml", d.r.PodGroupTemplate},
+	} {
+		if len(f.content) > 0 {
+			c.Set(f.key, files.add(f.file, f.file, f.content))
+		}
+	}
+	if d.r.Keytab != nil {
+		c.Set("spark.kerberos.keytab", files.add("keytab", "keytab/"+d.r.Keytab.Name, d.r.Keytab.Content))
+	}
+	if d.r.Krb5Conf != nil {
+		// Spark mounts the file by this name, whatever it was called.
+		c.Set("spark.kubernetes.kerberos.krb5.path", files.add("krb5.conf", "krb5.conf", d.r.Krb5Conf.Content))
+	}
+}
+
+// runnerArgs is spark-submit's command line, run by the image's entrypoint as any other command. Nothing of the configuration is in it.
+func (d *draft) runnerArgs() []string {
+	args := []string{sparkSubmit, "--properties-file", runnerDir + "/spark.properties", "--master", d.r.Master, "--deploy-mode", "cluster"}
+	if d.r.MainClass != "" {
+		args = append(args, "--class", d.r.MainClass)
+	}
+	if d.r.ProxyUser != "" {
+		args = append(args, "--proxy-user", d.r.ProxyUser)
+	}
+	application := d.r.Resource
+	if application == "" {
+		application = noResource
+	}
+	args = append(append(args, application), d.r.Arguments...)
+	for i := range args {
+		args[i] = escapeArg(args[i])
+	}
+	return args
+}
+
+// runnerResources are requests and limits of a runner.
+func runnerResources() corev1.ResourceRequirements {
+	memory := resource.MustParse(runnerMemory)
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(runnerCPU), corev1.ResourceMemory: memory},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: memory},
+	}
+}

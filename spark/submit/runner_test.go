@@ -1,0 +1,396 @@
+package submit
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+func buildRunner(t *testing.T, r Request) Runner {
+	t.Helper()
+	o, err := BuildRunner(r)
+	if err != nil {
+		t.Fatalf("BuildRunner: %v", err)
+	}
+	return o
+}
+
+// runnerProps reads what spark-submit is given.
+func runnerProps(t *testing.T, o Runner) map[string]string {
+	t.Helper()
+	c, err := conf.UnmarshalProperties(string(o.Secret.Data["spark.properties"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Map()
+}
+
+// runnerTemplate reads a pod template that spark-submit is given.
+func runnerTemplate(t *testing.T, o Runner, file string) *corev1.Pod {
+	t.Helper()
+	var pod corev1.Pod
+	if err := json.Unmarshal(o.Secret.Data[file], &pod); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return &pod
+}
+
+// readable is a Secret with its data as text.
+func readable(t *testing.T, s *corev1.Secret) []byte {
+	t.Helper()
+	s = s.DeepCopy()
+	s.StringData = map[string]string{}
+	for key, value := range s.Data {
+		s.StringData[key] = string(value)
+	}
+	s.Data = nil
+	text, err := yaml.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestRunnerGolden(t *testing.T) {
+	heavy := heavyRequest()
+	heavy.Conf.Set("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
+	for name, r := range map[string]Request{"runner-java": minimal(), "runner-heavy": heavy} {
+		t.Run(name, func(t *testing.T) {
+			o := buildRunner(t, r)
+			pod, err := yaml.Marshal(o.Pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Concat([]byte("---\n"), readable(t, o.Secret), []byte("---\n"), pod)
+			path := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("objects differ from %s (-want +got; run with -update to accept):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+// TestRunnerIsPure: the same request gives the same objects whenever it is asked, since the Secret is immutable, and is left as it is.
+func TestRunnerIsPure(t *testing.T) {
+	r := heavyRequest()
+	before := r.Conf.Map()
+	first := buildRunner(t, r)
+	r.SubmitTime = r.SubmitTime.Add(time.Hour)
+	if diff := cmp.Diff(first, buildRunner(t, r)); diff != "" {
+		t.Errorf("another time gives another runner:\n%s", diff)
+	}
+	if diff := cmp.Diff(before, r.Conf.Map()); diff != "" {
+		t.Errorf("the request's configuration was changed:\n%s", diff)
+	}
+	first.Secret.Data["driver.json"][0] = '!'
+	if again := buildRunner(t, r); again.Secret.Data["driver.json"][0] != '{' {
+		t.Error("two runners share their data")
+	}
+}
+
+// TestRunnerTenancyFloor: what is the Request's stays the Request's, whatever the configuration says.
+func TestRunnerTenancyFloor(t *testing.T) {
+	r := with(
+		"spark.master", "k8s://https://evil.example", "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "kube-system",
+		"spark.kubernetes.driver.pod.name", "chosen", "spark.app.id", "mine", "spark.kubernetes.submission.waitAppCompletion", "true",
+		"spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml",
+		"spark.kubernetes.driver.podTemplateContainerName", "other", "spark.kubernetes.driver.label.example.org/app", "stolen",
+		"spark.kubernetes.executor.label.example.org/app", "stolen",
+	)
+	r.DriverTemplate = []byte(`{"metadata":{"name":"n","namespace":"kube-system","labels":{"example.org/app":"stolen"},
+		"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"x","controller":true}]},"spec":{"containers":[{"name":"main"}]}}`)
+	r.Executor.Labels = map[string]string{"a": "b"}
+	o := buildRunner(t, r)
+	got := runnerProps(t, o)
+	for key, want := range map[string]string{
+		"spark.master": DefaultMaster, "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "ns1",
+		"spark.kubernetes.driver.pod.name":                 "my-app-1-c05dd8a1fbc0dc03-driver",
+		"spark.kubernetes.submission.waitAppCompletion":    "false",
+		"spark.kubernetes.driver.podTemplateFile":          "/opt/sparkoperator/submit/driver.json",
+		"spark.kubernetes.executor.podTemplateFile":        "/opt/sparkoperator/submit/executor.json",
+		"spark.kubernetes.driver.podTemplateContainerName": "main",
+		"spark.kubernetes.driver.label.example.org/app":    "my-app",
+		"spark.kubernetes.executor.label.example.org/app":  "my-app",
+		"spark.app.id": "",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %q, want %q", key, got[key], want)
+		}
+	}
+	driver := runnerTemplate(t, o, "driver.json")
+	if driver.Name != "" || driver.Namespace != "" || len(driver.OwnerReferences) != 1 || driver.OwnerReferences[0].UID != "uid-1" {
+		t.Errorf("the driver's template is of %s/%s, owned by %+v", driver.Namespace, driver.Name, driver.OwnerReferences)
+	}
+	if ref := driver.OwnerReferences[0]; ref.Controller == nil || !*ref.Controller || ref.BlockOwnerDeletion != nil {
+		t.Errorf("the driver's owner is %+v: its controller, but without the right to block a deletion", ref)
+	}
+	for _, object := range []Object{o.Secret, o.Pod} {
+		if object.GetNamespace() != "ns1" || object.GetName() != "my-app-1-c05dd8a1fbc0dc03-submit" || object.GetLabels()["example.org/app"] != "my-app" ||
+			len(object.GetOwnerReferences()) != 1 || object.GetOwnerReferences()[0].UID != "uid-1" {
+			t.Errorf("%T is %+v", object, object)
+		}
+	}
+	if o.Pod.Labels[RoleLabel] != RoleSubmitter || o.Pod.Labels[SelectorLabel] != "" {
+		t.Errorf("the runner's labels are %v", o.Pod.Labels)
+	}
+}
+
+// TestRunnerCommand: everything after the application is the application's, nothing of the configuration is in the command, and nothing that a
+// user says becomes an option.
+func TestRunnerCommand(t *testing.T) {
+	r := with("spark.hadoop.fs.s3a.secret.key", "hunter2")
+	r.ProxyUser, r.Arguments = "eve", []string{"--master", "local", "$(PATH)"}
+	o := buildRunner(t, r)
+	want := []string{
+		"/opt/spark/bin/spark-submit", "--properties-file", "/opt/sparkoperator/submit/spark.properties",
+		"--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster", "--class", "org.apache.spark.examples.SparkPi", "--proxy-user", "eve",
+		"local:///opt/spark/examples/jars/spark-examples.jar", "--master", "local", "$$(PATH)",
+	}
+	if diff := cmp.Diff(want, o.Pod.Spec.Containers[0].Args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if text, _ := json.Marshal(o.Pod); bytes.Contains(text, []byte("hunter2")) {
+		t.Error("the pod holds a secret of the configuration")
+	}
+	if got := runnerProps(t, o)["spark.hadoop.fs.s3a.secret.key"]; got != "hunter2" {
+		t.Errorf("spark-submit is given %q", got)
+	}
+	r = minimal()
+	r.Resource, r.MainClass = "", "Main"
+	if args := buildRunner(t, r).Pod.Spec.Containers[0].Args; !slices.Contains(args, "spark-internal") {
+		t.Errorf("without a file the arguments are %q", args)
+	}
+	r = minimal()
+	r.Resource, r.MainClass = "s3a://b/a.jar", ""
+	if args := buildRunner(t, r).Pod.Spec.Containers[0].Args; slices.Contains(args, "--class") || args[len(args)-1] != "s3a://b/a.jar" {
+		t.Errorf("with the class in the jar the arguments are %q", args)
+	}
+}
+
+// TestRunnerRefuses what Build refuses for good, and no more.
+func TestRunnerRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		pairs  []string
+		change func(*Request)
+		about  string // empty: it is built
+	}{
+		{"a step of the user's", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, nil, ""},
+		{"a pattern", []string{"spark.jars", "s3a://b/*.jar"}, nil, ""},
+		{"a version to come", nil, func(r *Request) { r.SparkVersion, r.StrictVersion = "9.9.9", true }, ""},
+		{"the submitter's credentials", []string{"spark.kubernetes.authenticate.submission.oauthToken", "x"}, nil, "spark.kubernetes.authenticate.submission.oauthToken"},
+		{"memory that ends the JVM", []string{"spark.driver.memory", "2048"}, nil, "spark.driver.memory"},
+		{"no image", nil, func(r *Request) { r.Conf.Delete("spark.kubernetes.container.image") }, "spark.kubernetes.container.image"},
+		{"no namespace", nil, func(r *Request) { r.Namespace = "" }, "Namespace"},
+		{"a template that is none", nil, func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":7}}`) }, "DriverTemplate"},
+		{"an option for a file", []string{"spark.kubernetes.file.upload.path", "s3a://b"}, func(r *Request) { r.Resource = "--master=local" }, "Resource"},
+		{"more than a Secret holds", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, func(r *Request) {
+			r.HadoopConfFiles = map[string]string{"a.xml": strings.Repeat("x", 1<<20)}
+		}, "Conf"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := with(c.pairs...)
+			if c.change != nil {
+				c.change(&r)
+			}
+			_, err := BuildRunner(r)
+			if c.about == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			wrong, ok := err.(*Error)
+			if !ok || wrong.Key+wrong.Field != c.about {
+				t.Errorf("error %v, want one about %s", err, c.about)
+			}
+		})
+	}
+}
+
+// TestRunnerHasWhatTheDriverHas, as far as it helps to reach what spark-submit reads, and nothing that only the driver may have.
+func TestRunnerHasWhatTheDriverHas(t *testing.T) {
+	r := with(
+		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark",
+		"spark.kubernetes.container.image.pullSecrets", "regcred",
+		"spark.kubernetes.driver.secrets.gcp", "/mnt/gcp",
+		"spark.kubernetes.driver.secretKeyRef.TOKEN", "creds:token",
+		"spark.kubernetes.driverEnv.GOOGLE_APPLICATION_CREDENTIALS", "/mnt/gcp/key.json",
+		"spark.kubernetes.driver.label.azure.workload.identity/use", "true",
+		"spark.kubernetes.driver.label.id", "{{APP_ID}}",
+		"spark.kubernetes.driver.annotation.iam", "role",
+		"spark.kubernetes.node.selector.pool", "spark",
+	)
+	r.Environment = map[string]string{"PYSPARK_PYTHON": "python3.12"}
+	r.DriverTemplate = []byte(`{"metadata":{"annotations":{"from":"template"}},"spec":{"serviceAccountName":"ignored","runtimeClassName":"gvisor",
+		"initContainers":[{"name":"fetch","image":"i"}],"volumes":[{"name":"claim","persistentVolumeClaim":{"claimName":"c"}},{"name":"conf","configMap":{"name":"m"}}],
+		"containers":[{"name":"main","ports":[{"containerPort":1}],"env":[{"name":"A","value":"1"}],"livenessProbe":{"exec":{"command":["x"]}},
+		"volumeMounts":[{"name":"claim","mountPath":"/claim"},{"name":"conf","mountPath":"/conf"}]},{"name":"side","image":"s"}]}}`)
+	r.Driver = overlay.Overlay{
+		EnvFrom:     []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "aws"}}}},
+		Tolerations: []corev1.Toleration{{Key: "spark", Operator: corev1.TolerationOpExists}},
+		HostAliases: []corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"store"}}},
+		Annotations: map[string]string{"hash": "1:x"},
+		Sidecars:    []corev1.Container{{Name: "late", Image: "l"}},
+	}
+	pod := buildRunner(t, r).Pod
+	spec, c := pod.Spec, pod.Spec.Containers[0]
+	if len(spec.Containers) != 1 || len(spec.InitContainers) != 0 || len(c.Ports) != 0 || c.LivenessProbe != nil || spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("the runner has more than spark-submit: %+v", spec)
+	}
+	if spec.ServiceAccountName != "spark" || spec.NodeSelector["pool"] != "spark" || len(spec.Tolerations) != 1 || len(spec.HostAliases) != 1 ||
+		spec.ImagePullSecrets[0].Name != "regcred" || *spec.RuntimeClassName != "gvisor" || c.Image != "docker.io/apache/spark:4.1.4" || *spec.EnableServiceLinks {
+		t.Errorf("the pod is %+v", spec)
+	}
+	env := map[string]string{}
+	for _, v := range c.Env {
+		env[v.Name] = v.Value
+		if v.ValueFrom != nil {
+			env[v.Name] = v.ValueFrom.SecretKeyRef.Name
+		}
+	}
+	wantEnv := map[string]string{
+		"SPARK_SUBMIT_OPTS": runnerOptions, "SPARK_USER": "spark", "PYSPARK_PYTHON": "python3.12", "A": "1",
+		"GOOGLE_APPLICATION_CREDENTIALS": "/mnt/gcp/key.json", "TOKEN": "creds",
+	}
+	if diff := cmp.Diff(wantEnv, env); diff != "" || len(c.EnvFrom) != 1 {
+		t.Errorf("environment, with %d sources (-want +got):\n%s", len(c.EnvFrom), diff)
+	}
+	mounts := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		mounts[m.MountPath] = m.Name
+	}
+	wantMounts := map[string]string{"/mnt/gcp": "gcp-volume", "/conf": "conf", "/tmp": tempVolume, runnerDir: runnerVolume}
+	if diff := cmp.Diff(wantMounts, mounts); diff != "" || len(spec.Volumes) != len(wantMounts) {
+		t.Errorf("mounts, of %d volumes (-want +got):\n%s", len(spec.Volumes), diff)
+	}
+	if pod.Labels["azure.workload.identity/use"] != "true" || pod.Labels["id"] != "" {
+		t.Errorf("labels %v", pod.Labels)
+	}
+	if diff := cmp.Diff(map[string]string{"iam": "role", "from": "template", "hash": "1:x"}, pod.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || *spec.ActiveDeadlineSeconds != RunnerDeadline {
+		t.Errorf("its last words are lost, or it has no deadline: %s, %v", c.TerminationMessagePolicy, spec.ActiveDeadlineSeconds)
+	}
+}
+
+// TestRunnerSecurity: who runs is the driver's to say, and no privilege is left.
+func TestRunnerSecurity(t *testing.T) {
+	r := minimal()
+	r.Driver.SecurityContext = &corev1.SecurityContext{
+		Privileged: new(true), RunAsUser: new(int64(185)), ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(true),
+		Capabilities:   &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}},
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined},
+	}
+	r.Driver.PodSecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: new(int64(185))}
+	pod := buildRunner(t, r).Pod
+	want := &corev1.SecurityContext{
+		RunAsUser: new(int64(185)), ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	if diff := cmp.Diff(want, pod.Spec.Containers[0].SecurityContext); diff != "" {
+		t.Errorf("container (-want +got):\n%s", diff)
+	}
+	wantPod := &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), FSGroup: new(int64(185)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if diff := cmp.Diff(wantPod, pod.Spec.SecurityContext); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	if driver := runnerTemplate(t, buildRunner(t, r), "driver.json"); !*driver.Spec.Containers[0].SecurityContext.Privileged {
+		t.Error("the driver lost what is its own")
+	}
+}
+
+// TestRunnerFiles: what the Request has in place of files of the submitter are files of the runner.
+func TestRunnerFiles(t *testing.T) {
+	r := with("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
+	r.ConfFiles = map[string]string{"log4j2.properties": "log"}
+	r.HadoopConfFiles = map[string]string{"core-site.xml": "<configuration/>"}
+	r.DriverCredentials = Credentials{CACert: []byte("ca"), ClientKey: []byte("key"), ClientCert: []byte("cert")}
+	r.Keytab = &File{Name: "k.keytab", Content: []byte{0, 1}}
+	r.Krb5Conf = &File{Name: "krb5.conf", Content: []byte("krb5")}
+	r.PodGroupTemplate = []byte("apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n")
+	o := buildRunner(t, r)
+	paths := map[string]string{}
+	for _, v := range o.Pod.Spec.Volumes {
+		if v.Name == runnerVolume {
+			for _, item := range v.Secret.Items {
+				paths[runnerDir+"/"+item.Path] = string(o.Secret.Data[item.Key])
+			}
+		}
+	}
+	got := runnerProps(t, o)
+	env := map[string]string{}
+	for _, v := range o.Pod.Spec.Containers[0].Env {
+		env[v.Name] = v.Value
+	}
+	for _, c := range []struct{ path, content string }{
+		{env["SPARK_CONF_DIR"] + "/log4j2.properties", "log"},
+		{env["HADOOP_CONF_DIR"] + "/core-site.xml", "<configuration/>"},
+		{got["spark.kubernetes.authenticate.driver.caCertFile"], "ca"},
+		{got["spark.kubernetes.authenticate.driver.clientKeyFile"], "key"},
+		{got["spark.kubernetes.authenticate.driver.clientCertFile"], "cert"},
+		{got["spark.kerberos.keytab"], "\x00\x01"},
+		{got["spark.kubernetes.kerberos.krb5.path"], "krb5"},
+		{got["spark.kubernetes.scheduler.volcano.podGroupTemplateFile"], string(r.PodGroupTemplate)},
+	} {
+		if content, ok := paths[c.path]; !ok || content != c.content {
+			t.Errorf("%q holds %q, want %q; there are %v", c.path, content, c.content, slices.Sorted(maps.Keys(paths)))
+		}
+	}
+	if !strings.Contains(env["SPARK_SUBMIT_OPTS"], "-Djava.security.krb5.conf="+got["spark.kubernetes.kerberos.krb5.path"]) {
+		t.Errorf("the runner's JVM does not know krb5.conf: %s", env["SPARK_SUBMIT_OPTS"])
+	}
+	if items := len(paths); items != len(o.Secret.Data) {
+		t.Errorf("%d files of %d keys", items, len(o.Secret.Data))
+	}
+}
+
+// TestRunnerWarns of what spark-submit does not do as Build would.
+func TestRunnerWarns(t *testing.T) {
+	r := with("not.spark", "x")
+	limit := resource.MustParse("3Gi")
+	r.Driver.MemoryLimit, r.Executor.MemoryLimit = &limit, &limit
+	o := buildRunner(t, r)
+	for _, about := range []string{"Driver.MemoryLimit", "Executor.MemoryLimit", "not.spark"} {
+		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, about) }) {
+			t.Errorf("no warning of %s among %q", about, o.Warnings)
+		}
+	}
+	if _, ok := runnerProps(t, o)["not.spark"]; ok {
+		t.Error("spark-submit is given what is no Spark configuration")
+	}
+}
+
+// TestRunnerNames never exceed their limits.
+func TestRunnerNames(t *testing.T) {
+	long := strings.Repeat("a", 250)
+	if a, b := RunnerName(long+"b"), RunnerName(long+"c"); len(a) > 253 || a == b || !strings.HasSuffix(a, "-submit") {
+		t.Errorf("%s, %s", a, b)
+	}
+}
