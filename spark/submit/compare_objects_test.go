@@ -88,8 +88,12 @@ func recordedObjects(t *testing.T, r record.Recording) []object {
 // builtObjects are what Build returned, in the order in which they would be written.
 func builtObjects(t *testing.T, o submit.Objects, version, service string) []object {
 	t.Helper()
+	driver, err := o.DriverObject()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out []object
-	for _, one := range append(slices.Clone(o.Before), submit.Object(o.Driver)) {
+	for _, one := range append(slices.Clone(o.Before), driver) {
 		text, err := json.Marshal(one)
 		if err != nil {
 			t.Fatal(err)

@@ -149,9 +149,6 @@ func ours(c record.Case, version string) (o submit.Objects, service string, err 
 		return o, "", fmt.Errorf("the recordings' time: %w", err)
 	}
 	r.SubmitTime = time.UnixMilli(millis)
-	if r.User == "" && r.ProxyUser == "" {
-		r.User = record.User
-	}
 	if name := submit.ServiceName(r.ResourceNamePrefix, r.AppID); !strings.HasPrefix(name, r.ResourceNamePrefix) {
 		service = name
 	}
@@ -181,10 +178,12 @@ func submitter(c record.Case, version string) submit.Submitter {
 	for name, content := range c.Binary {
 		files[path.Join(record.Dir, name)] = content
 	}
+	properties := map[string]string{"user.name": record.User}
+	maps.Copy(properties, c.SystemProperties)
 	return submit.Submitter{
 		SparkVersion:     version,
 		Environment:      record.Environment(c),
-		SystemProperties: c.SystemProperties,
+		SystemProperties: properties,
 		WorkingDirectory: record.Dir,
 		ReadFile: func(name string) ([]byte, error) {
 			if content, ok := files[path.Clean(name)]; ok {
@@ -193,15 +192,11 @@ func submitter(c record.Case, version string) submit.Submitter {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		},
 		ReadDir: func(name string) (map[string][]byte, error) {
-			inside, exists := map[string][]byte{}, false
+			inside := map[string][]byte{}
 			for file, content := range files {
-				exists = exists || strings.HasPrefix(file, path.Clean(name)+"/")
 				if path.Dir(file) == path.Clean(name) {
 					inside[path.Base(file)] = content
 				}
-			}
-			if !exists {
-				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 			}
 			return inside, nil
 		},

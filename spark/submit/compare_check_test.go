@@ -1,0 +1,148 @@
+//go:build compare
+
+package submit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/record"
+)
+
+// A comparison that overlooks a change proves nothing: every value of a few rich recordings is changed and taken away, one at a time, and each
+// time there must be a difference.
+func TestComparisonOverlooksNothing(t *testing.T) {
+	recordings, err := record.Load("testdata/recordings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"base", "volumes-each", "template-full", "template-both", "mixed-java", "mixed-python"} {
+		for _, version := range recorded {
+			r, ok := recordings[name].Of(version)
+			if !ok {
+				t.Errorf("%s is not recorded with %s", name, version)
+				continue
+			}
+			t.Run(name+"/"+version, func(t *testing.T) { changeEverything(t, recordedObjects(t, r)) })
+		}
+	}
+}
+
+func changeEverything(t *testing.T, objects []object) {
+	before := takeApart(t, objects)
+	changes := 0
+	for _, o := range objects {
+		forEachValue(o.kind, o.tree, func(at string, set func(any), value any) {
+			for _, other := range others(value) {
+				set(other)
+				if changes++; len(compare(before, takeApart(t, clone(t, objects)))) == 0 {
+					t.Errorf("%s: %v instead of %v is overlooked", at, other, value)
+				}
+				set(value)
+			}
+		})
+	}
+	if after := compare(before, takeApart(t, objects)); len(after) > 0 {
+		t.Errorf("nothing is changed in the end, but there are %d differences: %v", len(after), after[0])
+	}
+	if changes < 100 {
+		t.Errorf("only %d changes were tried", changes)
+	}
+}
+
+// others are values that mean something else.
+func others(value any) []any {
+	switch value := value.(type) {
+	case string:
+		if value == "" {
+			return []any{"other"}
+		}
+		return []any{value + "x", nil}
+	case bool:
+		if !value {
+			return []any{true}
+		}
+		return []any{false, nil}
+	case float64:
+		return []any{value + 1, nil}
+	}
+	return []any{nil}
+}
+
+// forEachValue calls change for every value below tree that is not a map or a list, and for every element of a list.
+func forEachValue(at string, tree any, change func(at string, set func(any), value any)) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for key, value := range tree {
+			switch value.(type) {
+			case map[string]any, []any:
+				forEachValue(at+"/"+key, value, change)
+			default:
+				change(at+"/"+key, func(v any) { tree[key] = v }, value)
+			}
+		}
+	case []any:
+		for i, value := range tree {
+			forEachValue(fmt.Sprint(at, "/", i), value, change)
+			change(fmt.Sprint(at, "/", i), func(v any) { tree[i] = v }, value)
+		}
+	}
+}
+
+func clone(t *testing.T, objects []object) []object {
+	out := slices.Clone(objects)
+	for i, o := range out {
+		text, err := json.Marshal(o.tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i].tree = decode(t, text)
+	}
+	return out
+}
+
+// What differs only in what has no meaning is the same.
+func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
+	pod := func(spec string) []object {
+		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}
+	}
+	for name, test := range map[string][2]string{
+		"order of volumes":       {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`, `{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
+		"order of variables":     {`{"containers":[{"name":"c","env":[{"name":"a"},{"name":"b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"b"},{"name":"a"}]}]}`},
+		"amounts":                {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
+		"nothing and empty":      {`{"nodeSelector":{},"tolerations":[],"affinity":null}`, `{}`},
+		"empty text":             {`{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a","subPath":"","readOnly":false}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a"}]}]}`},
+		"order of directories":   {`{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/a,/b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/b,/a"}]}]}`},
+		"numbers of claims":      {`{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-0"}}]}`, `{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-1"}}]}`},
+		"numbers of directories": {`{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-1","mountPath":"/a"}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-2","mountPath":"/a"}]}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if differences := compare(takeApart(t, pod(test[0])), takeApart(t, pod(test[1]))); len(differences) > 0 {
+				t.Error(differences)
+			}
+		})
+	}
+	variables := `{"containers":[{"name":"c","env":[{"name":"a","value":"1"},{"name":"a","value":"2"}]}]}`
+	turned := `{"containers":[{"name":"c","env":[{"name":"a","value":"2"},{"name":"a","value":"1"}]}]}`
+	if len(compare(takeApart(t, pod(variables)), takeApart(t, pod(turned)))) == 0 {
+		t.Error("of two variables of one name the later counts: their order is overlooked")
+	}
+}
+
+func TestListsHaveReasons(t *testing.T) {
+	for _, list := range [][]listed{intended, gaps, weRefuse, theyRefuse} {
+		for _, l := range list {
+			if l.reason == "" || l.path == "" {
+				t.Errorf("%+v: needs a path and a reason", l)
+			}
+			for _, expression := range []string{l.path, l.cases} {
+				if _, err := regexp.Compile(expression); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
