@@ -109,12 +109,18 @@ func (d *draft) refuseFiles() error {
 					return err
 				}
 				d.onlyByJVM(err)
+			case notURI(uri) != "":
+				return keyError(key, "%s", illegal(uri, notURI(uri)))
 			case isPattern(uri):
 				d.onlyByJVM(keyError(key, "%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri)))
 			}
 		}
 	}
-	if d.r.Resource != "" && isSubmitters(d.r.Resource) {
+	if !isSubmitters(d.r.Resource) {
+		if part := notURI(d.r.Resource); part != "" {
+			return fieldError("Resource", "%s", illegal(d.r.Resource, part))
+		}
+	} else if d.r.Resource != "" {
 		err := fieldError("Resource", "%s", submittersFile("Resource", d.r.Resource))
 		// An R file is not uploaded: the driver is told its path.
 		if !d.uploads() && d.kind != typeR {
@@ -184,6 +190,9 @@ func (d *draft) checkConf() error {
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
 	if err := d.checkJavaOptions(); err != nil {
+		return err
+	}
+	if err := d.checkPackages(); err != nil {
 		return err
 	}
 	for _, key := range []string{"spark.driver.cores", "spark.executor.cores"} {

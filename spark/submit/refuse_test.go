@@ -93,6 +93,12 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.configMap.maxSize", "1k"}, "spark.kubernetes.configMap.maxSize", "whole number"},
 		{[]string{"spark.driver.extraJavaOptions", "-Da=b -Xmx2g"}, "spark.driver.extraJavaOptions", "spark.driver.memory"},
 		{[]string{"spark.executor.extraJavaOptions", "-Xmx2g"}, "spark.executor.extraJavaOptions", "spark.executor.memory"},
+		{[]string{"spark.jars.packages", "g:a:1, g:a"}, "spark.jars.packages", "GROUP:ARTIFACT:VERSION"},
+		{[]string{"spark.jars.packages", "g:a: "}, "spark.jars.packages", "GROUP:ARTIFACT:VERSION"},
+		{[]string{"spark.jars.packages", "g:a:1", "spark.jars.excludes", "g"}, "spark.jars.excludes", "GROUP:ARTIFACT"},
+		{[]string{"spark.jars", "local:///a b.jar"}, "spark.jars", "%20"},
+		{[]string{"spark.files", "https://example.org/a[1].txt"}, "spark.files", "%XX"},
+		{[]string{"spark.files", "https://example.org/100%.txt"}, "spark.files", "%XX"},
 
 		// Volumes, the executors' too.
 		{[]string{claim + "options.claimName", "c"}, claim + "mount.path", "missing"},
