@@ -13,6 +13,7 @@ type Conf struct {
 	keys   []string
 	values map[string]string
 	env    map[string]string
+	system map[string]string
 }
 
 // New returns an empty configuration.
@@ -115,12 +116,12 @@ func (c *Conf) Map() map[string]string {
 	return m
 }
 
-// Clone returns an independent copy, environment included. A nil Conf gives an empty one.
+// Clone returns an independent copy, environment and system properties included. A nil Conf gives an empty one.
 func (c *Conf) Clone() *Conf {
 	if c == nil {
 		return New()
 	}
-	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]string, len(c.values)), env: maps.Clone(c.env)}
+	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]string, len(c.values)), env: maps.Clone(c.env), system: maps.Clone(c.system)}
 	maps.Copy(out.values, c.values)
 	return out
 }
@@ -130,5 +131,13 @@ func (c *Conf) Clone() *Conf {
 func (c *Conf) WithEnvironment(env map[string]string) *Conf {
 	out := c.Clone()
 	out.env = maps.Clone(env)
+	return out
+}
+
+// WithSystemProperties returns a copy whose typed reads replace "${system:NAME}" from properties, those of the JVM that submits. Without any
+// such a reference stays as it is.
+func (c *Conf) WithSystemProperties(properties map[string]string) *Conf {
+	out := c.Clone()
+	out.system = maps.Clone(properties)
 	return out
 }

@@ -3,6 +3,7 @@ package conf
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ var aliases = map[string][]string{
 	"spark.kerberos.keytab":                   {"spark.yarn.keytab"},
 	"spark.kerberos.principal":                {"spark.yarn.principal"},
 	"spark.kerberos.relogin.period":           {"spark.yarn.kerberos.relogin.period"},
-	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems"},
+	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
 }
 
 // Lookup finds key or, if it has no value, one of its old names. It returns the raw text and the name that held it.
@@ -72,7 +73,7 @@ func (c *Conf) String(key, def string) (string, error) {
 // Int reads a 32-bit whole number.
 func (c *Conf) Int(key string, def int) (int, error) {
 	return read(c, key, def, func(s string, shown func() string) (int, error) {
-		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+		n, err := strconv.ParseInt(trim(s), 10, 32)
 		if err != nil {
 			return 0, fmt.Errorf("should be a whole number, but is %s", shown())
 		}
@@ -80,11 +81,20 @@ func (c *Conf) Int(key string, def int) (int, error) {
 	})
 }
 
-// Float reads a number with fraction, as Spark's double entries do.
+// Float reads a number with fraction, as Spark's double entries do: what java.lang.Double takes, which is a suffix d or f too, but no
+// hexadecimal digits. "NaN" and "Infinity" are numbers; a number that is too large is infinite.
 func (c *Conf) Float(key string, def float64) (float64, error) {
 	return read(c, key, def, func(s string, shown func() string) (float64, error) {
-		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		if err != nil || strings.ContainsAny(s, "_xXpP") {
+		text := trim(s)
+		if n := len(text); n > 1 && strings.ContainsRune("dDfF", rune(text[n-1])) && strings.ContainsRune("0123456789.", rune(text[n-2])) {
+			text = text[:n-1]
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		digits := strings.TrimLeft(text, "+-")
+		if word := strings.Trim(digits, "0123456789.eE+-") != ""; word && digits != "NaN" && digits != "Infinity" {
+			return 0, fmt.Errorf("should be a number, but is %s", shown())
+		}
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, fmt.Errorf("should be a number, but is %s", shown())
 		}
 		return f, nil
@@ -94,7 +104,7 @@ func (c *Conf) Float(key string, def float64) (float64, error) {
 // Bool reads "true" or "false" in any case, blanks around allowed.
 func (c *Conf) Bool(key string, def bool) (bool, error) {
 	return read(c, key, def, func(s string, shown func() string) (bool, error) {
-		switch strings.ToLower(strings.TrimSpace(s)) {
+		switch strings.ToLower(trim(s)) {
 		case "true":
 			return true, nil
 		case "false":
@@ -123,11 +133,16 @@ func (c *Conf) List(key string, def []string) ([]string, error) {
 	return read(c, key, def, func(s string, _ func() string) ([]string, error) { return SplitList(s), nil })
 }
 
+// trim is java.lang.String.trim: everything up to a blank counts as one, and nothing beyond ASCII does.
+func trim(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+}
+
 // SplitList splits at commas, trims every item and drops empty ones (Spark's Utils.stringToSeq).
 func SplitList(text string) []string {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
+		if item = trim(item); item != "" {
 			items = append(items, item)
 		}
 	}
@@ -144,10 +159,13 @@ const (
 	maxDepth    = 32
 )
 
+// reference is "${name}" or "${prefix:name}". A name has no blanks and at least one character, which may be a brace: Spark's own pattern.
+var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
+
 // Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
-// keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment). A reference to nothing stays as it is, and so
-// does "${system:...}": there is no JVM to ask. References inside a replacement are replaced too. Errors: a cycle, replacements within
-// replacements more than 32 deep, and a text that becomes longer than 1 MiB, the most that a ConfigMap holds.
+// keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment), "${system:name}" by the declared system
+// properties (see WithSystemProperties). A reference to nothing stays as it is. References inside a replacement are replaced too. Errors: a
+// cycle, replacements within replacements more than 32 deep, and a text that becomes longer than 1 MiB, the most that a ConfigMap holds.
 func (c *Conf) Expand(text string) (string, error) {
 	room := maxExpanded - len(text)
 	return c.expand(text, nil, &room)
@@ -156,73 +174,114 @@ func (c *Conf) Expand(text string) (string, error) {
 // expand replaces the references in text; path are those that led here. Every value is taken off room as it is read, before its own
 // references are replaced, so that room bounds the work too: references that end in empty values make no text, but as much work.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
-	var b strings.Builder
-	for {
-		start := strings.Index(text, "${")
-		if start < 0 {
-			break
-		}
-		end := strings.IndexByte(text[start:], '}')
-		if end < 0 {
-			break
-		}
-		end += start
-		b.WriteString(text[:start])
-		ref := text[start+2 : end]
-		value, ok := c.resolve(ref)
-		switch {
-		case !ok:
-			// Spark's pattern takes the first "${" up to the first "}"; what is no reference stays and is not looked at again.
-			b.WriteString(text[start : end+1])
-		default:
-			if slices.Contains(path, ref) {
-				return "", fmt.Errorf("${%s}: %w", Shorten(ref), errCycle)
-			}
-			if len(path) >= maxDepth {
-				return "", fmt.Errorf("${%s}: the references lead more than %d deep; write the value out", Shorten(path[0]), maxDepth)
-			}
-			if *room -= len(value); *room < 0 {
-				return "", fmt.Errorf("${%s}: with its references replaced the value is longer than %d bytes", Shorten(ref), maxExpanded)
-			}
-			inner, err := c.expand(value, append(path, ref), room)
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(inner)
-		}
-		text = text[end+1:]
+	if !strings.Contains(text, "${") {
+		return text, nil
 	}
-	b.WriteString(text)
+	var b strings.Builder
+	done := 0
+	for _, at := range reference.FindAllStringSubmatchIndex(text, -1) {
+		prefix, name := "", text[at[4]:at[5]]
+		if at[2] >= 0 {
+			prefix = text[at[2]:at[3]]
+		}
+		value, ok := c.resolve(prefix, name)
+		if !ok {
+			// What is no reference stays, and is not looked into again.
+			continue
+		}
+		ref := text[at[0]+2 : at[1]-1]
+		if slices.Contains(path, ref) {
+			return "", fmt.Errorf("${%s}: %w", Shorten(ref), errCycle)
+		}
+		if len(path) >= maxDepth {
+			return "", fmt.Errorf("${%s}: the references lead more than %d deep; write the value out", Shorten(path[0]), maxDepth)
+		}
+		if *room -= len(value); *room < 0 {
+			return "", fmt.Errorf("${%s}: with its references replaced the value is longer than %d bytes", Shorten(ref), maxExpanded)
+		}
+		inner, err := c.expand(value, append(path, ref), room)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text[done:at[0]])
+		b.WriteString(inner)
+		done = at[1]
+	}
+	b.WriteString(text[done:])
 	return b.String(), nil
+}
+
+// Unresolved returns the references to an environment or to system properties that stay in the value of key, as the user wrote them: nothing
+// was declared that they name.
+func (c *Conf) Unresolved(key string) []string {
+	text, err := c.String(key, "")
+	if err != nil {
+		return nil
+	}
+	var refs []string
+	for _, match := range reference.FindAllStringSubmatch(text, -1) {
+		if match[1] == "env" || match[1] == "system" {
+			refs = append(refs, match[0])
+		}
+	}
+	return refs
 }
 
 // defaults are what "${key}" gives for keys that are not set: only entries with a default that a submission meets.
 var defaults = map[string]string{
-	"spark.driver.cores":                            "1",
-	"spark.driver.memory":                           "1g",
-	"spark.executor.memory":                         "1g",
-	"spark.executor.cores":                          "1",
-	"spark.kubernetes.namespace":                    "default",
-	"spark.kubernetes.container.image.pullPolicy":   "IfNotPresent",
-	"spark.kubernetes.memoryOverheadFactor":         "0.1",
-	"spark.kubernetes.local.dirs.tmpfs":             "false",
-	"spark.kubernetes.submission.waitAppCompletion": "true",
+	"spark.driver.cores":                                        "1",
+	"spark.driver.memory":                                       "1g",
+	"spark.executor.memory":                                     "1g",
+	"spark.executor.cores":                                      "1",
+	"spark.dynamicAllocation.enabled":                           "false",
+	"spark.dynamicAllocation.minExecutors":                      "0",
+	"spark.ui.port":                                             "4040",
+	"spark.blockManager.port":                                   "0",
+	"spark.kubernetes.namespace":                                "default",
+	"spark.kubernetes.container.image.pullPolicy":               "IfNotPresent",
+	"spark.kubernetes.configMap.maxSize":                        "1048576",
+	"spark.kubernetes.driver.master":                            "https://kubernetes.default.svc",
+	"spark.kubernetes.driver.service.deleteOnTermination":       "true",
+	"spark.kubernetes.driver.service.ipFamilies":                "IPv4",
+	"spark.kubernetes.driver.service.ipFamilyPolicy":            "SingleStack",
+	"spark.kubernetes.local.dirs.tmpfs":                         "false",
+	"spark.kubernetes.memoryOverheadFactor":                     "0.1",
+	"spark.kubernetes.securityContext.allowPrivilegeEscalation": "false",
+	"spark.kubernetes.submission.waitAppCompletion":             "true",
 }
 
-func (c *Conf) resolve(ref string) (string, bool) {
-	prefix, name, found := strings.Cut(ref, ":")
-	switch {
-	case found && prefix == "env":
-		if c == nil {
-			return "", false
-		}
+// fallbacks are the keys whose default is what another key says (Spark's FallbackConfigEntry).
+var fallbacks = map[string]string{
+	"spark.driver.blockManager.port":                                     "spark.blockManager.port",
+	"spark.dynamicAllocation.initialExecutors":                           "spark.dynamicAllocation.minExecutors",
+	"spark.kubernetes.driver.container.image":                            "spark.kubernetes.container.image",
+	"spark.kubernetes.executor.container.image":                          "spark.kubernetes.container.image",
+	"spark.kubernetes.driver.securityContext.allowPrivilegeEscalation":   "spark.kubernetes.securityContext.allowPrivilegeEscalation",
+	"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "spark.kubernetes.securityContext.allowPrivilegeEscalation",
+}
+
+func (c *Conf) resolve(prefix, name string) (string, bool) {
+	if c == nil {
+		c = &Conf{}
+	}
+	switch prefix {
+	case "env":
 		v, ok := c.env[name]
 		return v, ok
-	case strings.HasPrefix(ref, "spark."):
-		if _, v, ok := c.Lookup(ref); ok {
+	case "system":
+		v, ok := c.system[name]
+		return v, ok
+	case "":
+		if !strings.HasPrefix(name, "spark.") {
+			return "", false
+		}
+		if _, v, ok := c.Lookup(name); ok {
 			return v, true
 		}
-		v, ok := defaults[ref]
+		if other, ok := fallbacks[name]; ok {
+			return c.resolve("", other)
+		}
+		v, ok := defaults[name]
 		return v, ok
 	}
 	return "", false

@@ -68,10 +68,13 @@ func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
 
 // parseDuration is ParseDuration with the value as an error may show it.
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
-	negative := strings.HasPrefix(strings.TrimSpace(text), "-")
-	digits, suffix := splitNumber(strings.TrimPrefix(strings.TrimSpace(text), "-"))
+	amount, negative := strings.CutPrefix(trim(text), "-")
+	digits, suffix := splitNumber(amount)
 	wrong := func() error {
 		return fmt.Errorf("time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is %s", shown())
+	}
+	if amount != trim(amount) {
+		return 0, wrong()
 	}
 	if suffix != "" {
 		var ok bool
@@ -94,7 +97,7 @@ func parseDuration(text string, shown func() string, unit time.Duration) (time.D
 
 // splitNumber cuts leading digits from the rest, after trimming and lowering.
 func splitNumber(text string) (digits, suffix string) {
-	text = strings.ToLower(strings.TrimSpace(text))
+	text = strings.ToLower(trim(text))
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		return text, ""
