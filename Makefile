@@ -22,6 +22,9 @@ test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2
 e2e: ## everything on real Spark
 	tools/e2e.sh
 
+record: go ## record what the real spark-submit sends, for the tests of spark/submit; ARGS="-new" or ARGS="4.1.4 base"
+	tools/record.sh $(ARGS)
+
 unit: ## the main module's tests without a cluster
 	go test -short ./...
 
@@ -51,4 +54,4 @@ figures: ## print the measured figures: sizes, start-up times, latency
 go:
 	@tools/check-go.sh
 
-.PHONY: go help demo demo-down test e2e unit lint generate verify build image bench figures
+.PHONY: go help demo demo-down test e2e record unit lint generate verify build image bench figures

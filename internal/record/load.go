@@ -2,6 +2,8 @@ package record
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,7 +96,9 @@ func (c Case) allFiles() map[string][]byte {
 }
 
 // In says whether a version of Spark, such as "4.1.4", has the case.
-func (c Case) In(version string) bool { return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version)) }
+func (c Case) In(version string) bool {
+	return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version))
+}
 
 // Line is the line of a version of Spark: "4.1" of "4.1.4".
 func Line(version string) string {
@@ -124,8 +128,20 @@ func (c Case) WriteFiles(dir string) error {
 type Recordings struct {
 	// Case is the case's name.
 	Case string `json:"case"`
+	// Inputs is Case.Inputs of the case that was recorded: another one says that the recordings are of what the case was once.
+	Inputs string `json:"inputs"`
 	// Recordings by content: versions that sent the same share one. They are in the order of their first version.
 	Recordings []Recording `json:"recordings"`
+}
+
+// Inputs is a digest of all that spark-submit gets to see of the case. What only says how the case is used is not in it.
+func (c Case) Inputs() string {
+	text, err := json.Marshal([]any{Arguments(c), Environment(c), c.SystemProperties, c.allFiles()})
+	if err != nil {
+		panic(err) // Texts and maps of texts can be written.
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // Of returns what a version of Spark sent, and false when the case is not recorded with it.
@@ -137,8 +153,12 @@ func (r Recordings) Of(version string) (Recording, bool) {
 	return r.Recordings[i], true
 }
 
-// Set replaces what a version of Spark sent. Other versions of its line are dropped: a line is recorded with one version.
-func (r *Recordings) Set(version string, what Recording) {
+// Set replaces what a version of Spark sent for the case. Other versions of its line are dropped, as a line is recorded with one version, and
+// everything is when the case is not what it was.
+func (r *Recordings) Set(c Case, version string, what Recording) {
+	if r.Case != c.Name || r.Inputs != c.Inputs() {
+		*r = Recordings{Case: c.Name, Inputs: c.Inputs()}
+	}
 	for i := range r.Recordings {
 		r.Recordings[i].Versions = slices.DeleteFunc(r.Recordings[i].Versions, func(v string) bool { return Line(v) == Line(version) })
 	}

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Server is the API server that a recorded spark-submit talks to: it keeps every write in order and what was last written to every path, and
@@ -73,13 +71,8 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	request := Request{Method: r.Method, Path: name}
 	object := map[string]any{}
 	if len(body) > 0 {
-		// Apply patches are called YAML whichever they are. A YAML reader would do for both, but for JSON's surrogate pairs.
+		// Spark's client sends JSON even where the request calls it YAML (an apply patch).
 		request.Body = body
-		if !json.Valid(body) {
-			if request.Body, err = yaml.YAMLToJSONStrict(body); err != nil {
-				return nil, err
-			}
-		}
 		if err := json.Unmarshal(request.Body, &object); err != nil {
 			return nil, err
 		}

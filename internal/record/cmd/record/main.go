@@ -24,7 +24,7 @@ import (
 
 type options struct {
 	cases, recordings, log string
-	plain, own, check      bool
+	plain, own, check, new bool
 	images                 map[string]string // archive by version
 	only                   []string          // names of cases
 }
@@ -37,6 +37,7 @@ func main() {
 	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case, instead of many in one Java machine; tells the CPU-seconds")
 	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes anew for every case")
 	flag.BoolVar(&o.check, "check", false, "write nothing, and fail when something was sent that is not recorded so")
+	flag.BoolVar(&o.new, "new", false, "record only what is not recorded yet, or is recorded of what the case was once")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
 		flag.PrintDefaults()
@@ -128,18 +129,22 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		if len(o.only) > 0 && !slices.Contains(o.only, c.Name) || !c.In(version) {
 			continue
 		}
+		all := recordings[c.Name]
+		old, known := all.Of(version)
+		known = known && all.Inputs == c.Inputs()
+		if o.new && known {
+			continue
+		}
 		fmt.Fprintf(log, "=== %s\n", c.Name)
 		made, took, err := r.record(ctx, c)
 		if err != nil {
 			return differ, err
 		}
-		all := recordings[c.Name]
-		all.Case = c.Name
 		note := fmt.Sprintf("%d writes", len(made.Requests))
 		if made.Error != "" {
 			note = "refused: " + made.Error
 		}
-		if old, ok := all.Of(version); !ok || !old.Same(made) {
+		if !known || !old.Same(made) {
 			differ++
 			note += " (differs)"
 		}
@@ -147,7 +152,7 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		if o.check {
 			continue
 		}
-		all.Set(version, made)
+		all.Set(c, version, made)
 		recordings[c.Name] = all
 		if err := record.Save(o.recordings, all); err != nil {
 			return differ, err
