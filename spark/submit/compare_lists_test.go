@@ -20,10 +20,14 @@ type listed struct {
 	reason string
 }
 
-func find(list []listed, name, version, path string) int {
-	return slices.IndexFunc(list, func(l listed) bool {
-		return (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.path, path)
-	})
+// find returns the first entry that a difference, or the message of a refusal, matches, or nil.
+func find(list []listed, name, version, path string) *listed {
+	for i, l := range list {
+		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.path, path) {
+			return &list[i]
+		}
+	}
+	return nil
 }
 
 var forms = map[string]*regexp.Regexp{}
@@ -56,6 +60,7 @@ var intended = []listed{
 	{path: `ConfigMap \S+: /data/podspec-configmap-key/spec/containers/spark-kubernetes-executor(/name)?`, cases: `templates|mixed-names`, reason: "the executors' template names Spark's container"},
 	{path: `Pod \S+: /spec/volumes/krb5-file/configMap/items/other.conf/path`, cases: `krb5-other-name`, reason: "krb5.conf is mounted whatever its file is called"},
 	{path: `.*([Hh]adoop|HADOOP).*`, cases: `hadoop-no-directory`, reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
+	{path: `order: others`, cases: `hadoop-no-directory`, reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
 	{path: `Pod \S+: /spec/.*([Ll]ocal-dir|LOCAL_DIRS|volumeMounts).*`, cases: `local-dirs-odd`, reason: "blanks around entries of a list, and empty ones, are no part of them"},
 	{path: `.*`, cases: `name-empty`, reason: "an empty name counts as none"},
 	{path: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+`, cases: `app-args|app-args-python|mixed-java`, reason: "arguments reach the application as they are ($( is escaped)"},
@@ -89,20 +94,16 @@ var weRefuse = []listed{
 	{path: `.*reaches the driver's JVM as -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},
 	{path: `spark.executor.extraJavaOptions: .*`, cases: `java-options-executor`, reason: diesInJVM},
 	{path: `.*the driver cannot run without DriverServiceFeatureStep`, cases: `steps-excluded-service`, reason: diesInJVM},
-	{path: `ExecutorTemplate: is no pod template.*`, cases: `template-executor-invalid`, reason: neverStarts},
+	{path: `.*podTemplateFile: .* holds no pod`, cases: `template-executor-invalid`, reason: neverStarts},
 	{path: `.*a claim on demand needs.*`, cases: `volume-claim-bare`, reason: neverStarts},
 	{path: `.*subPathExpr: is not known to Spark 3.5.*`, cases: `volume-claim-expression`, lines: []string{"3.5"}, reason: "spark-submit of this line drops the setting in silence, and mounts the whole volume"},
-	{path: `HadoopConfFiles: key.bin is not UTF-8 text.*`, cases: `hadoop-binary`, lines: []string{"3.5", "4.0"}, reason: "spark-submit of these lines writes the file garbled"},
 	{path: `.*service.label.spark-app-selector: .*`, cases: `service-label-selector`, reason: "the Service would be deleted when another application ends"},
 	{path: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
-	{path: `.*should be a number, but is "0.2d"`, cases: `memory-factor-suffix`, reason: "a suffix of Java's own says nothing"},
 }
 
 // theyRefuse are cases that only spark-submit refuses.
 var theyRefuse = []listed{
 	{path: `.*S3AFileSystem not found`, cases: `jars-s3a`, reason: "the file system's client need only be where the driver is"},
-	{path: `.*Illegal character in scheme name.*`, cases: `lists-odd`, reason: "blanks around entries of a list are no part of them"},
 	{path: `.*ipFamilies.*`, cases: `service-families-blanks`, reason: "blanks around entries of a list are no part of them"},
 	{path: `Could not load pod from template file.*`, cases: `template-empty|template-no-spec`, reason: "a template may say nothing, or metadata alone"},
-	{path: `.*(login|keytab|Keytab|Kerberos).*`, cases: `keytab-file`, reason: "nobody logs in at submission: the driver does"},
 }

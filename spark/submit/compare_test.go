@@ -3,6 +3,7 @@
 package submit_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -31,7 +32,7 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &tally{by: map[string]int{}, used: map[string]bool{}}
+	all := &tally{by: map[string]int{}, used: map[*listed]bool{}}
 	for _, c := range cases {
 		for _, version := range recorded {
 			if !c.In(version) {
@@ -59,7 +60,7 @@ type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
 	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that matched.
 	by   map[string]int
-	used map[string]bool
+	used map[*listed]bool
 }
 
 func (all *tally) one(t *testing.T, c record.Case, version string, r record.Recording) {
@@ -68,6 +69,9 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	case err != nil && r.Error != "":
 		all.bothRefuse++
 		t.Logf("spark-submit: %s\nours: %v", r.Error, err)
+		if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Message == "" || (wrong.Key == "") == (wrong.Field == "") {
+			t.Errorf("the refusal %q does not say what is wrong with what", err)
+		}
 		return
 	case err != nil:
 		all.weRefuse++
@@ -79,46 +83,45 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 		return
 	}
 	differences := compare(takeApart(t, recordedObjects(t, r)), takeApart(t, builtObjects(t, o, version, service)))
-	unlisted, gap := 0, false
+	same := true
 	for _, d := range differences {
-		if i := find(intended, c.Name, version, d.path); i >= 0 {
-			all.used["intended "+intended[i].path+" "+intended[i].cases] = true
-			all.by[intended[i].reason]++
+		if l := find(intended, c.Name, version, d.path); l != nil {
+			all.used[l] = true
+			all.by[l.reason]++
 			continue
 		}
-		unlisted++
-		if i := find(gaps, c.Name, version, d.path); i >= 0 {
-			all.used["gap "+gaps[i].path+" "+gaps[i].cases] = true
+		same = false
+		if l := find(gaps, c.Name, version, d.path); l != nil {
+			all.used[l] = true
 			all.gaps++
-			gap = true
 			continue
 		}
 		t.Error(d)
 	}
-	if unlisted == 0 {
+	if same {
 		all.equal++
 	} else {
 		all.unequal++
 	}
-	_ = gap
 }
 
 // allowed fails unless the case stands in the list of those that only one side refuses, with a part of the message.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) {
 	t.Helper()
-	i := find(list, name, version, message)
-	if i < 0 {
+	l := find(list, name, version, message)
+	if l == nil {
 		t.Errorf("%s: %s", what, message)
 		return
 	}
-	all.used[what+" "+list[i].path+" "+list[i].cases] = true
+	all.used[l] = true
 }
 
+// refuseStale fails for what stands in a list and is no difference any more.
 func (all *tally) refuseStale(t *testing.T) {
-	for what, list := range map[string][]listed{"intended": intended, "gap": gaps, "only Build refuses": weRefuse, "only spark-submit refuses": theyRefuse} {
-		for _, l := range list {
-			if !all.used[what+" "+l.path+" "+l.cases] {
-				t.Errorf("the entry %q (cases %q) of the list %q matches nothing any more: remove it", l.path, l.cases, what)
+	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse, "theyRefuse": theyRefuse} {
+		for i := range list {
+			if l := &list[i]; !all.used[l] {
+				t.Errorf("%s: the entry %q (cases %q) matches nothing any more: remove it", name, l.path, l.cases)
 			}
 		}
 	}
