@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -81,11 +82,18 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	if degraded(app, wanted, m) {
 		hold = append(hold, standing{ConditionDegraded, metav1.ConditionTrue})
 	}
+	lost := strings.Join(overwritten(app), "; ")
+	if lost != "" && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
+		hold = append(hold, standing{ConditionFieldsOverwritten, metav1.ConditionTrue})
+	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
 	})
 	for _, h := range hold {
 		reason, message := account(h, wanted, m)
+		if h.kind == ConditionFieldsOverwritten {
+			reason, message = reasonSetBySpark, lost
+		}
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: h.kind, Status: h.status, Reason: reason, Message: message,
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,

@@ -9,6 +9,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 const (
@@ -53,12 +54,6 @@ func privilegeEscalation(s *corev1.SecurityContext) *bool {
 	return nil
 }
 
-// settableEnv are the variables that Spark sets on executors before those of the user's configuration, which therefore win.
-var settableEnv = []string{
-	"SPARK_USER", "SPARK_DRIVER_URL", "SPARK_EXECUTOR_CORES", "SPARK_EXECUTOR_MEMORY", "SPARK_APPLICATION_ID", "SPARK_CONF_DIR", "SPARK_EXECUTOR_ID",
-	"SPARK_RESOURCE_PROFILE_ID",
-}
-
 // executorEnv makes spec.executor.env win over every other source of a variable, as on the driver. Those of the template come first in the
 // container, and of one name Kubernetes takes the last.
 func executorEnv(c *conf.Conf, env []corev1.EnvVar) {
@@ -68,7 +63,7 @@ func executorEnv(c *conf.Conf, env []corev1.EnvVar) {
 		switch {
 		case v.ValueFrom != nil:
 			c.Delete(key)
-		case c.Has(key) || slices.Contains(settableEnv, v.Name):
+		case c.Has(key) || submit.EnvOfConf(v.Name):
 			c.Set(key, v.Value)
 		}
 	}

@@ -1,0 +1,208 @@
+package sparkoperator
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// made is what an application is launched as: plain JSON of the pods, so that tests can say it in YAML.
+type made struct {
+	app *v1beta2.SparkApplication
+	// driver pod and executor template, and the Spark container of each.
+	driver, executor                   map[string]any
+	driverContainer, executorContainer map[string]any
+	services                           []map[string]any
+	conf                               map[string]string
+	warnings                           []string
+}
+
+// role returns the pod of a role and its Spark container.
+func (m made) role(name string) (pod, container map[string]any) {
+	if name == "driver" {
+		return m.driver, m.driverContainer
+	}
+	return m.executor, m.executorContainer
+}
+
+// appOf is a small application with pieces of YAML laid over it.
+func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
+	t.Helper()
+	whole := plain(t, sample())
+	for _, piece := range pieces {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			t.Fatalf("%v in\n%s", err, piece)
+		}
+		merge(whole, over)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &v1beta2.SparkApplication{}
+	if err := yaml.UnmarshalStrict(text, app); err != nil {
+		t.Fatalf("%v in\n%s", err, strings.Join(pieces, "\n"))
+	}
+	return app
+}
+
+// merge lays a tree over another: maps key by key, everything else as a whole.
+func merge(into, over map[string]any) {
+	for key, value := range over {
+		below, isMap := value.(map[string]any)
+		if have, ok := into[key].(map[string]any); ok && isMap {
+			merge(have, below)
+		} else {
+			into[key] = value
+		}
+	}
+}
+
+// plain is an object as decoded JSON.
+func plain(t testing.TB, object any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// launched renders an application that has to be right.
+func launched(t testing.TB, app *v1beta2.SparkApplication) made {
+	t.Helper()
+	if wrong := Validate(app); len(wrong) > 0 {
+		t.Fatalf("refused: %v", wrong)
+	}
+	objects, err := dialect.Render(app, createAttempt(1), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := made{app: app, driver: plain(t, objects.Driver), conf: map[string]string{}, warnings: objects.Warnings}
+	for _, object := range objects.Before {
+		switch o := object.(type) {
+		case *corev1.Service:
+			m.services = append(m.services, plain(t, o))
+		case *corev1.ConfigMap:
+			if text, ok := o.Data["podspec-configmap-key"]; ok {
+				if err := yaml.Unmarshal([]byte(text), &m.executor); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if text, ok := o.Data["spark.properties"]; ok {
+				m.conf = properties(t, text)
+			}
+		}
+	}
+	m.driverContainer = sparkContainer(t, m.driver, -1)
+	m.executorContainer = sparkContainer(t, m.executor, 0)
+	return m
+}
+
+// sparkContainer is the last container of the driver's pod, and the first of a template: there Spark takes it from.
+func sparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
+	t.Helper()
+	containers, _ := pod["spec"].(map[string]any)["containers"].([]any)
+	if len(containers) == 0 {
+		t.Fatal("a pod without containers")
+	}
+	return containers[(at+len(containers))%len(containers)].(map[string]any)
+}
+
+// properties reads a file of Java properties as the operator writes it: a key a line.
+func properties(t testing.TB, text string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	plain := strings.NewReplacer(`\:`, ":", `\=`, "=", `\ `, " ", `\\`, `\`, `\#`, "#", `\!`, "!")
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			key, value, _ := strings.Cut(strings.ReplaceAll(line, `\=`, "\x00"), "=")
+			out[plain.Replace(strings.ReplaceAll(key, "\x00", `\=`))] = plain.Replace(strings.ReplaceAll(value, "\x00", `\=`))
+		}
+	}
+	return out
+}
+
+// lacks says what of want is not in have: maps may have more keys, and lists more entries between those wanted.
+func lacks(have, want any, at string) []string {
+	switch w := want.(type) {
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		var missing []string
+		for key, below := range w {
+			missing = append(missing, lacks(h[key], below, at+"."+key)...)
+		}
+		return missing
+	case []any:
+		h, _ := have.([]any)
+		for i, below := range w {
+			found := slices.IndexFunc(h, func(entry any) bool { return len(lacks(entry, below, "")) == 0 })
+			if found < 0 {
+				return []string{fmt.Sprintf("%s[%d]: no %v follows in %v", at, i, below, have)}
+			}
+			h = h[found+1:]
+		}
+		return nil
+	}
+	if fmt.Sprint(have) != fmt.Sprint(want) {
+		return []string{fmt.Sprintf("%s is %v, want %v", at, have, want)}
+	}
+	return nil
+}
+
+// tree reads YAML.
+func tree(t testing.TB, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return out
+}
+
+// doubled are the lists of a pod in which an entry comes twice. Of variables the last one counts, so only equal ones are doubled.
+func doubled(pod map[string]any) (found []string) {
+	var walk func(at string, value any)
+	walk = func(at string, value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for key, below := range v {
+				walk(at+"."+key, below)
+			}
+		case []any:
+			seen := map[string]bool{}
+			for _, entry := range v {
+				text := fmt.Sprint(entry)
+				if e, ok := entry.(map[string]any); ok && !strings.HasSuffix(at, ".env") {
+					for _, key := range []string{"mountPath", "name", "uid"} {
+						if e[key] != nil {
+							text = fmt.Sprint(e[key])
+							break
+						}
+					}
+				}
+				if seen[text] {
+					found = append(found, at+": "+text)
+				}
+				seen[text] = true
+				walk(at, entry)
+			}
+		}
+	}
+	walk("", pod["spec"])
+	walk(".metadata", pod["metadata"])
+	return found
+}

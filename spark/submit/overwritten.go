@@ -1,0 +1,86 @@
+package submit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// lateEnv are the variables that Spark sets on executors after those of the user's configuration: nothing but a webhook can set them
+// (BasicExecutorFeatureStep, LocalDirsFeatureStep). A name that ends with "_" is the beginning of many.
+var lateEnv = []string{"SPARK_EXECUTOR_POD_IP", "SPARK_EXECUTOR_POD_NAME", "SPARK_LOCAL_DIRS", "_SPARK_AUTH_SECRET", "SPARK_JAVA_OPT_"}
+
+// earlyEnv are those that Spark sets before them: spark.executorEnv.NAME wins.
+var earlyEnv = []string{
+	"SPARK_USER", "SPARK_DRIVER_URL", "SPARK_EXECUTOR_CORES", "SPARK_EXECUTOR_MEMORY", "SPARK_APPLICATION_ID", "SPARK_CONF_DIR", "SPARK_EXECUTOR_ID",
+	"SPARK_RESOURCE_PROFILE_ID",
+}
+
+// EnvOfConf reports whether an executor's variable has to go by spark.executorEnv.NAME, as Spark sets one of that name over a template's.
+func EnvOfConf(name string) bool { return slices.Contains(earlyEnv, name) }
+
+// OverwrittenByConf returns the fields of an executor overlay that an application's own configuration makes Spark set on executors, whatever
+// their template says: those of every configuration are in Overwritten. A variable or device is named in brackets.
+func OverwrittenByConf(c *conf.Conf, o overlay.Overlay) []string {
+	var fields []string
+	for i, v := range o.Env {
+		later := slices.ContainsFunc(o.Env[i+1:], func(w corev1.EnvVar) bool { return w.Name == v.Name })
+		if !later && envOverwritten(c, v) {
+			fields = append(fields, fmt.Sprintf("Env[%s]", v.Name))
+		}
+	}
+	if o.SparkConfigMap != "" && envOverwritten(c, corev1.EnvVar{Name: "SPARK_CONF_DIR", Value: overlay.SparkConfDir}) {
+		fields = append(fields, "SparkConfigMap")
+	}
+	if o.HadoopConfigMap != "" && envOverwritten(c, corev1.EnvVar{Name: "HADOOP_CONF_DIR", Value: overlay.HadoopConfDir}) {
+		fields = append(fields, "HadoopConfigMap")
+	}
+	if gpuOverwritten(c, o.GPU) {
+		fields = append(fields, fmt.Sprintf("GPU[%s]", o.GPU.Name))
+	}
+	if decommission, _ := c.Bool("spark.decommission.enabled", false); decommission && o.Lifecycle != nil {
+		fields = append(fields, "Lifecycle")
+	}
+	return fields
+}
+
+func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
+	if slices.ContainsFunc(lateEnv, func(name string) bool {
+		return name == v.Name || strings.HasSuffix(name, "_") && strings.HasPrefix(v.Name, name)
+	}) {
+		return true
+	}
+	if v.Name == "SPARK_CLASSPATH" && c.Has("spark.executor.extraClassPath") {
+		return true
+	}
+	if v.Name == "HADOOP_CONF_DIR" && (c.Has("spark.kubernetes.hadoop.configMapName") || c.Has("spark.kubernetes.executor.hadoopConfigMapName")) {
+		return true // HadoopConfExecutorFeatureStep
+	}
+	if c.Has("spark.kubernetes.executor.secretKeyRef." + v.Name) {
+		return true // EnvSecretsFeatureStep
+	}
+	text, set := c.Get("spark.executorEnv." + v.Name)
+	return set && (v.ValueFrom != nil || text != v.Value) || !set && EnvOfConf(v.Name)
+}
+
+// gpuOverwritten: Spark makes limits of its own resources (spark.executor.resource.NAME.amount and .vendor).
+func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
+	const prefix = "spark.executor.resource."
+	if gpu.Name == "" || gpu.Quantity <= 0 {
+		return false
+	}
+	for rest, vendor := range c.WithPrefix(prefix) {
+		name, ok := strings.CutSuffix(rest, ".vendor")
+		if !ok || vendor+"/"+name != gpu.Name {
+			continue
+		}
+		amount, err := c.Int(prefix+name+".amount", 0)
+		return err != nil || int64(amount) != gpu.Quantity
+	}
+	return false
+}

@@ -1,0 +1,61 @@
+package submit
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// What real executors keep of a template is in dialect/sparkoperator/testdata/executors; these are the single rules.
+func TestOverwrittenByConf(t *testing.T) {
+	env := func(name, value string) overlay.Overlay {
+		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, Value: value}}}
+	}
+	from := func(name string) overlay.Overlay {
+		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, ValueFrom: &corev1.EnvVarSource{}}}}
+	}
+	gpus := func(amount string) map[string]string {
+		return map[string]string{"spark.executor.resource.gpu.vendor": "nvidia.com", "spark.executor.resource.gpu.amount": amount}
+	}
+	twoGPUs := overlay.Overlay{GPU: overlay.GPU{Name: "nvidia.com/gpu", Quantity: 2}}
+	for _, c := range []struct {
+		name string
+		conf map[string]string
+		o    overlay.Overlay
+		want []string
+	}{
+		{"nothing", nil, overlay.Overlay{HostNetwork: true}, nil},
+		{"a variable of the user's", nil, env("A", "1"), nil},
+		{"one that is set twice", map[string]string{"spark.executorEnv.A": "2"}, env("A", "1"), []string{"Env[A]"}},
+		{"one that is set twice alike", map[string]string{"spark.executorEnv.A": "1"}, env("A", "1"), nil},
+		{"one that is also a Secret's", map[string]string{"spark.kubernetes.executor.secretKeyRef.A": "s:k"}, env("A", "1"), []string{"Env[A]"}},
+		{"a reference that is also set", map[string]string{"spark.executorEnv.A": ""}, from("A"), []string{"Env[A]"}},
+		{"of two the last counts", map[string]string{"spark.executorEnv.A": "1"}, overlay.Overlay{Env: []corev1.EnvVar{{Name: "A", Value: "0"}, {Name: "A", Value: "1"}}}, nil},
+		{"Spark's own", nil, env("SPARK_USER", "me"), []string{"Env[SPARK_USER]"}},
+		{"Spark's own by configuration", map[string]string{"spark.executorEnv.SPARK_USER": "me"}, env("SPARK_USER", "me"), nil},
+		{"local directories", map[string]string{"spark.executorEnv.SPARK_LOCAL_DIRS": "/x"}, env("SPARK_LOCAL_DIRS", "/x"), []string{"Env[SPARK_LOCAL_DIRS]"}},
+		{"one of Spark's many", nil, env("SPARK_JAVA_OPT_7", "-Dx"), []string{"Env[SPARK_JAVA_OPT_7]"}},
+		{"a class path", nil, env("SPARK_CLASSPATH", "/x"), nil},
+		{"two class paths", map[string]string{"spark.executor.extraClassPath": "/y"}, env("SPARK_CLASSPATH", "/x"), []string{"Env[SPARK_CLASSPATH]"}},
+		{"Spark's files", nil, overlay.Overlay{SparkConfigMap: "c"}, []string{"SparkConfigMap"}},
+		{"Spark's files by configuration", map[string]string{"spark.executorEnv.SPARK_CONF_DIR": overlay.SparkConfDir}, overlay.Overlay{SparkConfigMap: "c"}, nil},
+		{"Hadoop's files", nil, overlay.Overlay{HadoopConfigMap: "c"}, nil},
+		{"Hadoop's files twice", map[string]string{"spark.kubernetes.hadoop.configMapName": "d"}, overlay.Overlay{HadoopConfigMap: "c"}, []string{"HadoopConfigMap"}},
+		{"devices", nil, twoGPUs, nil},
+		{"devices that Spark counts too", gpus("2"), twoGPUs, nil},
+		{"other devices", gpus("1"), overlay.Overlay{GPU: overlay.GPU{Name: "amd.com/gpu", Quantity: 2}}, nil},
+		{"devices that Spark counts otherwise", gpus("1"), twoGPUs, []string{"GPU[nvidia.com/gpu]"}},
+		{"hooks", nil, overlay.Overlay{Lifecycle: &corev1.Lifecycle{}}, nil},
+		{"hooks and decommissioning", map[string]string{"spark.decommission.enabled": "true"}, overlay.Overlay{Lifecycle: &corev1.Lifecycle{}}, []string{"Lifecycle"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, OverwrittenByConf(conf.FromMap(c.conf), c.o)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
