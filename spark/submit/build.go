@@ -114,7 +114,7 @@ func newDraft(r Request) (*draft, error) {
 		r.Resource = ""
 	}
 	q, warning := quirksFor(r.SparkVersion)
-	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment)}
+	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
 	if err := d.checkRequest(); err != nil {
 		return nil, err
 	}
@@ -133,6 +133,7 @@ func newDraft(r Request) (*draft, error) {
 	if err := d.checkConf(); err != nil {
 		return nil, asError(err)
 	}
+	d.tellUnresolved()
 	d.props = d.conf.Clone()
 	t, err := d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {

@@ -75,11 +75,11 @@ func basicResources(d *draft) error {
 	if err != nil {
 		return err
 	}
-	cores, ok := d.conf.Get("spark.driver.cores")
-	if !ok {
-		cores = "1"
+	cores, err := d.conf.Int("spark.driver.cores", 1)
+	if err != nil {
+		return err
 	}
-	cpu, err := d.quantity("spark.kubernetes.driver.request.cores", cores)
+	cpu, err := d.quantity("spark.kubernetes.driver.request.cores", strconv.Itoa(cores))
 	if err != nil {
 		return err
 	}

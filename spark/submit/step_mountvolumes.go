@@ -41,6 +41,9 @@ func mountVolumesStep(d *draft) error {
 		if _, err := d.volumeSource(v, "claim"); err != nil {
 			return err
 		}
+		if _, err := d.volumeMount(v); err != nil {
+			return err
+		}
 	}
 	volumes, err := d.volumes(RoleDriver)
 	if err != nil {
@@ -116,17 +119,16 @@ func (v volume) required(setting string) (string, error) {
 	return value, nil
 }
 
+// readOnly reads mount.readOnly. References in it are not replaced: Spark reads all of a volume's settings as they are.
 func (v volume) readOnly() (bool, error) {
-	return readBool(v.key("mount.readOnly"), v.settings["mount.readOnly"])
-}
-
-func readBool(key, text string) (bool, error) {
-	if text == "" {
+	text, ok := v.settings["mount.readOnly"]
+	switch {
+	case !ok || strings.EqualFold(text, "false"):
 		return false, nil
+	case strings.EqualFold(text, "true"):
+		return true, nil
 	}
-	c := conf.New()
-	c.Set(key, text)
-	return c.Bool(key, false)
+	return false, keyError(v.key("mount.readOnly"), "should be true or false, but is %s", conf.Quote(v.key("mount.readOnly"), text))
 }
 
 func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
@@ -135,15 +137,14 @@ func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
 	if m.ReadOnly, err = v.readOnly(); err != nil {
 		return m, err
 	}
-	if expr := v.settings["mount.subPathExpr"]; expr != "" {
-		if !d.q.volumeExtras {
-			return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; it came with 4.0", d.q)
-		}
-		if m.SubPath != "" {
-			return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath")
-		}
-		m.SubPathExpr = expr
+	expr, hasExpr := v.settings["mount.subPathExpr"]
+	if expr != "" && !d.q.volumeExtras {
+		return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; it came with 4.0", d.q)
 	}
+	if _, ok := v.settings["mount.subPath"]; ok && hasExpr && d.q.volumeExtras {
+		return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath")
+	}
+	m.SubPathExpr = expr
 	return m, nil
 }
 
@@ -160,10 +161,11 @@ func (d *draft) volumeSource(v volume, claim string) (corev1.VolumeSource, error
 		if err != nil {
 			return s, err
 		}
-		s.HostPath = &corev1.HostPathVolumeSource{Path: path}
+		kind := corev1.HostPathUnset
 		if d.q.volumeExtras {
-			s.HostPath.Type = new(corev1.HostPathType(v.settings["options.type"]))
+			kind = corev1.HostPathType(v.settings["options.type"])
 		}
+		s.HostPath = &corev1.HostPathVolumeSource{Path: path, Type: &kind}
 	case "nfs":
 		path, err := v.required("options.path")
 		if err != nil {
@@ -197,6 +199,10 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	}
 	// The words are replaced where they stand: my-OnDemand-claim has the unique name in its middle.
 	name = strings.ReplaceAll(name, onDemand, claim)
+	// The name of an executor's claim has its id only later.
+	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && v.role == RoleDriver {
+		return nil, keyError(v.key("options.claimName"), "%s is no name of a claim: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
+	}
 	if _, ok := v.settings["options.sizeLimit"]; ok {
 		if _, err := d.volumeSize(v); err != nil {
 			return nil, err

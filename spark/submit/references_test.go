@@ -1,0 +1,47 @@
+package submit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is read by a typed entry has its references replaced, and nothing else; spark.properties has the text as it is.
+func TestScopeOfReferences(t *testing.T) {
+	r := with("spark.kubernetes.container.image", "${spark.repo}/x:${env:TAG}${system:suffix}", "spark.repo", "r", "spark.driver.cores", "${spark.n}", "spark.n", " 2 ",
+		"spark.kubernetes.driver.label.l", "$", "spark.kubernetes.driverEnv.E", "${spark.repo}", "spark.kubernetes.driver.annotation.a", "${spark.repo}",
+		"spark.kubernetes.authenticate.driver.serviceAccountName", "${env:SA}", "spark.kubernetes.driver.scheduler.name", "${spark.repo}-s")
+	r.Conf.Delete("spark.kubernetes.driver.label.l")
+	r.Environment, r.SystemProperties = map[string]string{"TAG": "1", "SA": "sa"}, map[string]string{"suffix": "-s"}
+	o := build(t, r)
+	spark := sparkContainer(t, o)
+	for what, c := range map[string][2]string{
+		"image":           {spark.Image, "r/x:1-s"},
+		"cores":           {spark.Resources.Requests.Cpu().String(), "2"},
+		"service account": {o.Driver.Spec.ServiceAccountName, "sa"},
+		"scheduler":       {o.Driver.Spec.SchedulerName, "r-s"},
+		"variable":        {envOf(spark)["E"], "${spark.repo}"},
+		"annotation":      {o.Driver.Annotations["a"], "${spark.repo}"},
+		"property":        {props(t, o)["spark.kubernetes.container.image"], "${spark.repo}/x:${env:TAG}${system:suffix}"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s is %q, want %q", what, c[0], c[1])
+		}
+	}
+	if len(o.Warnings) > 0 {
+		t.Errorf("warnings: %q", o.Warnings)
+	}
+}
+
+func TestUnresolvedReferencesAreTold(t *testing.T) {
+	o := build(t, with("spark.kubernetes.container.image", "x:${env:TAG}", "spark.kubernetes.driverEnv.E", "${env:E}", "spark.mine", "${system:x}", "spark.local.dir", "/${spark.none}"))
+	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.container.image: ${env:TAG} stays") {
+		t.Errorf("warnings: %q", o.Warnings)
+	}
+	if got := sparkContainer(t, o).Image; got != "x:${env:TAG}" {
+		t.Errorf("image is %q", got)
+	}
+	if !slices.Contains(textKeys, "spark.kubernetes.driver.container.image") {
+		t.Error("the driver's own image is not looked at")
+	}
+}

@@ -1,0 +1,83 @@
+package submit
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// volumeConf is the configuration of one volume, as pairs; the settings follow role, kind and name.
+func volumeConf(role, kind string, pairs ...string) []string {
+	prefix := "spark.kubernetes." + role + ".volumes." + kind + ".v."
+	out := []string{prefix + "mount.path", "/v"}
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, prefix+pairs[i], pairs[i+1])
+	}
+	return out
+}
+
+func TestClaimNames(t *testing.T) {
+	const prefix = "my-app-1-c05dd8a1fbc0dc03-driver-pvc-0"
+	for given, want := range map[string]string{
+		"OnDemand": prefix, "fixed": "fixed", "a.b": "a.b", "x-OnDemand": "x-" + prefix, "OnDemand-y": prefix + "-y",
+	} {
+		o := build(t, with(volumeConf("driver", "persistentVolumeClaim", "options.claimName", given, "options.storageClass", "c", "options.sizeLimit", "1Gi")...))
+		if got := volumeOf(t, o, "v").PersistentVolumeClaim.ClaimName; got != want {
+			t.Errorf("%q names the claim %q, want %q", given, got, want)
+		}
+		if claim := find[*corev1.PersistentVolumeClaim](t, o, want); *claim.Spec.StorageClassName != "c" {
+			t.Errorf("%q: claim is %+v", given, claim.Spec)
+		}
+	}
+}
+
+func TestVolumeSettingsAreRead(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "TRUE": true, "false": false, "False": false} {
+		o := build(t, with(volumeConf("driver", "persistentVolumeClaim", "options.claimName", "c", "mount.readOnly", text)...))
+		i := slices.IndexFunc(sparkContainer(t, o).VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "v" })
+		if got := sparkContainer(t, o).VolumeMounts[i].ReadOnly; got != want || volumeOf(t, o, "v").PersistentVolumeClaim.ReadOnly != want {
+			t.Errorf("mount.readOnly=%s is %t", text, got)
+		}
+	}
+	for _, version := range SupportedVersions() {
+		r := with(volumeConf("driver", "hostPath", "options.path", "/h", "options.type", "Directory")...)
+		r.SparkVersion = version
+		want := corev1.HostPathDirectory
+		if version == "3.5" {
+			want = corev1.HostPathUnset
+		}
+		if got := volumeOf(t, build(t, r), "v").HostPath.Type; got == nil || *got != want {
+			t.Errorf("Spark %s: type is %v, want %q", version, got, want)
+		}
+	}
+}
+
+// What is wrong with a volume is found for executors too, before there is a driver to find it.
+func TestVolumesRefused(t *testing.T) {
+	for what, c := range map[string]struct {
+		kind, setting string
+		pairs         []string
+		text          string
+	}{
+		"no bool":         {"emptyDir", "mount.readOnly", []string{"mount.readOnly", "yes"}, "true or false"},
+		"blanks":          {"emptyDir", "mount.readOnly", []string{"mount.readOnly", " true"}, "true or false"},
+		"nothing":         {"emptyDir", "mount.readOnly", []string{"mount.readOnly", ""}, "true or false"},
+		"two parts":       {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", "$(A)"}, "together"},
+		"two empty parts": {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", ""}, "together"},
+		"bytes":           {"emptyDir", "options.sizeLimit", []string{"options.sizeLimit", "1000"}, "1000Gi"},
+		"no claim":        {"persistentVolumeClaim", "options.claimName", nil, "missing"},
+		"no host's path":  {"hostPath", "options.path", nil, "missing"},
+		"no server":       {"nfs", "options.server", []string{"options.path", "/"}, "missing"},
+		"no server's":     {"nfs", "options.path", []string{"options.server", "s"}, "missing"},
+	} {
+		for _, role := range []string{"driver", "executor"} {
+			t.Run(what+" of the "+role, func(t *testing.T) {
+				refusedFor(t, with(volumeConf(role, c.kind, c.pairs...)...), "spark.kubernetes."+role+".volumes."+c.kind+".v."+c.setting, c.text)
+			})
+		}
+	}
+	refusedFor(t, with(volumeConf("driver", "persistentVolumeClaim", "options.claimName", "A_b")...),
+		"spark.kubernetes.driver.volumes.persistentVolumeClaim.v.options.claimName", "no name of a claim")
+	build(t, with(volumeConf("executor", "persistentVolumeClaim", "options.claimName", "OnDemand-SPARK_EXECUTOR_ID")...))
+}
