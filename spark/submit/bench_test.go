@@ -1,0 +1,38 @@
+package submit
+
+import "testing"
+
+// BenchmarkBuild tells what one submission costs: a plain application of the image, and one that uses nearly every step at once. The aim is at
+// most 150 microseconds for the plain one.
+func BenchmarkBuild(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		request Request
+	}{{"plain", minimal()}, {"heavy", heavyRequest()}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Build(c.request); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What a submission allocates does not depend on the machine. The aim for the plain one is 1,000; the limits here notice a new habit.
+func TestAllocations(t *testing.T) {
+	for what, c := range map[string]struct {
+		request Request
+		most    float64
+	}{"plain": {minimal(), 300}, "heavy": {heavyRequest(), 1000}} {
+		got := testing.AllocsPerRun(20, func() {
+			if _, err := Build(c.request); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got > c.most {
+			t.Errorf("Build of the %s application allocates %.0f times, want %.0f at most", what, got, c.most)
+		}
+	}
+}
