@@ -58,6 +58,7 @@ func TestOperator(t *testing.T) {
 		t.Run("survives its operator", world.survivesRestart)
 		t.Run("deleted while it runs", world.deletedWhileRunning)
 	})
+	t.Run("lines", world.lines)
 	t.Run("uninstall", world.uninstall)
 }
 

@@ -37,10 +37,13 @@ const (
 	Release      = "spark-operator"
 	Namespace    = "spark-operator" // of the operator
 	SparkVersion = "4.1.4"
-	SparkImage   = "docker.io/apache/spark:" + SparkVersion
+	SparkImage   = sparkImages + SparkVersion
 	// ServiceAccount of drivers, made by the chart in every job namespace.
 	ServiceAccount = "spark-operator-spark"
 )
+
+// sparkImages are named by the version of Spark in them.
+const sparkImages = "docker.io/apache/spark:"
 
 // The operator's image, made from this repository.
 const (
@@ -137,6 +140,16 @@ func (c *Cluster) fill(ctx context.Context, spark string) error {
 		return c.Install(side)
 	})
 	return group.Wait()
+}
+
+// LoadSpark brings the image of another Spark version into the cluster and returns the image's name. What is there already takes no time; an
+// image that was never made on this machine takes minutes.
+func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error) {
+	archive, err := c.output(ctx, nil, c.local, "image", "spark", "--version", version)
+	if err != nil {
+		return "", err
+	}
+	return sparkImages + version, c.Local(ctx, "load", "--dir", c.state(), archive)
 }
 
 // state is the cluster's own directory; what is beside it is ours.

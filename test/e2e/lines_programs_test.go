@@ -1,0 +1,117 @@
+package e2e
+
+import "github.com/sparkoperator/spark-operator/test/e2e/stored"
+
+// programs are those of testdata/lines.
+var programs = []program{
+	{
+		name:     "java",
+		manifest: "java.yaml",
+		submit: []string{
+			"--class", "dev.example.proof.Proof",
+			"--proxy-user", "alice",
+			"--packages", "dev.example:greeting:1.0",
+			"--repositories", "file:///opt/proof/repository",
+			"local:///opt/proof/proof.jar", "two words", "", "$(SPARK_USER)", "${spark.app.name}", "--name",
+		},
+		properties: `
+spark.executor.instances 1
+spark.kubernetes.driver.label.example.dev/team proof
+spark.kubernetes.driver.annotation.example.dev/application {{"{{APP_ID}}"}}
+spark.kubernetes.driver.secrets.proof-token /etc/proof
+spark.kubernetes.driver.secretKeyRef.PROOF_TOKEN proof-token:token
+spark.kubernetes.executor.secrets.proof-token /etc/proof
+spark.kubernetes.executor.secretKeyRef.PROOF_TOKEN proof-token:token
+spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.options.claimName OnDemand
+spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.options.storageClass standard
+spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.options.sizeLimit 32Mi
+spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scratch
+`,
+		facts: map[string]string{
+			"arguments":        "two words||$(SPARK_USER)|${spark.app.name}|--name",
+			"sum":              "36",
+			"user":             "alice, in Spark alice",
+			"driver's package": "hello driver",
+			"driver's secret":  "open sesame and open sesame",
+			"sidecar":          "beside the driver",
+			"executor":         "hello executor; secret open sesame and open sesame; template from the template; claim kept mounted",
+		},
+		// The kubelet puts the variable's value there.
+		differs:   map[string]string{"arguments": "two words||alice|${spark.app.name}|--name"},
+		executors: 1,
+		claims:    true,
+	},
+	{
+		name:     "python",
+		manifest: "python.yaml",
+		submit: []string{
+			"--py-files", "local:///opt/proof/words.py",
+			"local:///opt/proof/main.py", "one", "two words",
+		},
+		properties: `
+spark.executor.instances 1
+spark.dynamicAllocation.enabled true
+spark.dynamicAllocation.initialExecutors 0
+spark.dynamicAllocation.minExecutors 0
+spark.dynamicAllocation.maxExecutors 2
+spark.dynamicAllocation.shuffleTracking.enabled true
+spark.dynamicAllocation.shuffleTracking.timeout 1000ms
+spark.dynamicAllocation.executorIdleTimeout 3s
+spark.kubernetes.allocation.batch.delay 500ms
+`,
+		facts: map[string]string{
+			"arguments":              "one|two words",
+			"executors with work":    "2",
+			"template":               "['from the template']",
+			"counts":                 "[('be', 2), ('is', 1), ('not', 1), ('or', 1), ('question', 1), ('that', 1), ('the', 1), ('to', 2)]",
+			"executors without work": "0",
+			"sidecar":                "before the driver",
+			"user":                   "spark",
+		},
+		executors: 2,
+	},
+}
+
+// everyProperty is what spark-submit is told for every program; a SparkApplication says it by fields.
+const everyProperty = `
+spark.kubernetes.container.image {{.Image}}
+spark.kubernetes.authenticate.driver.serviceAccountName spark-operator-spark
+spark.kubernetes.driver.request.cores 100m
+spark.driver.memory 512m
+spark.kubernetes.executor.request.cores 100m
+spark.executor.memory 512m
+spark.kubernetes.driver.podTemplateFile /opt/submit/driver.yaml
+spark.kubernetes.executor.podTemplateFile /opt/submit/executor.yaml
+spark.kubernetes.submission.waitAppCompletion false
+`
+
+// intended are the differences between what the operator makes and what spark-submit makes. Each should be; what is not here fails.
+var intended = []stored.Intended{
+	{Role: "driver *", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
+	{Role: "executor template", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
+	{Role: "executor Pod", Path: "metadata.labels[sparkoperator.*", Reason: "executors are watched too"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.executor.label.sparkoperator.*", Reason: "what gives executors those labels"},
+	{Role: "driver Service", Path: "spec.selector[sparkoperator.*", Reason: "Spark selects by all labels of the driver"},
+
+	{Role: "driver Pod", Path: "metadata.ownerReferences[SparkApplication]*", Reason: "deleting the application deletes its driver"},
+	{Role: "driver *", Path: "metadata.ownerReferences[*]*", Reason: "the application owns what is made before the pod; spark-submit gives it to the pod"},
+	{Role: "executor template", Path: "metadata.ownerReferences[*]*", Reason: "the application owns what is made before the pod; spark-submit gives it to the pod"},
+	{Role: "executor Pod", Path: "metadata.ownerReferences[SparkApplication]*", Reason: "readers of the application find its executors by a plain owner, beside the driver"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].metadata.ownerReferences[SparkApplication]*", Reason: "what gives executors that owner"},
+
+	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/spec-hash]", Reason: "what the driver was made from"},
+	{Role: "driver Pod", Path: "metadata.annotations[kubectl.kubernetes.io/default-container]", Programs: []string{"java"}, Reason: "beside a sidecar it is said which container is Spark's"},
+	{Role: "driver Pod", Path: "spec.containers[spark-kubernetes-driver].args[10]", Programs: []string{"java"}, Reason: "the kubelet would replace $(SPARK_USER)"},
+
+	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "no variables for every Service of the namespace"},
+	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log tells why"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].spec.enableServiceLinks", Reason: "the same, for executors"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].terminationMessagePolicy", Reason: "the same, for executors"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].resources", Reason: "an empty field means nothing"},
+
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.annotateExitException]", Reason: "the exception that ended a driver is told; Spark before 4.1 ignores the key"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.podTemplateFile]", Reason: "it names a file that only the submitter had"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.namespace]", Reason: "always written: Spark's default is the namespace default, not the pod's own"},
+
+	{Role: "driver NetworkPolicy", Path: "metadata.labels[spark-app-selector]", Lines: []string{"4.2", "4.3"}, Reason: "only the driver's Service carries the label by which a driver deletes"},
+}

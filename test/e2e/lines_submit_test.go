@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// submitAccount is the service account that spark-submit runs as.
+const submitAccount = "spark-submit"
+
+// submitter makes the service account with the rights that a submission takes.
+func (w *world) submitter(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: submitAccount, Namespace: "default"}
+	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
+	w.make(t,
+		&corev1.ServiceAccount{ObjectMeta: meta},
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods", "services", "configmaps"}, Verbs: verbs},
+			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: verbs},
+		}},
+		&rbacv1.RoleBinding{ObjectMeta: meta,
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: submitAccount, Namespace: "default"}},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: submitAccount}},
+	)
+}
+
+// submitted runs a program by the spark-submit of its own image, in a pod of its own.
+func (p *lineProof) submitted(t *testing.T, prog program) execution {
+	began := time.Now()
+	// Not the SparkApplication's name: whatever begins with that is looked for when it is deleted.
+	name := "submitted-" + p.id(prog)
+	pod, config := p.submitPod(t, prog, name)
+	p.make(t, config, pod)
+	p.awaitPod(t, pod.Name, "to submit", succeeded)
+	driver := p.awaitPod(t, name+driverSuffix, "to end", succeeded)
+	facts := maps.Clone(prog.facts)
+	maps.Copy(facts, prog.differs)
+	done := p.finished(t, prog, name, driver.Name, facts)
+	done.took = time.Since(began)
+	for _, o := range []client.Object{driver, pod, config} {
+		if err := p.Client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What spark-submit made is owned by the driver pod.
+	eventually(t, 90*time.Second, "the driver to be gone", func() (string, bool) {
+		return "it is there", apierrors.IsNotFound(p.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
+	})
+	return done
+}
+
+// driverSuffix ends the names of the drivers that spark-submit makes. Left to itself it would make up a name.
+const driverSuffix = "-by-hand"
+
+// submitPod is spark-submit with its files. The pod templates are the manifest's.
+func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.Pod, *corev1.ConfigMap) {
+	t.Helper()
+	app := p.manifest(t, prog)
+	config := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: app.Name + "-files", Namespace: "default"},
+		Data: map[string]string{
+			"proof.properties": p.fill(t, name, everyProperty+prog.properties) + "spark.kubernetes.driver.pod.name " + name + driverSuffix + "\n",
+			"driver.yaml":      templateFile(t, app.Spec.Driver.Template),
+			"executor.yaml":    templateFile(t, app.Spec.Executor.Template),
+		},
+	}
+	var templated corev1.PodTemplateSpec
+	if err := yaml.Unmarshal(app.Spec.Driver.Template.Raw, &templated); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"/opt/spark/bin/spark-submit", "--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster",
+		"--name", name, "--properties-file", "/opt/submit/proof.properties"}, prog.submit...)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: app.Name + "-submit", Namespace: "default"},
+		Spec: corev1.PodSpec{
+			RestartPolicy:      corev1.RestartPolicyNever,
+			ServiceAccountName: submitAccount,
+			Volumes:            []corev1.Volume{configMapVolume("files", config.Name), templated.Spec.Volumes[0]},
+			Containers: []corev1.Container{{
+				Name: "spark-submit", Image: p.image, Args: args,
+				VolumeMounts: []corev1.VolumeMount{
+					{Name: "files", MountPath: "/opt/submit"},
+					{Name: templated.Spec.Volumes[0].Name, MountPath: "/opt/proof"}, // --packages looks there already at submission
+				},
+			}},
+		},
+	}
+	return pod, config
+}
+
+// templateFile writes a template of a SparkApplication as the file that spark-submit reads.
+func templateFile(t *testing.T, template *runtime.RawExtension) string {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal(template.Raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	tree["apiVersion"], tree["kind"] = "v1", "Pod"
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,353 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/e2e/stored"
+)
+
+// sparkLines are the Spark versions that are proven by running. One is enough for every day; `make e2e` asks for them all.
+var sparkLines = flag.String("lines", cluster.SparkVersion, "Spark `versions` to run the proof on, separated by commas")
+
+// program is one application of the proof, in the two forms that its users have.
+type program struct {
+	name string
+	// manifest is a template of a SparkApplication in testdata/lines.
+	manifest string
+	// submit is the same for spark-submit, written by hand: arguments and properties. {{...}} of the manifest's own kind is filled in.
+	submit     []string
+	properties string
+	// facts are what the driver prints: the right result. Where spark-submit's differs, differs says how.
+	facts   map[string]string
+	differs map[string]string
+	// executors are at least so many, of which the first is compared.
+	executors int
+	// claims says that executors get claims on demand.
+	claims bool
+}
+
+// execution is one run of a program, submitted in one way.
+type execution struct {
+	facts map[string]string
+	set   stored.Set
+	names *stored.Names
+	took  time.Duration
+}
+
+// lines proves each Spark line by running: the same programs natively and by the line's own spark-submit, to the same results, and with the same
+// objects in the API server but for what is meant to differ.
+func (w *world) lines(t *testing.T) {
+	w.workbench(t)
+	w.submitter(t)
+	for version := range strings.SplitSeq(*sparkLines, ",") {
+		t.Run(version, func(t *testing.T) {
+			began := time.Now()
+			image, err := w.LoadSpark(t.Context(), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loaded := time.Since(began)
+			proof := &lineProof{world: w, version: version, image: image, seen: w.record(t)}
+			t.Run("run", func(t *testing.T) {
+				for _, p := range programs {
+					t.Run(p.name, func(t *testing.T) {
+						t.Parallel()
+						proof.run(t, p)
+					})
+				}
+			})
+			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(), loaded.Seconds(), proof.report())
+		})
+	}
+}
+
+// lineProof is the proof on one Spark version.
+type lineProof struct {
+	*world
+	version, image string
+	seen           *recorder
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// line is the version's first two numbers, as the builder counts lines.
+func (p *lineProof) line() string { return strings.Join(strings.SplitN(p.version, ".", 3)[:2], ".") }
+
+func (p *lineProof) report() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slices.Sort(p.lines)
+	return strings.Join(append([]string{""}, p.lines...), "\n  ")
+}
+
+// run submits a program in both ways at once and compares what came of it.
+func (p *lineProof) run(t *testing.T, prog program) {
+	var native, submitted execution
+	t.Run("ways", func(t *testing.T) {
+		t.Run("native", func(t *testing.T) {
+			t.Parallel()
+			native = p.native(t, prog)
+		})
+		t.Run("spark-submit", func(t *testing.T) {
+			t.Parallel()
+			submitted = p.submitted(t, prog)
+		})
+	})
+	if t.Failed() {
+		return
+	}
+	differences := stored.Compare(native.set, submitted.set, native.names, submitted.names)
+	var expected []stored.Intended
+	for _, entry := range intended {
+		if entry.On(p.line(), prog.name) {
+			expected = append(expected, entry)
+		}
+	}
+	unexplained, idle := stored.Explain(differences, expected)
+	for _, d := range unexplained {
+		t.Errorf("stored differently: %s", d)
+	}
+	for _, entry := range idle {
+		t.Errorf("intended, and not so: %s", entry)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines = append(p.lines, fmt.Sprintf("%-6s native %3.0f s, spark-submit %3.0f s, %d objects and their %d facts compared, %d differences, %d of them not intended",
+		prog.name, native.took.Seconds(), submitted.took.Seconds(), len(native.set), count(native), len(differences), len(unexplained)))
+}
+
+func count(e execution) (facts int) {
+	for _, object := range e.set {
+		facts += len(stored.Facts(object, e.names))
+	}
+	return facts
+}
+
+// native runs a program as a SparkApplication.
+func (p *lineProof) native(t *testing.T, prog program) execution {
+	began := time.Now()
+	app := p.manifest(t, prog)
+	p.create(t, app)
+	p.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+	if got := app.Status.ExecutionAttempts; got != 1 {
+		t.Errorf("executionAttempts is %d, want 1", got)
+	}
+	if got := len(app.Status.ExecutorState); got < prog.executors {
+		t.Errorf("executorState is %v, want at least %d executors", app.Status.ExecutorState, prog.executors)
+	}
+	done := p.finished(t, prog, app.Name, app.Status.DriverInfo.PodName, prog.facts)
+	done.took = time.Since(began)
+	ended := time.Now()
+	p.remove(t, app)
+	t.Logf("removed in %.0f s", time.Since(ended).Seconds())
+	return done
+}
+
+// manifest fills in a program's template.
+func (p *lineProof) manifest(t *testing.T, prog program) *v1beta2.SparkApplication {
+	t.Helper()
+	text := p.fill(t, "proof-"+p.id(prog), readTestdata(t, prog.manifest))
+	var app v1beta2.SparkApplication
+	if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
+		t.Fatalf("%s: %v", prog.manifest, err)
+	}
+	return &app
+}
+
+// id tells a program on a Spark version from the others.
+func (p *lineProof) id(prog program) string {
+	return prog.name + "-" + strings.ReplaceAll(p.version, ".", "-")
+}
+
+func (p *lineProof) fill(t *testing.T, name, text string) string {
+	t.Helper()
+	parsed, err := template.New("").Option("missingkey=error").Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := parsed.Execute(&out, map[string]string{"Name": name, "Version": p.version, "Image": p.image}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// finished checks the result of a run whose driver has ended, and gathers its objects. Name is the application's.
+func (p *lineProof) finished(t *testing.T, prog program, name, driver string, facts map[string]string) execution {
+	t.Helper()
+	if diff := cmp.Diff(facts, p.printed(t, driver)); diff != "" {
+		t.Errorf("what the driver printed (-want +got):\n%s", diff)
+	}
+	own := p.seen.application(t, driver)
+	set, names := own.compared(t, name)
+	if got := len(own.executors()); got < prog.executors {
+		t.Errorf("%d executors were made, want at least %d", got, prog.executors)
+	}
+	if prog.claims {
+		p.claimsGone(t, own)
+	}
+	return execution{facts: facts, set: set, names: names}
+}
+
+// printed reads the facts in a driver's log.
+func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
+	t.Helper()
+	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if fact, ok := strings.CutPrefix(line, "proof: "); ok {
+			name, value, _ := strings.Cut(strings.TrimRight(fact, "\n"), " = ")
+			facts[name] = value
+		}
+	}
+	if len(facts) == 0 {
+		t.Errorf("no result in the driver's log:\n%s", text)
+	}
+	return facts
+}
+
+// workbench compiles the Java programs once, in a pod of a Spark image: they use what no Spark line has changed. The jars and the Python files
+// become the ConfigMap that all applications mount, and that --packages finds its repository in.
+func (w *world) workbench(t *testing.T) {
+	sources, err := filepath.Glob("testdata/lines/java/dev/example/*/*.java")
+	if err != nil || len(sources) == 0 {
+		t.Fatal("no Java sources", err)
+	}
+	source := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-source", Namespace: "default"}, Data: map[string]string{}}
+	for _, file := range sources {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Data[filepath.Base(file)] = string(text)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "proof-workbench", Namespace: "default"},
+		Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Volumes:       []corev1.Volume{configMapVolume("source", source.Name)},
+			Containers: []corev1.Container{{
+				Name: "workbench", Image: cluster.SparkImage, Args: []string{"bash", "-c", readTestdata(t, "workbench.sh")},
+				VolumeMounts:             []corev1.VolumeMount{{Name: "source", MountPath: "/source"}},
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+		},
+	}
+	w.make(t, source, pod)
+	w.awaitPod(t, pod.Name, "to compile", succeeded)
+	text, err := w.Core.CoreV1().Pods("default").GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"}, Data: map[string]string{}, BinaryData: map[string][]byte{}}
+	for line := range strings.Lines(string(text)) {
+		name, content, ok := strings.Cut(strings.TrimSpace(line), ".jar ")
+		if !ok {
+			continue
+		}
+		if built.BinaryData[name+".jar"], err = base64.StdEncoding.DecodeString(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := slices.Sorted(maps.Keys(built.BinaryData)); !slices.Equal(got, []string{"greeting.jar", "proof.jar"}) {
+		t.Fatalf("the jars are %v; the workbench printed:\n%s", got, text)
+	}
+	for _, file := range []string{"greeting.pom", "main.py", "words.py"} {
+		built.Data[file] = readTestdata(t, file)
+	}
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "proof-token", Namespace: "default"}, StringData: map[string]string{"token": "open sesame"}}
+	w.make(t, built, token)
+}
+
+// make creates objects of the proof; they go with the cluster.
+func (w *world) make(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, o := range objects {
+		if err := w.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// awaitPod waits for a pod of the default namespace. When it takes too long, or ends otherwise, its status tells where it stands.
+func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod) bool) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{}
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		for _, c := range pod.Spec.Containers {
+			log, _ := w.Core.CoreV1().Pods("default").GetLogs(name, &corev1.PodLogOptions{Container: c.Name, TailLines: new(int64(80))}).DoRaw(context.WithoutCancel(t.Context()))
+			t.Logf("log of %s %s:\n%s", name, c.Name, log)
+		}
+	}()
+	eventually(t, patience, name+" "+what, func() (string, bool) {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, pod); err != nil {
+			return err.Error(), false
+		}
+		status, err := yaml.Marshal(pod.Status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed := failedContainer(pod); failed != "" {
+			t.Fatalf("%s of %s failed:\n%s", failed, name, status)
+		}
+		return string(status), done(pod)
+	})
+	ended = true
+	return pod
+}
+
+// failedContainer is the first that failed; the pod itself may go on for another's sake.
+func failedContainer(pod *corev1.Pod) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+func succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
+
+func configMapVolume(name, configMap string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+	}}}
+}
+
+func readTestdata(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata/lines", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
