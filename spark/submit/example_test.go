@@ -1,10 +1,12 @@
 package submit_test
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -31,10 +33,14 @@ func ExampleBuild() {
 		fmt.Println(err)
 		return
 	}
-	for _, o := range objects.Before {
+	driver, err := objects.DriverObject()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, o := range append(objects.Before, driver) {
 		fmt.Println(o.GetObjectKind().GroupVersionKind().Kind, o.GetName())
 	}
-	fmt.Println("Pod", objects.Driver.Name)
 	// Output:
 	// Service spark-pi-c05dd8a1fbc0dc03-driver-svc
 	// ConfigMap spark-drv-spark-pi-c05dd8a1fbc0dc03-conf-map
@@ -52,4 +58,43 @@ func ExampleError() {
 	fmt.Println(err)
 	// Output:
 	// spark.jars: "/home/me/lib.jar" is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver can read, such as s3a://, gs://, hdfs:// or https://
+}
+
+// A field of a template that k8s.io/api does not know is kept beside the typed pod, and is in what is created.
+func ExampleObjects_DriverObject() {
+	c := conf.New()
+	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
+	objects, err := submit.Build(submit.Request{
+		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
+		DriverTemplate: []byte(`{"spec": {"hostUsers": false, "fieldOfTomorrow": {"enabled": true}}}`),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	driver, err := objects.DriverObject()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	spec := driver.(*unstructured.Unstructured).Object["spec"].(map[string]any)
+	fmt.Println(objects.DriverExtra)
+	fmt.Println(*objects.Driver.Spec.HostUsers, spec["hostUsers"], spec["fieldOfTomorrow"])
+	// Output:
+	// map[spec:map[fieldOfTomorrow:map[enabled:true]]]
+	// false false map[enabled:true]
+}
+
+// Some refusals are only Build's: what needs a JVM, or a file of the image, the real spark-submit can do in a pod of the application's image.
+func ExampleError_notNative() {
+	c := conf.New()
+	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
+	c.Set("spark.kubernetes.driver.pod.featureSteps", "com.example.OurStep")
+	_, err := submit.Build(submit.Request{
+		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
+	})
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		fmt.Println(refused.Key, refused.NotNative)
+	}
+	// Output: spark.kubernetes.driver.pod.featureSteps true
 }
