@@ -2,6 +2,10 @@ package submit
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -39,7 +43,7 @@ func (d *draft) template(field string, data []byte, key, name string) (podTempla
 	}
 	delete(tree, "status")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.pod); err != nil {
-		return t, fieldError(field, "is no pod template: %s", conf.Shorten(err.Error()))
+		return t, fieldError(field, "is no pod template: %s", conf.Shorten(misfit(tree, err)))
 	}
 	t.extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	d.templateMeta(field, &t)
@@ -61,6 +65,23 @@ func (d *draft) template(field string, data []byte, key, name string) (podTempla
 		}
 	}
 	return t, nil
+}
+
+// misfit says where a template is no pod. What converts it says only why.
+func misfit(tree map[string]any, why error) string {
+	data, err := json.Marshal(tree)
+	if err == nil {
+		err = json.Unmarshal(data, &corev1.Pod{})
+	}
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return why.Error()
+	}
+	kind := map[reflect.Kind]string{
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.String: "text", reflect.Bool: "true or false",
+		reflect.Int32: "a whole number", reflect.Int64: "a whole number",
+	}[wrong.Type.Kind()]
+	return fmt.Sprintf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
 }
 
 // templateMeta leaves in a template's metadata what is its to say.

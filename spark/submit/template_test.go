@@ -269,3 +269,26 @@ func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 		t.Errorf("containers are %q", got)
 	}
 }
+
+func TestATemplateThatIsNoPodSaysWhere(t *testing.T) {
+	for template, want := range map[string]string{
+		`{"spec":{"containers":{}}}`:                                            "spec.containers should be a list, but is object",
+		`{"spec":{"containers":[{"name":3}]}}`:                                  "name should be text, but is number",
+		`{"spec":"x"}`:                                                          "spec should be an object, but is string",
+		`{"spec":{"hostNetwork":"yes"}}`:                                        "spec.hostNetwork should be true or false, but is string",
+		`{"spec":{"terminationGracePeriodSeconds":1.5}}`:                        "spec.terminationGracePeriodSeconds should be a whole number, but is number 1.5",
+		`{"metadata":{"labels":[]}}`:                                            "metadata.labels should be an object, but is array",
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     "quantities must match",
+		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is no pod template",
+		`{"kind":"Deployment"}`:                                                 "its kind is another",
+		`{"kind":{}}`:                                                           "its kind is another",
+		`{`:                                                                     "unexpected end",
+		`just words`:                                                            "is no pod template",
+	} {
+		r := minimal()
+		r.DriverTemplate = []byte(template)
+		refusedFor(t, r, "DriverTemplate", want)
+		r.DriverTemplate, r.ExecutorTemplate = nil, r.DriverTemplate
+		refusedFor(t, r, "ExecutorTemplate", want)
+	}
+}
