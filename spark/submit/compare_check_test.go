@@ -19,8 +19,8 @@ func TestComparisonOverlooksNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"base", "volumes-each", "template-full", "template-both", "mixed-java", "mixed-python"} {
-		for _, version := range recorded {
+	for _, name := range []string{"volumes-each", "template-full", "mixed-java"} {
+		for _, version := range []string{recorded[0], recorded[len(recorded)-1]} {
 			r, ok := recordings[name].Of(version)
 			if !ok {
 				t.Errorf("%s is not recorded with %s", name, version)
@@ -111,7 +111,6 @@ func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 	}
 	for name, test := range map[string][2]string{
 		"order of volumes":       {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`, `{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
-		"order of variables":     {`{"containers":[{"name":"c","env":[{"name":"a"},{"name":"b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"b"},{"name":"a"}]}]}`},
 		"amounts":                {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
 		"nothing and empty":      {`{"nodeSelector":{},"tolerations":[],"affinity":null}`, `{}`},
 		"empty text":             {`{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a","subPath":"","readOnly":false}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a"}]}]}`},
@@ -125,10 +124,31 @@ func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 			}
 		})
 	}
-	variables := `{"containers":[{"name":"c","env":[{"name":"a","value":"1"},{"name":"a","value":"2"}]}]}`
-	turned := `{"containers":[{"name":"c","env":[{"name":"a","value":"2"},{"name":"a","value":"1"}]}]}`
-	if len(compare(takeApart(t, pod(variables)), takeApart(t, pod(turned)))) == 0 {
-		t.Error("of two variables of one name the later counts: their order is overlooked")
+}
+
+func TestComparisonSeesOrder(t *testing.T) {
+	pod := func(containers string) []object {
+		properties := `spark.kubernetes.driverEnv.x=1\nspark.kubernetes.driverEnv.y=1\n`
+		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","spec":{"containers":`+containers+`}}`))},
+			{"ConfigMap", "c", decode(t, []byte(`{"kind":"ConfigMap","data":{"spark.properties":"`+properties+`"}}`))}}
+	}
+	for name, test := range map[string]struct {
+		one, other string
+		same       bool
+	}{
+		"containers":                  {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
+		"variables":                   {`[{"env":[{"name":"a"},{"name":"b"}]}]`, `[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
+		"variables of one name":       {`[{"env":[{"name":"x","value":"1"},{"name":"x","value":"2"}]}]`, `[{"env":[{"name":"x","value":"2"},{"name":"x","value":"1"}]}]`, false},
+		"variables of a family":       {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"a"},{"name":"y"},{"name":"x"}]}]`, true},
+		"a family's place":            {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"x"},{"name":"y"},{"name":"a"}]}]`, false},
+		"arguments":                   {`[{"args":["a","b"]}]`, `[{"args":["b","a"]}]`, false},
+		"volume mounts have no order": {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`, `[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if same := len(compare(takeApart(t, pod(test.one)), takeApart(t, pod(test.other)))) == 0; same != test.same {
+				t.Errorf("seen as the same: %v, want %v", same, test.same)
+			}
+		})
 	}
 }
 

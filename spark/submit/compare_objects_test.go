@@ -5,6 +5,7 @@ package submit_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math/big"
 	"path"
@@ -141,7 +142,7 @@ func decode(t *testing.T, text []byte) map[string]any {
 func takeApart(t *testing.T, objects []object) facts {
 	t.Helper()
 	f := facts{}
-	names := neutralNames(objects)
+	names, families := neutralNames(objects), familiesOf(t, objects)
 	var order []string
 	for _, o := range objects {
 		name := names.Replace(o.name)
@@ -150,7 +151,7 @@ func takeApart(t *testing.T, objects []object) facts {
 			if len(order) == 0 {
 				f["order: Pod"] = "before the others"
 			}
-			f.podOrder(o.tree)
+			f.podOrder(o.tree, families)
 		} else {
 			order = append(order, o.kind+" "+name)
 		}
@@ -171,21 +172,57 @@ func takeApart(t *testing.T, objects []object) facts {
 	return f
 }
 
-// podOrder notes the order of containers, which decides in which order they start, and that of the variables, which decides what $(NAME) means.
-func (f facts) podOrder(tree map[string]any) {
+// podOrder notes the order of containers, in which they start, and that of variables, in which one may name another: $(NAME). Those that come
+// of a family of keys are in the order of a hash table; together they have their place.
+func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {
-		containers, _ := spec[list].([]any)
 		var names []string
-		for _, c := range containers {
-			container, _ := c.(map[string]any)
-			name, _ := container["name"].(string)
+		for name, container := range named(spec[list]) {
 			names = append(names, name)
+			var variables []string
+			for variable := range named(container["env"]) {
+				if family := families[variable]; family != "" {
+					variable = family
+				}
+				variables = append(variables, variable)
+			}
+			f["order: variables of "+name] = strings.Join(slices.Compact(variables), ", ")
 		}
-		if len(names) > 0 {
-			f["order: "+list] = strings.Join(names, ", ")
+		f["order: "+list] = strings.Join(names, ", ")
+	}
+}
+
+// named yields the elements of a list with their names.
+func named(list any) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		elements, _ := list.([]any)
+		for _, element := range elements {
+			fields, _ := element.(map[string]any)
+			if name, _ := fields["name"].(string); !yield(name, fields) {
+				return
+			}
 		}
 	}
+}
+
+// familiesOf tells which variables come of a family of keys, from spark.properties.
+func familiesOf(t *testing.T, objects []object) map[string]string {
+	families := map[string]string{}
+	for _, o := range objects {
+		data, _ := o.tree["data"].(map[string]any)
+		text, _ := data["spark.properties"].(string)
+		c, err := conf.UnmarshalProperties(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range []string{"spark.kubernetes.driverEnv.", "spark.kubernetes.driver.secretKeyRef."} {
+			for name := range c.WithPrefix(family) {
+				families[name] = family + "*"
+			}
+		}
+	}
+	return families
 }
 
 var (
@@ -202,12 +239,9 @@ func neutralNames(objects []object) *strings.Replacer {
 			continue
 		}
 		spec, _ := o.tree["spec"].(map[string]any)
-		volumes, _ := spec["volumes"].([]any)
-		for _, v := range volumes {
-			volume, _ := v.(map[string]any)
+		for name, volume := range named(spec["volumes"]) {
 			source, _ := volume["persistentVolumeClaim"].(map[string]any)
-			claim, _ := source["claimName"].(string)
-			if name, _ := volume["name"].(string); claimOnDemand.MatchString(claim) {
+			if claim, _ := source["claimName"].(string); claimOnDemand.MatchString(claim) {
 				pairs = append(pairs, claim, claimOnDemand.ReplaceAllString(claim, "-driver-pvc-of-"+name))
 			}
 		}
@@ -219,13 +253,8 @@ func neutralNames(objects []object) *strings.Replacer {
 func localDirPairs(spec map[string]any) []string {
 	var paths []string
 	names := map[string]string{}
-	containers, _ := spec["containers"].([]any)
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		mounts, _ := container["volumeMounts"].([]any)
-		for _, m := range mounts {
-			mount, _ := m.(map[string]any)
-			name, _ := mount["name"].(string)
+	for _, container := range named(spec["containers"]) {
+		for name, mount := range named(container["volumeMounts"]) {
 			if at, _ := mount["mountPath"].(string); localDirName.MatchString(name) {
 				paths, names[at] = append(paths, at), name
 			}
