@@ -1,0 +1,256 @@
+package submit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// files reads the files of the submitter into the Request.
+func (p *parser) files() error {
+	for _, part := range []func() error{p.templates, p.credentials, p.kerberos, p.podGroup, p.hadoopConf, p.confFiles} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) templates() error {
+	var err error
+	if p.r.DriverTemplate, err = p.template("spark.kubernetes.driver.podTemplateFile"); err != nil {
+		return err
+	}
+	p.r.ExecutorTemplate, err = p.template("spark.kubernetes.executor.podTemplateFile")
+	return err
+}
+
+// template reads a pod template as JSON; fields that no pod has stay.
+func (p *parser) template(key string) ([]byte, error) {
+	if !p.conf.Has(key) {
+		return nil, nil
+	}
+	file, err := p.templatePath(key)
+	if err != nil {
+		return nil, err
+	}
+	data, err := p.readText(file)
+	if err != nil {
+		return nil, keyError(key, "%v", err)
+	}
+	if !json.Valid(data) {
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return nil, keyError(key, "%s is neither JSON nor YAML: %s", file, conf.Shorten(err.Error()))
+		}
+	}
+	if !strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+		return nil, keyError(key, "%s holds no pod", file)
+	}
+	p.conf.Delete(key)
+	return data, nil
+}
+
+// templatePath is the path of a pod template, which alone of all files may be given as a URI.
+func (p *parser) templatePath(key string) (string, error) {
+	text, err := p.conf.String(key, "")
+	if err != nil {
+		return "", err
+	}
+	uri, problem := p.resolve(key, text)
+	if problem != "" {
+		return "", keyError(key, "%s", problem)
+	}
+	u, err := url.Parse(uri)
+	if err != nil {
+		return "", keyError(key, "%s is no URI", p.warns.shown(key, text))
+	}
+	if u.Scheme != "file" && u.Scheme != "local" {
+		return "", &Error{Key: key, NotNative: true, Message: p.warns.shown(key, text) + " needs a client of its own to be read; fetch it, and give the file"}
+	}
+	return p.absolute(u.Path), nil
+}
+
+// credentials are those that the driver is to show to the API server (DriverKubernetesCredentialsFeatureStep). Raw, as Spark reads them.
+func (p *parser) credentials() error {
+	for _, c := range []struct {
+		key  string
+		into *[]byte
+	}{
+		{credentialsPrefix + "caCertFile", &p.r.DriverCredentials.CACert},
+		{credentialsPrefix + "clientKeyFile", &p.r.DriverCredentials.ClientKey},
+		{credentialsPrefix + "clientCertFile", &p.r.DriverCredentials.ClientCert},
+	} {
+		file, ok := p.conf.Get(c.key)
+		if !ok {
+			continue
+		}
+		data, err := p.readFile(file)
+		if err != nil {
+			return keyError(c.key, "%v", err)
+		}
+		if len(data) == 0 {
+			return keyError(c.key, "%s is empty", p.absolute(file))
+		}
+		*c.into = data
+		p.conf.Delete(c.key)
+	}
+	return nil
+}
+
+// kerberos reads krb5.conf, and a keytab that is not one of the image (KerberosConfDriverFeatureStep).
+func (p *parser) kerberos() error {
+	const krb5 = kerberosPrefix + "krb5.path"
+	if p.conf.Has(krb5) {
+		file, err := p.conf.String(krb5, "")
+		if err != nil {
+			return err
+		}
+		data, err := p.readText(file)
+		if err != nil {
+			return keyError(krb5, "%v", err)
+		}
+		p.r.Krb5Conf = &File{Name: path.Base(p.absolute(file)), Content: data}
+		p.conf.Delete(krb5)
+	}
+	const keytab, old = "spark.kerberos.keytab", "spark.yarn.keytab"
+	key, file, ok := p.conf.Lookup(keytab)
+	if !ok || strings.HasPrefix(file, "local:") {
+		return nil
+	}
+	data, err := p.readFile(file)
+	if err != nil {
+		return keyError(key, "%v", err)
+	}
+	p.r.Keytab = &File{Name: path.Base(p.absolute(file)), Content: data}
+	p.conf.Delete(keytab, old)
+	return nil
+}
+
+// podGroup reads Volcano's PodGroup. Without Spark's step for it the key means nothing, and Build says so.
+func (p *parser) podGroup() error {
+	steps, err := p.conf.List("spark.kubernetes.driver.pod.featureSteps", nil)
+	if err != nil || !slices.Contains(steps, volcanoClass) {
+		return err
+	}
+	file, ok := p.conf.Get(volcanoFileKey)
+	if !ok {
+		return nil
+	}
+	if p.r.PodGroupTemplate, err = p.readFile(file); err != nil {
+		return keyError(volcanoFileKey, "%v", err)
+	}
+	p.conf.Delete(volcanoFileKey)
+	return nil
+}
+
+// hadoopConf takes every file of HADOOP_CONF_DIR (HadoopConfDriverFeatureStep).
+func (p *parser) hadoopConf() error {
+	const variable, key = "HADOOP_CONF_DIR", "spark.kubernetes.hadoop.configMapName"
+	dir := p.submitter.Environment[variable]
+	if dir == "" {
+		return nil
+	}
+	if p.conf.Has(key) {
+		return keyError(key, "cannot be used together with %s of the environment; unset one of them", variable)
+	}
+	files, err := p.readDir(variable, dir)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		p.warns.warn("%s: %s holds no files", variable, p.absolute(dir))
+		return nil
+	}
+	p.r.HadoopConfFiles = make(map[string]string, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		data, err := p.text(path.Join(p.absolute(dir), name), files[name])
+		if err != nil {
+			return fieldError(variable, "%v", err)
+		}
+		p.r.HadoopConfFiles[name] = string(data)
+	}
+	return nil
+}
+
+// confFiles takes the files of SPARK_CONF_DIR that go to the driver (KubernetesClientUtils.loadSparkConfDirFiles). Which ones have room in a
+// ConfigMap is for Build to say.
+func (p *parser) confFiles() error {
+	dir := p.confDir()
+	if home, ok := p.conf.Get("spark.home"); ok && dir == "" {
+		dir = path.Join(home, "conf")
+	}
+	files, err := p.readDir("SPARK_CONF_DIR", dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		switch {
+		case skipped(name):
+		case !utf8.Valid(files[name]):
+			p.warns.warn("SPARK_CONF_DIR: %s: is left out: it is not UTF-8 text", name)
+		default:
+			if p.r.ConfFiles == nil {
+				p.r.ConfFiles = map[string]string{}
+			}
+			p.r.ConfFiles[name] = string(files[name])
+		}
+	}
+	return nil
+}
+
+// readText reads a file that becomes text of a ConfigMap.
+func (p *parser) readText(file string) ([]byte, error) {
+	data, err := p.readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return p.text(p.absolute(file), data)
+}
+
+// text is content as text. Until 4.0 Spark reads what is not UTF-8 as U+FFFD; since 4.1 it refuses it.
+func (p *parser) text(file string, data []byte) ([]byte, error) {
+	if utf8.Valid(data) {
+		return data, nil
+	}
+	if p.q.major > 4 || p.q.major == 4 && p.q.minor >= 1 {
+		return nil, fmt.Errorf("%s is not UTF-8 text, and a ConfigMap holds only that", file)
+	}
+	p.warns.warn("%s: is not UTF-8 text: what cannot be read is replaced", file)
+	return []byte(string([]rune(string(data)))), nil
+}
+
+func (p *parser) readFile(file string) ([]byte, error) {
+	if file == "" {
+		return nil, errors.New("needs the path of a file")
+	}
+	if p.submitter.ReadFile == nil {
+		return nil, errors.New("names a file, and none can be read here; give its content where the application is declared")
+	}
+	data, err := p.submitter.ReadFile(p.absolute(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", p.absolute(file), err)
+	}
+	return data, nil
+}
+
+// readDir reads the files of a directory that an environment variable names; without a name there are none.
+func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
+	if dir == "" || p.submitter.ReadDir == nil {
+		return nil, nil
+	}
+	files, err := p.submitter.ReadDir(p.absolute(dir))
+	if err != nil {
+		return nil, fieldError(variable, "%s cannot be read: %v", p.absolute(dir), err)
+	}
+	return files, nil
+}

@@ -1,0 +1,196 @@
+package submit
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// option is one of spark-submit's (SparkSubmitOptionParser).
+type option struct {
+	name, short string
+	// toggle: there is no value.
+	toggle bool
+	// key is the configuration key that has the same meaning; empty means none.
+	key string
+	// asConf: the launcher makes it a --conf, so that the later one on the line wins; the others win over any --conf.
+	asConf bool
+	// major and minor are the first line that has it; zero means all.
+	major, minor int
+	// ignored says why spark-submit drops it on Kubernetes.
+	ignored string
+	// special says what it asks for instead of a submission.
+	special string
+}
+
+const (
+	noQueue     = "queues are YARN's; a batch scheduler's are set by labels or annotations"
+	noSupervise = "restarting a driver is a standalone cluster's; choose a restart policy where the application is declared"
+	noTotal     = "a total of cores is a standalone cluster's; use --num-executors and --executor-cores"
+
+	justTells = "prints a text"
+)
+
+var options = []option{
+	{name: "--archives", key: "spark.archives"},
+	{name: "--class"},
+	{name: "--conf", short: "-c"},
+	{name: "--deploy-mode", key: "spark.submit.deployMode"},
+	{name: "--driver-class-path", key: "spark.driver.extraClassPath", asConf: true},
+	{name: "--driver-cores", key: "spark.driver.cores"},
+	{name: "--driver-default-class-path", key: "spark.driver.defaultExtraClassPath", asConf: true, major: 4},
+	{name: "--driver-java-options", key: "spark.driver.extraJavaOptions", asConf: true},
+	{name: "--driver-library-path", key: "spark.driver.extraLibraryPath", asConf: true},
+	{name: "--driver-memory", key: "spark.driver.memory", asConf: true},
+	{name: "--exclude-packages", key: "spark.jars.excludes"},
+	{name: "--executor-cores", key: "spark.executor.cores"},
+	{name: "--executor-memory", key: "spark.executor.memory"},
+	{name: "--extra-properties-file", major: 4, minor: 2},
+	{name: "--files", key: "spark.files"},
+	{name: "--help", short: "-h", toggle: true, special: justTells},
+	{name: "--jars", key: "spark.jars"},
+	{name: "--keytab", key: "spark.kerberos.keytab"},
+	{name: "--kill", special: "ends an application"},
+	{name: "--load-spark-defaults", toggle: true, major: 4},
+	{name: "--master", key: "spark.master"},
+	{name: "--name", key: "spark.app.name"},
+	{name: "--num-executors", key: "spark.executor.instances"},
+	{name: "--packages", key: "spark.jars.packages"},
+	{name: "--principal", key: "spark.kerberos.principal"},
+	{name: "--properties-file"},
+	{name: "--proxy-user"},
+	{name: "--py-files", key: "spark.submit.pyFiles"},
+	{name: "--queue", ignored: noQueue},
+	{name: "--remote", key: "spark.remote"},
+	{name: "--repositories", key: "spark.jars.repositories"},
+	{name: "--status", special: "asks for an application's state"},
+	{name: "--supervise", toggle: true, ignored: noSupervise},
+	{name: "--total-executor-cores", ignored: noTotal},
+	{name: "--usage-error", toggle: true, special: justTells},
+	{name: "--verbose", short: "-v", toggle: true},
+	{name: "--version", toggle: true, special: justTells},
+}
+
+// shells are resources and classes, and words that Spark's own scripts put first, that need the submitter's terminal or serve many users; what
+// they are ends the message.
+var shells = map[string]string{
+	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
+	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",
+	"org.apache.spark.repl.Main":                               "a shell",
+	"org.apache.spark.sql.application.ConnectRepl":             "a shell",
+	"org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the SQL shell",
+	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "the Thrift server",
+	"org.apache.spark.sql.connect.service.SparkConnectServer":  "the Spark Connect server",
+}
+
+// withEqual is an option with its value in one word. A dot is no end of a line, as in Java's patterns; such a word is no option at all.
+var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$`)
+
+// scan reads the line up to the primary resource.
+func (p *parser) scan(args []string) error {
+	if len(args) > 0 && args[0] == "run-example" {
+		return fieldError("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
+	}
+	for i := 0; i < len(args); i++ {
+		word, value, joined := args[i], "", false
+		if match := withEqual.FindStringSubmatch(word); match != nil {
+			word, value, joined = match[1], match[2], true
+		}
+		o := optionOf(word)
+		switch {
+		case o == nil:
+			p.r.Arguments = slices.Clone(args[i+1:])
+			return p.resource(word)
+		case !o.in(p.q):
+			return fieldError(o.name, "is unrecognized: Spark %s does not have this option, which came with %d.%d", p.q, o.major, o.minor)
+		case o.special != "":
+			return fieldError(o.name, "is not a submission: it %s; leave it out, or run spark-submit itself", o.special)
+		case !o.toggle && !joined:
+			if i++; i == len(args) {
+				return fieldError(o.name, "is the last word, but needs a value")
+			}
+			value = args[i]
+		}
+		if err := p.take(o, value); err != nil {
+			return err
+		}
+	}
+	if err := p.checkShell(""); err != nil {
+		return err
+	}
+	return fieldError("Resource", "is missing: name the application's jar, .py or .R file behind the options")
+}
+
+func optionOf(word string) *option {
+	if i := slices.IndexFunc(options, func(o option) bool { return o.name == word || o.short == word && word != "" }); i >= 0 {
+		return &options[i]
+	}
+	return nil
+}
+
+// in tells whether a line has the option.
+func (o *option) in(q quirks) bool {
+	return q.major > o.major || q.major == o.major && q.minor >= o.minor
+}
+
+// take notes one option.
+func (p *parser) take(o *option, value string) error {
+	switch {
+	case o.name == "--conf":
+		key, text, ok := strings.Cut(value, "=")
+		if !ok {
+			shown := ""
+			if strings.HasPrefix(value, "spark.") {
+				shown = " " + conf.Quote("", value)
+			}
+			return fieldError(o.name, "needs KEY=VALUE, but the word behind it%s has no \"=\"", shown)
+		}
+		p.conf.Set(key, text)
+	case o.asConf:
+		p.conf.Set(o.key, value)
+	case o.name == "--extra-properties-file":
+		p.extra = append(p.extra, value)
+	case o.name == "--class":
+		p.r.MainClass = value
+	default:
+		if o.toggle {
+			value = ""
+		}
+		p.options[o.name] = value
+	}
+	return nil
+}
+
+// resource takes the first word that is no option.
+func (p *parser) resource(word string) error {
+	if err := p.checkShell(word); err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(word, "-"):
+		name, _, _ := strings.Cut(word, "=")
+		return fieldError(conf.Shorten(name), "is an unrecognized option; see spark-submit --help")
+	case word == "":
+		return fieldError("Resource", "is an empty word: name the application's jar, .py or .R file behind the options")
+	}
+	if word == noResource {
+		return nil
+	}
+	var problem string
+	if p.r.Resource, problem = p.resolve("Resource", word); problem != "" {
+		return fieldError("Resource", "%s", problem)
+	}
+	return nil
+}
+
+// checkShell refuses what cannot run in cluster mode.
+func (p *parser) checkShell(word string) error {
+	for _, f := range [...][2]string{{"MainClass", p.r.MainClass}, {"Resource", word}} {
+		if what := shells[f[1]]; what != "" {
+			return fieldError(f[0], "%s is %s, which cannot run in cluster mode; run it by spark-submit in client mode where it is used", f[1], what)
+		}
+	}
+	return nil
+}

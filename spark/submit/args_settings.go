@@ -1,0 +1,250 @@
+package submit
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+const defaultsFile = "spark-defaults.conf"
+
+// properties reads the properties files, the ones that win first, and drops what is no Spark configuration.
+func (p *parser) properties() error {
+	for _, file := range slices.Backward(p.extra) {
+		if err := p.propertiesFile("--extra-properties-file", file); err != nil {
+			return err
+		}
+	}
+	file, given := p.options["--properties-file"]
+	if given {
+		if err := p.propertiesFile("--properties-file", file); err != nil {
+			return err
+		}
+	}
+	if _, both := p.options["--load-spark-defaults"]; !given || both {
+		if err := p.defaults(); err != nil {
+			return err
+		}
+	}
+	p.warns.conf = p.conf
+	p.warns.dropForeign()
+	return nil
+}
+
+func (p *parser) propertiesFile(name, file string) error {
+	data, err := p.readFile(file)
+	if err != nil {
+		return fieldError(name, "%v", err)
+	}
+	return p.fillIn(name, file, data)
+}
+
+func (p *parser) defaults() error {
+	dir := p.confDir()
+	files, err := p.readDir("SPARK_CONF_DIR", dir)
+	if err != nil {
+		return err
+	}
+	data, ok := files[defaultsFile]
+	if !ok {
+		return nil
+	}
+	return p.fillIn(defaultsFile, path.Join(dir, defaultsFile), data)
+}
+
+// fillIn adds the properties of a file that nothing before it has.
+func (p *parser) fillIn(field, file string, data []byte) error {
+	// A JVM reads what is not UTF-8 as U+FFFD.
+	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))
+	if err != nil {
+		return fieldError(field, "%s: %v", file, err)
+	}
+	for key, value := range properties.All() {
+		// Blanks and control characters around a value go, but not ends of lines (Utils.trimExceptCRLF).
+		p.conf.SetIfMissing(key, strings.TrimFunc(value, func(r rune) bool { return r <= ' ' && r != '\r' && r != '\n' }))
+	}
+	return nil
+}
+
+// confDir is where spark-submit's script finds its configuration; empty means nowhere.
+func (p *parser) confDir() string {
+	env := p.submitter.Environment
+	if dir := env["SPARK_CONF_DIR"]; dir != "" {
+		return dir
+	}
+	if home := env["SPARK_HOME"]; home != "" {
+		return path.Join(home, "conf")
+	}
+	return ""
+}
+
+// validate is what the launcher and SparkSubmitArguments.validateSubmitArguments refuse. Values are raw: references are not replaced yet.
+func (p *parser) validate() error {
+	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
+		if err := p.checkJavaOptions(key); err != nil {
+			return err
+		}
+	}
+	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
+		raw, ok := p.conf.Get(key)
+		if !ok {
+			continue
+		}
+		if n, err := conf.ParseSize(raw, conf.Byte); err != nil {
+			return keyError(key, "%v%s", err, p.from(key))
+		} else if n == 0 {
+			return keyError(key, "should be more than zero%s", p.from(key))
+		}
+	}
+	if err := p.checkNumbers(); err != nil {
+		return err
+	}
+	if _, proxy := p.options["--proxy-user"]; proxy && p.conf.Has("spark.kerberos.principal") {
+		return fieldError("--proxy-user", "cannot be used together with --principal (spark.kerberos.principal); give one of them")
+	}
+	return nil
+}
+
+func (p *parser) checkNumbers() error {
+	const total, instances = "--total-executor-cores", "spark.executor.instances"
+	keys := []string{"spark.driver.cores", "spark.executor.cores"}
+	if raw, ok := p.options[total]; !ok {
+		keys = append(keys, "spark.cores.max")
+	} else if !positive(raw) {
+		return fieldError(total, "should be a whole number more than zero, but is %s", conf.Quote("", raw))
+	}
+	if dynamic, _ := p.conf.Get("spark.dynamicAllocation.enabled"); !strings.EqualFold(dynamic, "true") {
+		keys = append(keys, instances)
+	}
+	for _, key := range keys {
+		if raw, ok := p.conf.Get(key); ok && !positive(raw) {
+			return keyError(key, "should be a whole number more than zero, but is %s%s", conf.Quote(key, raw), p.from(key))
+		}
+	}
+	return nil
+}
+
+// from says where a value comes from that is nowhere on the command line.
+func (p *parser) from(key string) string {
+	if name := p.origin[key]; name != "" {
+		return " (it comes from the environment: " + name + ")"
+	}
+	return ""
+}
+
+// positive is Scala's toInt: a sign is allowed, blanks are not.
+func positive(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return err == nil && n > 0
+}
+
+// checkJavaOptions refuses a heap that is set beside spark.driver.memory. The options are never shown: they may hold passwords.
+func (p *parser) checkJavaOptions(key string) error {
+	text, _ := p.conf.Get(key)
+	words, ok := splitJavaOptions(text)
+	if !ok {
+		return keyError(key, "cannot be split into options: a quotation mark or a backslash is open at its end")
+	}
+	for _, word := range words {
+		if strings.HasPrefix(word, "-Xmx") {
+			return keyError(key, "the heap cannot be set by -Xmx; use --driver-memory or spark.driver.memory")
+		}
+	}
+	return nil
+}
+
+// splitJavaOptions splits much as a shell would (CommandBuilderUtils.parseOptionString): blanks separate, quotation marks keep together, and
+// but between single ones a backslash takes the next character as it is. It is not ok where one of them is open at the end.
+func splitJavaOptions(text string) (words []string, ok bool) {
+	var word strings.Builder
+	var open rune
+	begun, escaped := false, false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && open != '\'':
+			escaped, begun = true, true
+		case open != 0 && r == open:
+			open = 0
+		case open == 0 && (r == '"' || r == '\''):
+			open, begun = r, true
+		case open == 0 && unicode.IsSpace(r):
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, open == 0 && !escaped
+}
+
+// clusterMode holds that the line is for Kubernetes' cluster mode, and normalises the master.
+func (p *parser) clusterMode() error {
+	const remote = "spark.remote"
+	if p.conf.Has(remote) {
+		return keyError(remote, "an application for Spark Connect is a client and is not submitted%s; give --master k8s://... instead of --remote", p.from(remote))
+	}
+	raw, ok := p.conf.Get(masterKey)
+	if !ok {
+		return keyError(masterKey, "is missing; give --master k8s://https://HOST:PORT")
+	}
+	var err error
+	if p.r.Master, err = p.master(masterKey, raw); err != nil {
+		return err
+	}
+	p.conf.Set(masterKey, p.r.Master)
+	switch raw, ok = p.conf.Get(deployModeKey); {
+	case raw == "cluster":
+		return nil
+	case !ok:
+		return keyError(deployModeKey, "is missing, which means client mode, where the driver runs here; give --deploy-mode cluster")
+	case raw == "client":
+		return keyError(deployModeKey, "in client mode the driver runs where spark-submit does%s; give --deploy-mode cluster", p.from(deployModeKey))
+	}
+	return keyError(deployModeKey, "should be cluster, but is %s%s", conf.Quote(deployModeKey, raw), p.from(deployModeKey))
+}
+
+// master is Utils.checkAndGetK8sMasterUrl.
+func (p *parser) master(key, raw string) (string, error) {
+	const prefix = "k8s://"
+	address, ok := strings.CutPrefix(raw, prefix)
+	if !ok {
+		return "", keyError(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", shownAddress(key, raw), p.from(key))
+	}
+	if !strings.Contains(address, "://") {
+		return prefix + "https://" + address, nil
+	}
+	switch scheme, _, _ := strings.Cut(address, "://"); strings.ToLower(scheme) {
+	case "https":
+	case "http":
+		p.warns.warn("%s: the API server is reached over http, which everybody on the way can read; use https", key)
+	default:
+		return "", keyError(key, "%s should have https (or http) behind k8s://", shownAddress(key, raw))
+	}
+	return raw, nil
+}
+
+// shownAddress is an address as a message may show it: without a password.
+func shownAddress(key, address string) string {
+	if strings.Contains(address, "@") {
+		if u, err := url.Parse(address); err == nil {
+			return conf.Quote(key, u.Redacted())
+		}
+		return "the address"
+	}
+	return conf.Quote(key, address)
+}

@@ -1,0 +1,94 @@
+package submit
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// lists resolves the files of the lists. Spark does so at two moments: an option's items as they stand, a key's without blanks around.
+func (p *parser) lists() error {
+	byOption := map[string]bool{}
+	for _, o := range options {
+		if _, ok := p.options[o.name]; ok && o.key != "" {
+			byOption[o.key] = true
+		}
+	}
+	for _, key := range fileLists {
+		text, ok := p.conf.Get(key)
+		if !ok {
+			continue
+		}
+		var items []string
+		for item := range strings.SplitSeq(text, ",") {
+			if !byOption[key] {
+				item = strings.TrimSpace(item)
+			}
+			if strings.TrimSpace(item) == "" {
+				continue
+			}
+			uri, problem := p.resolve(key, item)
+			if problem != "" {
+				return keyError(key, "%s", problem)
+			}
+			items = append(items, uri)
+		}
+		p.conf.Set(key, strings.Join(items, ","))
+	}
+	return nil
+}
+
+// resolve makes a URI of a path or URI (Utils.resolveURI): what has no scheme, or is no URI by Java's rules, is a file of the submitter. Spark
+// goes on with a URL of the latter kind, and looks for a file below the working directory; here that is a problem.
+func (p *parser) resolve(key, text string) (uri, problem string) {
+	scheme, rest, _ := strings.Cut(text, ":")
+	odd := notURI(text)
+	hasScheme := schemePattern.MatchString(scheme) && strings.Trim(rest, "/") != "" && odd == ""
+	switch {
+	case hasScheme:
+		return text, ""
+	case schemePattern.MatchString(strings.TrimSpace(scheme)) && strings.HasPrefix(rest, "/"):
+		if odd == "" {
+			return "", conf.Quote(key, text) + " names no file"
+		}
+		return "", illegal(text, odd)
+	}
+	name, fragment := text, ""
+	if before, after, ok := strings.Cut(text, "#"); ok && odd == "" {
+		if decoded, err := url.PathUnescape(before); err == nil {
+			name, fragment = decoded, "#"+after
+		}
+	}
+	return fileURI(p.absolute(name)) + fragment, ""
+}
+
+var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+// absolute is a path below the working directory, without "." and "..".
+func (p *parser) absolute(name string) string {
+	if !path.IsAbs(name) {
+		name = path.Join("/", p.submitter.WorkingDirectory, name)
+	}
+	return path.Clean(name)
+}
+
+// fileURI is java.io.File.toURI: what is not legal in a path is escaped, but not what is beyond ASCII.
+func fileURI(name string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	b.WriteString("file:")
+	for i := range len(name) {
+		switch ch := name[i]; {
+		case ch >= 0x80, 'a' <= ch && ch <= 'z', 'A' <= ch && ch <= 'Z', '0' <= ch && ch <= '9', strings.IndexByte("_-.!~'()*;/:@&=+$,", ch) >= 0:
+			b.WriteByte(ch)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[ch>>4])
+			b.WriteByte(hex[ch&15])
+		}
+	}
+	return b.String()
+}
