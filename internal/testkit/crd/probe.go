@@ -142,15 +142,16 @@ func sample(s *apiextensionsv1.JSONSchemaProps) any {
 }
 
 func sampleText(s *apiextensionsv1.JSONSchemaProps) string {
+	candidates := []string{"a", "1", "A"}
 	if s.Format == "date-time" {
-		return "2026-01-02T03:04:05Z"
+		candidates = []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"}
 	}
 	if pattern, err := regexp.Compile(s.Pattern); err == nil && s.Pattern != "" {
-		for _, candidate := range []string{"a", "1", "A"} {
+		for _, candidate := range candidates {
 			if pattern.MatchString(candidate) {
 				return candidate
 			}
 		}
 	}
-	return "a"
+	return candidates[0]
 }

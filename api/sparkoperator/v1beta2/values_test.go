@@ -1,0 +1,76 @@
+package v1beta2_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+)
+
+// Property by property, to the bottom of a sidecar's probes: what the peer's definition lets through, ours stores the same. TestPeersManifestsAreAccepted
+// compares the definitions; this compares what they do.
+func TestPeersValuesAreStored(t *testing.T) {
+	for _, file := range []string{applications, schedules} {
+		t.Run(file, func(t *testing.T) {
+			theirs := crd.Theirs(t, file)
+			before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, file))
+			stored, refused := 0, map[string]bool{}
+			for path, probe := range crd.Probes(theirs, version) {
+				if strings.HasPrefix(path, ".spec.template.") {
+					continue // an application's
+				}
+				raw := encode(t, probe)
+				was, errs := before.Admit(raw)
+				if len(errs) > 0 {
+					continue
+				}
+				is, errs := after.Admit(raw)
+				switch {
+				case len(errs) > 0 && !deliberatelyRefused(path):
+					t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
+				case len(errs) > 0:
+					refused[path] = true
+				case cmp.Diff(was, is) != "":
+					t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+				default:
+					stored++
+				}
+			}
+			t.Logf("%d values stored alike, %d properties with values that are refused on purpose", stored, len(refused))
+			if file == applications && stored < 8000 || stored == 0 {
+				t.Errorf("only %d values were compared", stored)
+			}
+		})
+	}
+}
+
+// deliberatelyRefused tells whether some values of a property are on the list of what is refused on purpose.
+func deliberatelyRefused(path string) bool {
+	quantity := strings.HasSuffix(path, ".divisor") || strings.HasSuffix(path, "{}") || strings.HasSuffix(path, ".sizeLimit")
+	for _, d := range deliberate {
+		if d.path != "" && strings.HasSuffix(path, d.path) || d.path == "" && quantity {
+			return true
+		}
+	}
+	return false
+}
+
+// An object with everything at once, and one for each further value that a property can choose.
+func TestFullObjectsAreStoredWhole(t *testing.T) {
+	for _, file := range []string{applications, schedules} {
+		ours := crd.Ours(t, file)
+		schema := newSchema(t, ours)
+		for variant := range crd.Variants(ours, version) {
+			obj := crd.Full(ours, version, variant, crd.Sizes)
+			stored, errs := schema.Admit(encode(t, obj))
+			if len(errs) > 0 {
+				t.Errorf("%s, variant %d: %v", file, variant, errs.ToAggregate())
+			}
+			if diff := cmp.Diff(obj, stored); diff != "" {
+				t.Errorf("%s, variant %d (-sent +stored):\n%s", file, variant, diff)
+			}
+		}
+	}
+}

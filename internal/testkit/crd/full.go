@@ -1,0 +1,83 @@
+package crd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Sizes are values for Full of the properties of sparkoperator.k8s.io that take no "a".
+var Sizes = map[string]any{".memory": "1g", ".memoryOverhead": "512m", ".podName": "a.b"}
+
+// Full returns an object with every property of a version of a definition, one element in every list and map. Values that a schema chooses
+// from are chosen by turn: variant 0 takes the first of every enumeration and numbers where texts are possible too, variant 1 the second and
+// texts, and so on, so that Variants of them show every value. Override gives the values of properties by the end of their path, such as
+// ".memory", where "a" or 1 does not do.
+func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
+	root := schemaOf(crd, version)
+	obj := map[string]any{
+		"apiVersion": crd.Spec.Group + "/" + version, "kind": crd.Spec.Names.Kind,
+		"metadata": map[string]any{"name": "full", "namespace": "default"},
+	}
+	for _, part := range []string{"spec", "status"} {
+		if property, ok := root.Properties[part]; ok {
+			obj[part] = full("."+part, &property, variant, override)
+		}
+	}
+	return obj
+}
+
+// Variants is how many variants of Full show every value that a version's schema can choose.
+func Variants(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
+	most := 2
+	var walk func(s *apiextensionsv1.JSONSchemaProps)
+	walk = func(s *apiextensionsv1.JSONSchemaProps) {
+		most = max(most, len(s.Enum))
+		for _, property := range s.Properties {
+			walk(&property)
+		}
+		if s.Items != nil && s.Items.Schema != nil {
+			walk(s.Items.Schema)
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			walk(s.AdditionalProperties.Schema)
+		}
+	}
+	walk(schemaOf(crd, version))
+	return most
+}
+
+func full(path string, s *apiextensionsv1.JSONSchemaProps, variant int, override map[string]any) any {
+	for end, value := range override {
+		if strings.HasSuffix(path, end) {
+			return value
+		}
+	}
+	switch {
+	case len(s.Enum) > 0:
+		return strings.Trim(string(s.Enum[variant%len(s.Enum)].Raw), `"`)
+	case s.XIntOrString && variant%2 == 0:
+		return int64(1)
+	case s.XIntOrString && s.Pattern == "":
+		return "name"
+	case set(s.XPreserveUnknownFields):
+		return map[string]any{"spec": map[string]any{"anything": []any{int64(1), "two", map[string]any{"three": true}}}}
+	case s.Type == "array":
+		if s.Items != nil && s.Items.Schema != nil {
+			return []any{full(path+"[]", s.Items.Schema, variant, override)}
+		}
+	case s.Type == "object":
+		obj := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			property := s.Properties[name]
+			obj[name] = full(path+"."+name, &property, variant, override)
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			obj["key"] = full(path+"{}", s.AdditionalProperties.Schema, variant, override)
+		}
+		return obj
+	}
+	return sample(s)
+}
