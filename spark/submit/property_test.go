@@ -28,13 +28,24 @@ func requests() map[string]Request {
 		if version == "3.5" || version == "3.1.1" {
 			heavy.Conf.Delete("spark.kubernetes.driver.label.team") // a value with {{APP_ID}}, which comes with 4.0
 		}
-		for name, r := range map[string]Request{"plain": plain, "heavy": heavy, "python": python, "long": long} {
+		for name, r := range map[string]Request{"plain": plain, "heavy": heavy, "python": python, "long": long, "files": filesRequest()} {
 			r.SparkVersion = version
 			r.Labels = map[string]string{"example.org/app": "my-app", "b": "2", "a": "1", "c": "3"}
 			all[name+"-"+version] = r
 		}
 	}
 	return all
+}
+
+// filesRequest has every file that a submitter could have, and templates with fields that nobody knows.
+func filesRequest() Request {
+	r := gang("spark.kerberos.principal", "p", "spark.kubernetes.authenticate.driver.oauthToken", "t")
+	r.DriverCredentials = Credentials{CACert: []byte("ca"), ClientKey: []byte("key"), ClientCert: []byte("cert")}
+	r.Keytab, r.Krb5Conf = &File{"k", []byte("keytab")}, &File{"krb5.conf", []byte("x")}
+	r.PodGroupTemplate = []byte("metadata: {labels: {a: theirs}}\nspec: {minMember: 2}")
+	r.DriverTemplate = []byte("spec: {future: 1, containers: [{name: c, future: 1}, {name: side, image: s}]}")
+	r.ExecutorTemplate = []byte("spec: {future: 1, containers: [{name: c, future: {a: 1}}]}")
+	return r
 }
 
 func forAll(t *testing.T, hold func(t *testing.T, r Request, o Objects)) {
@@ -172,6 +183,10 @@ func TestThePodFindsWhatItMounts(t *testing.T) {
 			case v.ConfigMap != nil && !slices.Contains(given, v.ConfigMap.Name):
 				if !have["*v1.ConfigMap/"+v.ConfigMap.Name] {
 					t.Errorf("volume %s names the ConfigMap %s, which is not made", v.Name, v.ConfigMap.Name)
+				}
+			case v.Secret != nil && !slices.Contains(given, v.Secret.SecretName):
+				if !have["*v1.Secret/"+v.Secret.SecretName] {
+					t.Errorf("volume %s names the Secret %s, which is not made", v.Name, v.Secret.SecretName)
 				}
 			case v.PersistentVolumeClaim != nil:
 				if !have["*v1.PersistentVolumeClaim/"+v.PersistentVolumeClaim.ClaimName] {
