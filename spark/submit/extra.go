@@ -147,25 +147,25 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 
 // graftElements finds every element by its name, or by its place where it has none: Spark appends to lists, and only containers change places.
 func graftElements(list, extra []any, path string, lost func(path string)) {
-	nameOf := func(element any) any {
-		fields, _ := element.(map[string]any)
-		return fields["name"]
+	byName := map[string]int{}
+	for i, element := range slices.Backward(list) {
+		byName[nameOf(element)] = i
 	}
 	for i, element := range extra {
 		fields, _ := element.(map[string]any)
 		name := nameOf(element)
-		if len(fields) == 0 || name != nil && len(fields) == 1 {
+		if len(fields) == 0 || name != "" && len(fields) == 1 {
 			continue
 		}
-		at := i
-		if at >= len(list) || nameOf(list[at]) != name {
-			at = slices.IndexFunc(list, func(other any) bool { return name != nil && nameOf(other) == name })
+		at, ok := i, i < len(list) && nameOf(list[i]) == name
+		if !ok && name != "" {
+			at, ok = byName[name]
 		}
 		place := fmt.Sprintf("%s[%d]", path, i)
-		if name != nil {
-			place = fmt.Sprintf("%s[%v]", path, name)
+		if name != "" {
+			place = fmt.Sprintf("%s[%s]", path, name)
 		}
-		if at < 0 {
+		if !ok {
 			lost(place)
 			continue
 		}
@@ -173,6 +173,12 @@ func graftElements(list, extra []any, path string, lost func(path string)) {
 			graft(inner, fields, place, lost)
 		}
 	}
+}
+
+func nameOf(element any) string {
+	fields, _ := element.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
 }
 
 // keepExtra puts fields of a template that no type knows into the pod that was made of it. Those that cannot be kept are told by warnings.

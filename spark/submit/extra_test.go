@@ -234,6 +234,41 @@ func TestDriverObjectWithoutUnknownFields(t *testing.T) {
 	}
 }
 
+// A container without a name cannot be found again, and no pod may have one.
+func TestFieldsThatAreLostAreTold(t *testing.T) {
+	r := minimal()
+	r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"},{"name":"side","future":1},{"future":1},{"future":2}]}}`)
+	o := build(t, r)
+	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "DriverTemplate: spec.containers[3]: has fields") {
+		t.Errorf("warnings: %q", o.Warnings)
+	}
+	if tree := driverTree(t, o); at(tree, "spec", "containers", "side", "future") != int64(1) {
+		t.Errorf("pod is %v", tree)
+	}
+}
+
+// Finding names must not be quadratic: a template may be as large as an object, and every container of it change its place.
+func TestManyContainers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)
+	for i := range 30_000 {
+		fmt.Fprintf(&b, `,{"name":"c%d","f":%d}`, i, i)
+	}
+	b.WriteString("]}}")
+	r := minimal()
+	r.DriverTemplate = []byte(b.String())
+	o := build(t, r)
+	containers := at(driverTree(t, o), "spec", "containers").([]any)
+	for i, c := range containers[:30_000] {
+		if c.(map[string]any)["f"] != int64(i) {
+			t.Fatalf("container %d is %v", i, c)
+		}
+	}
+	if len(o.Warnings) > 0 {
+		t.Errorf("warnings: %q", o.Warnings)
+	}
+}
+
 func TestUnknownFieldsOfAValueThatIsNoField(t *testing.T) {
 	type inner struct {
 		Name string            `json:"name"`
