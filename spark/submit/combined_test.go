@@ -98,9 +98,7 @@ func settings() []string {
 	}
 	for _, kind := range []string{"emptyDir", "hostPath", "nfs", "persistentVolumeClaim", "floppy"} {
 		out = append(out, volumeConf("driver", kind)...)
-		for _, option := range []string{"options.path", "/p", "options.server", "s", "options.claimName", "OnDemand", "options.storageClass", "c", "options.sizeLimit", "1Gi"} {
-			out = append(out, option)
-		}
+		out = append(out, "options.path", "/p", "options.server", "s", "options.claimName", "OnDemand", "options.storageClass", "c", "options.sizeLimit", "1Gi")
 	}
 	// The volumes' options stand behind their kind, and make a key with it.
 	kind := ""

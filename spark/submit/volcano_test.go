@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +24,7 @@ func TestPodGroup(t *testing.T) {
 			"name": groupName, "namespace": "ns1", "labels": map[string]any{"example.org/app": "my-app"},
 			"ownerReferences": []any{map[string]any{"apiVersion": "example.org/v1", "kind": "App", "name": "my-app", "uid": "uid-1", "controller": true}},
 		}
-		for key, value := range more {
-			metadata[key] = value
-		}
+		maps.Copy(metadata, more)
 		return map[string]any{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
 	}
 	const jsonKey = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
@@ -113,8 +113,8 @@ func TestPodGroupRefused(t *testing.T) {
 			c.change(&r)
 			refusedFor(t, r, c.name, c.text)
 			_, err := Build(r)
-			if wrong := asError(err).(*Error); wrong.NotNative != c.notNative {
-				t.Errorf("%v: NotNative is %t", err, wrong.NotNative)
+			if wrong, ok := errors.AsType[*Error](err); !ok || wrong.NotNative != c.notNative {
+				t.Errorf("%v: NotNative is not %t", err, c.notNative)
 			}
 		})
 	}
