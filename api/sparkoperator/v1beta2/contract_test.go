@@ -1,8 +1,13 @@
 package v1beta2_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
@@ -14,18 +19,18 @@ const (
 )
 
 // deliberate are the gaps between the peer's definitions and ours that are meant, known by the path's end and the finding's beginning.
-// Whoever adds one may break somebody's manifest: the reason must be that no such manifest ever ran.
-var deliberate = []struct{ path, what, why string }{
-	{"driver.memory", "rule", "Spark cannot parse it: the driver never starts"},
-	{"executor.memory", "rule", "Spark cannot parse it: the driver ends when it reads its configuration"},
-	{"driver.memoryOverhead", "rule", "as memory"},
-	{"executor.memoryOverhead", "rule", "as memory"},
-	{"driver.podName", "rule", "no pod of another name can be made; the peer's own pattern means the same, but matches anywhere"},
-	{".port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
-	{".port", "maximum 2.147483647e+09", "as its minimum"},
-	{"", "pattern " + strictQuantity, "no quantity has a fraction in its exponent: the peer's own operator cannot decode it"},
-	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
-	{"Run", "pattern ^[^tz]*$", "as all times"},
+// Whoever adds one may break somebody's manifest: the reason must be that no such manifest ever ran. docs/validation.md lists them.
+var deliberate = []struct{ path, what, says, why string }{
+	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
+	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
+	{"driver.memoryOverhead", "rule", "the same", "as memory"},
+	{"executor.memoryOverhead", "rule", "the same", "as memory"},
+	{"driver.podName", "rule", "no name of a pod", "no pod of another name can be made; the peer's own pattern means the same, but matches anywhere"},
+	{".port", "minimum -2.147483648e+09", "a port below -2147483648", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
+	{".port", "maximum 2.147483647e+09", "a port above 2147483647", "as its minimum"},
+	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5", "no quantity has one: the peer's own operator cannot decode it"},
+	{"Time", "pattern ^[^tz]*$", "a time with a small t or z", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
+	{"Run", "pattern ^[^tz]*$", "the same", "as all times"},
 }
 
 const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]+))?$`
@@ -60,5 +65,26 @@ func TestApprovalIsThePeers(t *testing.T) {
 		if got, want := crd.Ours(t, file).Annotations[approved], crd.Theirs(t, file).Annotations[approved]; got != want {
 			t.Errorf("%s: %s is %q, the peer's is %q", file, approved, got, want)
 		}
+	}
+}
+
+// What is refused on purpose is no secret: the list is in docs/validation.md, as it is here.
+func TestDeliberateGapsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(crd.Root(t), "docs", "validation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "<!-- begin stored -->\n")
+	was, _, _ := strings.Cut(rest, "<!-- end stored -->")
+	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
+	for _, d := range deliberate {
+		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
+		if property == "" {
+			property = "`" + d.path + "`"
+		}
+		want += fmt.Sprintf("| %s | %s | %s |\n", property, d.says, d.why)
+	}
+	if diff := cmp.Diff(was, want); diff != "" {
+		t.Errorf("docs/validation.md should say:\n%s\n(-written +wanted):\n%s", want, diff)
 	}
 }
