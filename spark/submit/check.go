@@ -2,6 +2,7 @@ package submit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,7 +95,17 @@ func (d *draft) customSteps() error {
 	default:
 		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
 	}
-	return nil
+	return d.executorSteps()
+}
+
+// executorSteps warns of the one step that the driver may look for in vain: it would end when it makes its first executor.
+func (d *draft) executorSteps() error {
+	const key = "spark.kubernetes.executor.pod.featureSteps"
+	classes, err := d.conf.List(key, nil)
+	if err == nil && slices.Contains(classes, volcanoClass) && !d.q.volcanoShipped {
+		d.warn("%s: %s is in Spark's own images from 4.2 only; the image needs a Spark that was built with Volcano", key, volcanoClass)
+	}
+	return err
 }
 
 // refuseFiles finds files that spark-submit would upload or look for.

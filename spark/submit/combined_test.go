@@ -44,6 +44,7 @@ var typedKeys = map[string][]string{
 	"spark.kubernetes.driver.service.ipFamilies":                       nil,
 	"spark.kubernetes.driver.service.ipFamilyPolicy":                   nil,
 	"spark.kubernetes.driver.service.publishNotReadyAddresses":         nil,
+	"spark.kubernetes.executor.pod.featureSteps":                       nil,
 	"spark.kubernetes.executor.podTemplateContainerName":               nil,
 	"spark.kubernetes.authenticate.driver.serviceAccountName":          nil,
 	"spark.kubernetes.hadoop.configMapName":                            nil,

@@ -32,6 +32,8 @@ type quirks struct {
 	pythonVersion bool
 	// networkPolicy: executors accept connections from their own application only (4.2, SPARK-55653).
 	networkPolicy bool
+	// volcanoShipped: Spark's images have VolcanoFeatureStep; before it is in builds of one's own only (4.2).
+	volcanoShipped bool
 	// podGroupJSON: spark.kubernetes.scheduler.volcano.podGroupTemplateJson is read (4.2).
 	podGroupJSON bool
 	// privilegeEscalation: allowPrivilegeEscalation is written, false by default (4.3, SPARK-57493).
@@ -60,7 +62,8 @@ var lines = func() []quirks {
 
 	v42 := v41
 	v42.minor = 2
-	v42.networkPolicy, v42.connectGRPC, v42.podGroupJSON = true, true, true
+	v42.networkPolicy, v42.connectGRPC = true, true
+	v42.volcanoShipped, v42.podGroupJSON = true, true
 
 	v43 := v42
 	v43.minor = 3

@@ -119,3 +119,16 @@ func TestPodGroupRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestExecutorsVolcanoStepOfAnOldLine(t *testing.T) {
+	for version, warned := range map[string]bool{"3.5.9": true, "4.1.4": true, "4.2.1": false, "4.3.0": false} {
+		r := with("spark.kubernetes.executor.pod.featureSteps", "x.Y,"+volcanoClass)
+		r.SparkVersion = version
+		if w := build(t, r).Warnings; (len(w) == 1 && strings.Contains(w[0], "from 4.2 only")) != warned {
+			t.Errorf("Spark %s: warnings are %q", version, w)
+		}
+	}
+	if w := build(t, with("spark.kubernetes.executor.pod.featureSteps", "x.Y")).Warnings; len(w) > 0 {
+		t.Errorf("a step of the user's is the driver's to find: %q", w)
+	}
+}
