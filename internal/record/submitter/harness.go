@@ -50,6 +50,7 @@ type Harness struct {
 	OwnClasses bool
 
 	machine *Machine
+	loaded  int // cases that had classes of their own
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
@@ -78,6 +79,9 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	}
 	return h, nil
 }
+
+// Tired says that the Java machine should be replaced by a new one: classes that were loaded anew stay, as Spark's clients leave threads behind.
+func (h *Harness) Tired() bool { return h.loaded >= 25 }
 
 // Close ends the Java machine, and returns the processor's time that it took.
 func (h *Harness) Close() (time.Duration, error) {
@@ -147,6 +151,7 @@ func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 		}
 	}
 	if own {
+		h.loaded++
 		path = append(path, ownClasses)
 	}
 	return path

@@ -177,6 +177,11 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 	began := time.Now()
 	r.count++
 	if !r.plain {
+		if r.harness != nil && r.harness.Tired() {
+			if err := r.close(); err != nil {
+				return record.Recording{}, "", err
+			}
+		}
 		if r.harness == nil {
 			harness, err := r.machine.Harness(ctx, r.log)
 			if err != nil {
