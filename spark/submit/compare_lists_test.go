@@ -1,5 +1,3 @@
-//go:build compare
-
 package submit_test
 
 import (
@@ -11,8 +9,8 @@ import (
 
 // listed is a difference that is known.
 type listed struct {
-	// path is a regular expression that the whole path of a difference matches, or the whole message of a refusal.
-	path string
+	// text is a regular expression that a whole difference matches as it is told, or the whole message of a refusal.
+	text string
 	// cases is a regular expression of whole names of cases; empty means all.
 	cases string
 	// lines are the Spark lines in which the difference is; none means all.
@@ -21,9 +19,9 @@ type listed struct {
 }
 
 // find returns the first entry that a difference, or the message of a refusal, matches, or nil.
-func find(list []listed, name, version, path string) *listed {
+func find(list []listed, name, version, text string) *listed {
 	for i, l := range list {
-		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.path, path) {
+		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.text, text) {
 			return &list[i]
 		}
 	}
@@ -47,23 +45,32 @@ func matches(expression, text string) bool {
 
 // intended are differences by which Build is better than spark-submit; doc.go tells them.
 var intended = []listed{
-	{path: `[A-Z]\w+ \S+: /metadata/ownerReferences/.*`, reason: "objects are owned by the caller's, not by the driver pod"},
-	{path: `Pod \S+: /spec/enableServiceLinks`, reason: "no variables for the Services of the namespace (enableServiceLinks)"},
-	{path: `Pod \S+: /spec/containers/[^/]+/terminationMessagePolicy`, reason: "the end of the log is the termination message (terminationMessagePolicy)"},
-	{path: `Pod \S+: /metadata/annotations/kubectl.kubernetes.io~1default-container`, reason: "which container is Spark's is told (default-container)"},
-	{path: `order: Pod`, reason: "the pod is written last, so that it never waits for what it mounts"},
-	{path: `(NetworkPolicy|PersistentVolumeClaim) \S+: /metadata/labels/spark-app-selector`, reason: "the driver's own clean-up finds no policy or claim by its label"},
-	{path: `ConfigMap \S+: /data/podspec-configmap-key/(apiVersion|kind|spec/enableServiceLinks|spec/containers/[^/]+/terminationMessagePolicy)`, reason: "executors get the same (enableServiceLinks, terminationMessagePolicy) by their template"},
-	{path: `ConfigMap \S+: /data/spark.properties/spark.kubernetes.namespace`, reason: "the namespace is always written; Spark's default is not the pod's own"},
-	{path: `ConfigMap \S+: /data/spark.properties/(.*podTemplateFile|.*authenticate.driver.\w+File|.*krb5.path|.*podGroupTemplateFile)`, reason: "keys that name files of the submitter are not passed on"},
-	{path: `Pod \S+: /metadata/generateName`, cases: `template-metadata`, reason: "a pod that has a name needs no generateName"},
-	{path: `ConfigMap \S+: /data/podspec-configmap-key/spec/containers/spark-kubernetes-executor(/name)?`, cases: `templates|mixed-names`, reason: "the executors' template names Spark's container"},
-	{path: `Pod \S+: /spec/volumes/krb5-file/configMap/items/other.conf/path`, cases: `krb5-other-name`, reason: "krb5.conf is mounted whatever its file is called"},
-	{path: `.*([Hh]adoop|HADOOP).*`, cases: `hadoop-no-directory`, reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
-	{path: `order: (others|variables of \S+)`, cases: `hadoop-no-directory`, reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
-	{path: `Pod \S+: /spec/.*([Ll]ocal-dir|LOCAL_DIRS|volumeMounts).*`, cases: `local-dirs-odd`, reason: "blanks around entries of a list, and empty ones, are no part of them"},
-	{path: `.*`, cases: `name-empty`, reason: "an empty name counts as none"},
-	{path: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+`, cases: `app-args|app-args-python|mixed-java`, reason: "arguments reach the application as they are ($( is escaped)"},
+	{text: `[A-Z]\w+ \S+: /metadata/ownerReferences/.*, Build has nothing`, reason: "objects are owned by the caller's, not by the driver pod"},
+	{text: `Pod \S+: /spec/enableServiceLinks: spark-submit has nothing, Build has false`, reason: "no variables for the Services of the namespace (enableServiceLinks)"},
+	{text: `Pod \S+: /spec/containers/[^/]+/terminationMessagePolicy: spark-submit has nothing, Build has "FallbackToLogsOnError"`,
+		reason: "the end of the log is the termination message (terminationMessagePolicy)"},
+	{text: `Pod \S+: /metadata/annotations/kubectl.kubernetes.io~1default-container: spark-submit has nothing, .*`, reason: "which container is Spark's is told (default-container)"},
+	{text: `order: Pod: spark-submit has before the others, Build has after the others`, reason: "the pod is written last, so that it never waits for what it mounts"},
+	{text: `(NetworkPolicy|PersistentVolumeClaim) \S+: /metadata/labels/spark-app-selector: .*, Build has nothing`, reason: "the driver's own clean-up finds no policy or claim by its label"},
+	{text: `ConfigMap \S+: /data/podspec-configmap-key/(apiVersion|kind|spec/enableServiceLinks|spec/containers/[^/]+/terminationMessagePolicy): spark-submit has nothing, .*`,
+		reason: "executors get the same (enableServiceLinks, terminationMessagePolicy) by their template"},
+	{text: `ConfigMap \S+: /data/podspec-configmap-key/spec/containers/spark-kubernetes-executor(/name)?: spark-submit has nothing, .*`, cases: `templates|mixed-names`,
+		reason: "the executors' template names Spark's container"},
+	{text: `ConfigMap \S+: /data/spark.properties/spark.kubernetes.namespace: spark-submit has nothing, Build has "default"`,
+		reason: "the namespace is always written; Spark's default is not the pod's own"},
+	{text: `ConfigMap \S+: /data/spark.properties/spark.kubernetes.namespace: spark-submit has "[^"]*\$\{.*`, cases: `reference-spark|reference-env`,
+		reason: "the namespace is written with its references replaced: the driver may not be able to"},
+	{text: `ConfigMap \S+: /data/spark.properties/(.*podTemplateFile|.*authenticate.driver.\w+File|.*krb5.path|.*podGroupTemplateFile): .*, Build has nothing`,
+		reason: "keys that name files of the submitter are not passed on"},
+	{text: `Pod \S+: /metadata/generateName: .*, Build has nothing`, cases: `template-metadata`, reason: "a pod that has a name needs no generateName"},
+	{text: `Pod \S+: /spec/volumes/krb5-file/configMap/items/other.conf/path: .*, Build has "krb5.conf"`, cases: `krb5-other-name`,
+		reason: "krb5.conf is mounted whatever its file is called"},
+	{text: `(order: (others|variables of \S+)|[A-Z].*([Hh]adoop|HADOOP).*): .*`, cases: `hadoop-no-directory`,
+		reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
+	{text: `Pod \S+: /spec/.*([Ll]ocal-dir|LOCAL_DIRS|volumeMounts).*`, cases: `local-dirs-odd`, reason: "blanks around entries of a list, and empty ones, are no part of them"},
+	{text: `.*`, cases: `name-empty`, reason: "an empty name counts as none"},
+	{text: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+: spark-submit has "(\$*)\(\w+\)", Build has "(\$*)\(\w+\)"`, cases: `app-args|app-args-python|mixed-java`,
+		reason: "arguments reach the application as they are ($( is escaped)"},
 }
 
 // gaps are differences that should not be. They may only become fewer.
@@ -79,31 +86,31 @@ const (
 
 // weRefuse are cases that only Build refuses.
 var weRefuse = []listed{
-	{path: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern|pattern-nothing|files-directory`, reason: forRunner},
-	{path: `ConfFiles: .* is no key of a ConfigMap.*`, cases: `conf-dir-name-odd`, reason: noSuchName},
-	{path: `.* is no value of a label.*`, cases: `labels-invalid`, reason: noSuchName},
-	{path: `.* is no value of a label.*`, cases: `labels-ids-in-labels|metadata`, lines: []string{"3.5"}, reason: noSuchName},
-	{path: `DriverPodName: .*`, cases: `pod-name-odd`, reason: noSuchName},
-	{path: `ResourceNamePrefix: .*`, cases: `name-300`, reason: noSuchName},
-	{path: `.* is no name of a volume.*`, cases: `volume-name-odd`, reason: noSuchName},
-	{path: `Driver.Volumes: .*`, cases: `volume-same-kind-names`, reason: noSuchName},
-	{path: `.*options.sizeLimit: .*`, cases: `volume-size-odd`, reason: noSuchName},
-	{path: `.*limit of 2 is below the request of 4`, cases: `cores-limit`, reason: noSuchName},
-	{path: `.*should be a port from 1 to 65535.*`, cases: `ports-zero`, reason: noSuchName},
-	{path: `.*port 7000 is also.*`, cases: `ports-same`, reason: noSuchName},
-	{path: `.*reaches the driver's JVM as -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},
-	{path: `spark.executor.extraJavaOptions: .*`, cases: `java-options-executor`, reason: diesInJVM},
-	{path: `.*the driver cannot run without DriverServiceFeatureStep`, cases: `steps-excluded-service`, reason: diesInJVM},
-	{path: `.*podTemplateFile: .* holds no pod`, cases: `template-executor-invalid`, reason: neverStarts},
-	{path: `.*a claim on demand needs.*`, cases: `volume-claim-bare`, reason: neverStarts},
-	{path: `.*subPathExpr: is not known to Spark 3.5.*`, cases: `volume-claim-expression`, lines: []string{"3.5"}, reason: "spark-submit of this line drops the setting in silence, and mounts the whole volume"},
-	{path: `.*service.label.spark-app-selector: .*`, cases: `service-label-selector`, reason: "the Service would be deleted when another application ends"},
-	{path: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
+	{text: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern|pattern-nothing|files-directory`, reason: forRunner},
+	{text: `ConfFiles: .* is no key of a ConfigMap.*`, cases: `conf-dir-name-odd`, reason: noSuchName},
+	{text: `.* is no value of a label.*`, cases: `labels-invalid`, reason: noSuchName},
+	{text: `.* is no value of a label.*`, cases: `labels-ids-in-labels|metadata`, lines: []string{"3.5"}, reason: noSuchName},
+	{text: `DriverPodName: .*`, cases: `pod-name-odd`, reason: noSuchName},
+	{text: `ResourceNamePrefix: .*`, cases: `name-300`, reason: noSuchName},
+	{text: `.* is no name of a volume.*`, cases: `volume-name-odd`, reason: noSuchName},
+	{text: `Driver.Volumes: .*`, cases: `volume-same-kind-names`, reason: noSuchName},
+	{text: `.*options.sizeLimit: .*`, cases: `volume-size-odd`, reason: noSuchName},
+	{text: `.*limit of 2 is below the request of 4`, cases: `cores-limit`, reason: noSuchName},
+	{text: `.*should be a port from 1 to 65535.*`, cases: `ports-zero`, reason: noSuchName},
+	{text: `.*port 7000 is also.*`, cases: `ports-same`, reason: noSuchName},
+	{text: `.*reaches the driver's JVM as -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},
+	{text: `spark.executor.extraJavaOptions: .*`, cases: `java-options-executor`, reason: diesInJVM},
+	{text: `.*the driver cannot run without DriverServiceFeatureStep`, cases: `steps-excluded-service`, reason: diesInJVM},
+	{text: `.*podTemplateFile: .* holds no pod`, cases: `template-executor-invalid`, reason: neverStarts},
+	{text: `.*a claim on demand needs.*`, cases: `volume-claim-bare`, reason: neverStarts},
+	{text: `.*subPathExpr: is not known to Spark 3.5.*`, cases: `volume-claim-expression`, lines: []string{"3.5"}, reason: "spark-submit of this line drops the setting in silence, and mounts the whole volume"},
+	{text: `.*service.label.spark-app-selector: .*`, cases: `service-label-selector`, reason: "the Service would be deleted when another application ends"},
+	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 
 // theyRefuse are cases that only spark-submit refuses.
 var theyRefuse = []listed{
-	{path: `.*S3AFileSystem not found`, cases: `jars-s3a`, reason: "the file system's client need only be where the driver is"},
-	{path: `.*ipFamilies.*`, cases: `service-families-blanks`, reason: "blanks around entries of a list are no part of them"},
-	{path: `Could not load pod from template file.*`, cases: `template-empty|template-no-spec`, reason: "a template may say nothing, or metadata alone"},
+	{text: `.*S3AFileSystem not found`, cases: `jars-s3a`, reason: "the file system's client need only be where the driver is"},
+	{text: `.*ipFamilies.*`, cases: `service-families-blanks`, reason: "blanks around entries of a list are no part of them"},
+	{text: `Could not load pod from template file.*`, cases: `template-empty|template-no-spec`, reason: "a template may say nothing, or metadata alone"},
 }

@@ -1,5 +1,3 @@
-//go:build compare
-
 package submit_test
 
 import (

@@ -1,5 +1,3 @@
-//go:build compare
-
 package submit_test
 
 import (
@@ -85,13 +83,13 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	differences := compare(takeApart(t, recordedObjects(t, r)), takeApart(t, builtObjects(t, o, version, service)))
 	same := true
 	for _, d := range differences {
-		if l := find(intended, c.Name, version, d.path); l != nil {
+		if l := find(intended, c.Name, version, d.String()); l != nil {
 			all.used[l] = true
 			all.by[l.reason]++
 			continue
 		}
 		same = false
-		if l := find(gaps, c.Name, version, d.path); l != nil {
+		if l := find(gaps, c.Name, version, d.String()); l != nil {
 			all.used[l] = true
 			all.gaps++
 			continue
@@ -121,7 +119,7 @@ func (all *tally) refuseStale(t *testing.T) {
 	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse, "theyRefuse": theyRefuse} {
 		for i := range list {
 			if l := &list[i]; !all.used[l] {
-				t.Errorf("%s: the entry %q (cases %q) matches nothing any more: remove it", name, l.path, l.cases)
+				t.Errorf("%s: the entry %q (cases %q) matches nothing any more: remove it", name, l.text, l.cases)
 			}
 		}
 	}
