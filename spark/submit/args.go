@@ -26,7 +26,8 @@ type Submitter struct {
 	// Environment is the submitter's, that of a sourced spark-env.sh included. It goes into the Request, for "${env:NAME}".
 	Environment map[string]string
 	// SystemProperties are those that a submitting JVM would have (SPARK_SUBMIT_OPTS=-Dkey=value). Those that begin with "spark." are
-	// configuration of the lowest priority; user.name is who submits, where neither SPARK_USER nor HADOOP_USER_NAME says so.
+	// configuration of the lowest priority; user.name is who submits, where neither SPARK_USER nor HADOOP_USER_NAME says so. All go into the
+	// Request, for "${system:NAME}".
 	SystemProperties map[string]string
 	// WorkingDirectory is the absolute path below which relative paths are; empty means "/".
 	WorkingDirectory string
@@ -60,7 +61,8 @@ type Submitter struct {
 // that looks like a secret.
 func ParseArgs(args []string, s Submitter) (Request, []string, error) {
 	q, _ := quirksFor(s.SparkVersion)
-	p := &parser{submitter: s, q: q, conf: conf.New().WithEnvironment(s.Environment), options: map[string]string{}, origin: map[string]string{}}
+	p := &parser{submitter: s, q: q, options: map[string]string{}, origin: map[string]string{},
+		conf: conf.New().WithEnvironment(s.Environment).WithSystemProperties(s.SystemProperties)}
 	for _, part := range []func() error{
 		func() error { return p.scan(args) }, p.properties, p.settings, p.validate, p.clusterMode, p.systemProperties, p.lists, p.files, p.request,
 	} {
@@ -141,7 +143,8 @@ func (p *parser) systemProperties() error {
 // request fills the fields that are read from the configuration, and takes out of it what has a field.
 func (p *parser) request() error {
 	s, r := p.submitter, &p.r
-	r.SparkVersion, r.Environment, r.ProxyUser = s.SparkVersion, maps.Clone(s.Environment), p.options["--proxy-user"]
+	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]
+	r.Environment, r.SystemProperties = maps.Clone(s.Environment), maps.Clone(s.SystemProperties)
 	r.AppName, _ = p.conf.Get(appNameKey)
 	var err error
 	if r.Namespace, err = p.conf.String(namespaceKey, "default"); err != nil {
@@ -155,7 +158,7 @@ func (p *parser) request() error {
 	}
 	// Build writes them again, so that references to them still find them.
 	p.conf.Delete(masterKey, deployModeKey, appNameKey, namespaceKey, podNameKey)
-	// Build declares the environment itself.
-	r.Conf = p.conf.WithEnvironment(nil)
+	// Build declares both itself.
+	r.Conf = p.conf.WithEnvironment(nil).WithSystemProperties(nil)
 	return nil
 }

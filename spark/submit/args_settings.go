@@ -62,7 +62,7 @@ func (p *parser) fillIn(field, file string, data []byte) error {
 	// A JVM reads what is not UTF-8 as U+FFFD.
 	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))
 	if err != nil {
-		return fieldError(field, "%s: %v", file, err)
+		return fieldError(field, "%s: %v", p.absolute(file), err)
 	}
 	for key, value := range properties.All() {
 		// Blanks and control characters around a value go, but not ends of lines (Utils.trimExceptCRLF).

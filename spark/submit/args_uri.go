@@ -4,7 +4,9 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -22,19 +24,15 @@ func (p *parser) lists() error {
 		if !ok {
 			continue
 		}
-		var items []string
-		for item := range strings.SplitSeq(text, ",") {
-			if !byOption[key] {
-				item = strings.TrimSpace(item)
-			}
-			if strings.TrimSpace(item) == "" {
-				continue
-			}
-			uri, problem := p.resolve(key, item)
-			if problem != "" {
+		items := conf.SplitList(text)
+		if byOption[key] {
+			items = slices.DeleteFunc(strings.Split(text, ","), func(item string) bool { return len(conf.SplitList(item)) == 0 })
+		}
+		for i, item := range items {
+			var problem string
+			if items[i], problem = p.resolve(key, item); problem != "" {
 				return keyError(key, "%s", problem)
 			}
-			items = append(items, uri)
 		}
 		p.conf.Set(key, strings.Join(items, ","))
 	}
@@ -46,7 +44,7 @@ func (p *parser) lists() error {
 func (p *parser) resolve(key, text string) (uri, problem string) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	odd := notURI(text)
-	hasScheme := schemePattern.MatchString(scheme) && strings.Trim(rest, "/") != "" && odd == ""
+	hasScheme := schemePattern.MatchString(scheme) && rest != "" && rest != "//" && odd == ""
 	switch {
 	case hasScheme:
 		return text, ""
@@ -75,16 +73,20 @@ func (p *parser) absolute(name string) string {
 	return path.Clean(name)
 }
 
-// fileURI is java.io.File.toURI: what is not legal in a path is escaped, but not what is beyond ASCII.
+// fileURI is java.io.File.toURI: what is not legal in a path is escaped; letters beyond ASCII are legal.
 func fileURI(name string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	b.WriteString("file:")
-	for i := range len(name) {
-		switch ch := name[i]; {
-		case ch >= 0x80, 'a' <= ch && ch <= 'z', 'A' <= ch && ch <= 'Z', '0' <= ch && ch <= '9', strings.IndexByte("_-.!~'()*;/:@&=+$,", ch) >= 0:
-			b.WriteByte(ch)
-		default:
+	for len(name) > 0 {
+		_, width := utf8.DecodeRuneInString(name)
+		letter := name[:width]
+		name = name[width:]
+		if letter != "?" && letter != "#" && notURI(letter) == "" {
+			b.WriteString(letter)
+			continue
+		}
+		for _, ch := range []byte(letter) {
 			b.WriteByte('%')
 			b.WriteByte(hex[ch>>4])
 			b.WriteByte(hex[ch&15])

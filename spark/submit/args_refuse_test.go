@@ -1,0 +1,242 @@
+package submit
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// refusedArgs holds that ParseArgs refuses a line, names a key or field and says a text, and gives nothing else.
+func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) Error {
+	t.Helper()
+	r, warnings, err := ParseArgs(args, s)
+	wrong, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Errorf("%q gave the error %v, want one about %s", args, err, name)
+		return Error{}
+	}
+	if (wrong.Key == "") == (wrong.Field == "") {
+		t.Errorf("%q: an error should have a key or a field, but is %+v", args, wrong)
+	}
+	if got := wrong.Key + wrong.Field; got != name || !strings.Contains(wrong.Message, text) {
+		t.Errorf("%q is refused for %q: %s\nwant %q and a message with %q", args, got, wrong.Message, name, text)
+	}
+	if r.Conf != nil || r.Master != "" || warnings != nil {
+		t.Errorf("%q: a refused line gave a Request", args)
+	}
+	return *wrong
+}
+
+func TestRefusedLines(t *testing.T) {
+	cluster := []string{"--master", "k8s://h", "--deploy-mode", "cluster"}
+	with := func(words ...string) []string { return append(slices.Clone(cluster), words...) }
+	for name, c := range map[string]struct {
+		args       []string
+		name, text string
+	}{
+		// The line itself.
+		"nothing":                      {nil, "Resource", "is missing"},
+		"no resource":                  {with("--class", "a.B"), "Resource", "behind the options"},
+		"an empty resource":            {with(""), "Resource", "empty word"},
+		"an unknown option":            {with("--no-such", "x"), "--no-such", "unrecognized"},
+		"an unknown option with value": {with("--no-such=hunter2", "x"), "--no-such", "unrecognized"},
+		"an unknown short option":      {with("-x"), "-x", "unrecognized"},
+		"a dash":                       {with("-"), "-", "unrecognized"},
+		"a short option with =":        {with("-c=spark.a=1", "x"), "-c", "unrecognized"},
+		"an empty value":               {with("--conf=", "x"), "--conf", "unrecognized"},
+		"a value of two lines":         {with("--conf=spark.a=1\n2", "x"), "--conf", "unrecognized"},
+		"an option without value":      {with("--name"), "--name", "needs a value"},
+		"--conf without value":         {with("x.py", "-c"), "", ""},
+		"--conf without =":             {line("--conf", "spark.a"), "--conf", `behind it "spark.a" has no "="`},
+		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `behind it has no "="`},
+		"--conf with a secret":         {line("--conf", "spark.my.password:hunter2"), "--conf", `(redacted)`},
+
+		// What is no submission.
+		"--help":        {[]string{"--help"}, "--help", "not a submission"},
+		"-h":            {with("-h", "x.py"), "--help", "not a submission"},
+		"--usage-error": {[]string{"--usage-error"}, "--usage-error", "not a submission"},
+		"--version":     {line("--version"), "--version", "not a submission"},
+		"--kill":        {with("--kill", "ns:pod"), "--kill", "ends an application"},
+		"--status":      {with("--status=ns:pod"), "--status", "application's state"},
+		"run-example":   {[]string{"run-example", "SparkPi"}, "Resource", "examples jar"},
+
+		// What is not for Kubernetes' cluster mode.
+		"no master":             {[]string{"--deploy-mode", "cluster", "x.py"}, "spark.master", "--master k8s://"},
+		"yarn":                  {line("--master", "yarn"), "spark.master", `"yarn" is not Kubernetes`},
+		"local":                 {line("--master", "local[*]"), "spark.master", "is not Kubernetes"},
+		"k8s without slashes":   {line("--master", "k8s:h"), "spark.master", "is not Kubernetes"},
+		"another scheme":        {line("--master", "k8s://ftp://h"), "spark.master", "should have https"},
+		"no scheme":             {line("--master", "k8s://://h"), "spark.master", "should have https"},
+		"a password":            {line("--master", "https://me:hunter2@h"), "spark.master", "is not Kubernetes"},
+		"a broken password":     {line("--master", "https://me:hunter2%@h:x"), "spark.master", "the address is not"},
+		"no mode":               {[]string{"--master", "k8s://h", "x.py"}, "spark.submit.deployMode", "client mode"},
+		"client mode":           {line("--deploy-mode", "client"), "spark.submit.deployMode", "--deploy-mode cluster"},
+		"another mode":          {line("--deploy-mode", "Cluster"), "spark.submit.deployMode", `is "Cluster"`},
+		"--remote":              {line("--remote", "sc://h"), "spark.remote", "Spark Connect"},
+		"remote by conf":        {line("-c", "spark.remote=sc://h"), "spark.remote", "Spark Connect"},
+		"spark-shell":           {with("spark-shell"), "Resource", "is a shell"},
+		"pyspark-shell":         {with("pyspark-shell"), "Resource", "is a shell"},
+		"the shell's class":     {with("--class", "org.apache.spark.repl.Main", "--other", "spark-internal"), "MainClass", "is a shell"},
+		"the SQL shell":         {with("--class", "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"), "MainClass", "the SQL shell"},
+		"the Thrift server":     {with("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"), "MainClass", "Thrift server"},
+		"the Connect server":    {with("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "x.jar"), "MainClass", "Connect server"},
+		"pyspark's own script":  {[]string{"pyspark-shell-main", "--name", "x"}, "Resource", "is a shell"},
+		"a client's properties": {line("-c", "spark.submit.deployMode=client", "--deploy-mode", "client"), "spark.submit.deployMode", "client mode"},
+
+		// Values.
+		"memory with a fraction":    {line("--driver-memory", "1.5g"), "spark.driver.memory", `is "1.5g"`},
+		"no memory":                 {line("-c", "spark.executor.memory=0m"), "spark.executor.memory", "more than zero"},
+		"a reference for memory":    {line("-c", "spark.a=1g", "-c", "spark.driver.memory=${spark.a}"), "spark.driver.memory", "size should be"},
+		"no cores":                  {line("--driver-cores", "0"), "spark.driver.cores", `is "0"`},
+		"cores with a blank":        {line("--executor-cores", " 2"), "spark.executor.cores", `is " 2"`},
+		"cores with a fraction":     {line("-c", "spark.executor.cores=1.5"), "spark.executor.cores", "whole number"},
+		"too many cores":            {line("--executor-cores", "2147483648"), "spark.executor.cores", "whole number"},
+		"no executors":              {line("--num-executors", "0"), "spark.executor.instances", "more than zero"},
+		"dynamic with a blank":      {line("--num-executors", "0", "-c", "spark.dynamicAllocation.enabled= true"), "spark.executor.instances", "more than zero"},
+		"a total of cores":          {line("--total-executor-cores", "x"), "--total-executor-cores", `is "x"`},
+		"a total of cores, by key":  {line("-c", "spark.cores.max=x"), "spark.cores.max", `is "x"`},
+		"user and principal":        {line("--proxy-user", "u", "--principal", "p"), "--proxy-user", "--principal"},
+		"user and an old principal": {line("--proxy-user", "u", "-c", "spark.yarn.principal=p"), "--proxy-user", "--principal"},
+		"a heap":                    {line("--driver-java-options", "-Da=hunter2 -Xmx1g"), "spark.driver.extraJavaOptions", "--driver-memory"},
+		"a heap in quotes":          {line("-c", `spark.driver.defaultJavaOptions='-'"Xm"x1g`), "spark.driver.defaultJavaOptions", "--driver-memory"},
+		"an open quote":             {line("--driver-java-options", `-Da="hunter2`), "spark.driver.extraJavaOptions", "quotation mark"},
+		"an open escape":            {line("--driver-java-options", `-Da=hunter2\`), "spark.driver.extraJavaOptions", "quotation mark"},
+		"a namespace in a circle":   {line("-c", "spark.kubernetes.namespace=${spark.a}", "-c", "spark.a=${spark.a}"), "spark.kubernetes.namespace", "back to itself"},
+		"a pod name in a circle":    {line("-c", "spark.kubernetes.driver.pod.name=${spark.a}", "-c", "spark.a=${spark.a}"), "spark.kubernetes.driver.pod.name", "back to itself"},
+
+		// Files.
+		"no properties file":      {line("--properties-file", "none"), "--properties-file", "/case/none cannot be read: no such file"},
+		"an empty name of a file": {line("--properties-file", ""), "--properties-file", "needs the path"},
+		"no extra file":           {line("--extra-properties-file", "/none"), "--extra-properties-file", "/none cannot be read"},
+		"a blank in the resource": {with("local:///a b.jar"), "Resource", "%20"},
+		"a blank before a URL":    {line("--jars", "local:///a.jar, local:///b.jar"), "spark.jars", "cannot stand"},
+		"brackets in a URL":       {line("-c", "spark.files=s3a://b/[ab].txt"), "spark.files", `"[" cannot stand`},
+		"a scheme alone":          {line("-c", "spark.files=local://"), "spark.files", "names no file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.name == "" {
+				if got := quietly(t, here(nil), c.args).Arguments; !slices.Equal(got, []string{"-c"}) {
+					t.Errorf("the arguments are %q", got)
+				}
+				return
+			}
+			if err := refusedArgs(t, here(nil), c.args, c.name, c.text); strings.Contains(err.Key+err.Field+err.Message, "hunter2") {
+				t.Errorf("the message shows a secret: %+v", err)
+			} else if err.NotNative {
+				t.Errorf("spark-submit could not do it either: %+v", err)
+			}
+		})
+	}
+}
+
+// An option of a later Spark is unknown to an earlier one.
+func TestOptionsOfLines(t *testing.T) {
+	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
+	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
+	for name, first := range firsts {
+		for _, version := range SupportedVersions() {
+			s := here(map[string]string{"/p": ""})
+			s.SparkVersion = version
+			words := []string{name}
+			if value := values[name]; value != "" {
+				words = append(words, value)
+			}
+			if version >= first {
+				quietly(t, s, line(words...))
+			} else {
+				refusedArgs(t, s, line(words...), name, "came with "+first)
+			}
+		}
+	}
+}
+
+// A value that nobody wrote on the line is refused with the variable that holds it.
+func TestRefusedEnvironment(t *testing.T) {
+	for _, c := range []struct{ variable, value, key, text string }{
+		{"MASTER", "yarn", "spark.master", "MASTER"},
+		{"MASTER", "", "spark.master", "not Kubernetes"},
+		{"DEPLOY_MODE", "client", "spark.submit.deployMode", "DEPLOY_MODE"},
+		{"DEPLOY_MODE", "x", "spark.submit.deployMode", "DEPLOY_MODE"},
+		{"SPARK_REMOTE", "sc://h", "spark.remote", "SPARK_REMOTE"},
+		{"SPARK_DRIVER_MEMORY", "", "spark.driver.memory", "SPARK_DRIVER_MEMORY"},
+		{"SPARK_EXECUTOR_MEMORY", "0", "spark.executor.memory", "SPARK_EXECUTOR_MEMORY"},
+		{"SPARK_EXECUTOR_CORES", "many", "spark.executor.cores", "SPARK_EXECUTOR_CORES"},
+	} {
+		s := here(nil)
+		s.Environment = map[string]string{"MASTER": "k8s://h", "DEPLOY_MODE": "cluster", c.variable: c.value}
+		refusedArgs(t, s, []string{"x.py"}, c.key, c.text)
+	}
+}
+
+func TestRefusedFiles(t *testing.T) {
+	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
+	latin := "a: \xe4"
+	s := here(map[string]string{"/case/latin": latin, "/case/text": "just words", "/case/list": "[]", "/case/open": "{", "/case/empty": "", "/case/broken": `spark.my=\u12`,
+		"/case/hc/a.xml": latin, "/case/cf/spark-defaults.conf": `spark.token=\u12`})
+	for name, c := range map[string]struct {
+		environment map[string]string
+		words       []string
+		name, text  string
+		notNative   bool
+	}{
+		"no template":                 {nil, []string{"-c", driver + "=none"}, driver, "/case/none cannot be read", false},
+		"no executor template":        {nil, []string{"-c", executor + "=local:///none"}, executor, "/none cannot be read", false},
+		"words for a template":        {nil, []string{"-c", driver + "=text"}, driver, "holds no pod", false},
+		"a list for a template":       {nil, []string{"-c", driver + "=list"}, driver, "holds no pod", false},
+		"an empty template":           {nil, []string{"-c", driver + "=empty"}, driver, "holds no pod", false},
+		"a broken template":           {nil, []string{"-c", driver + "=open"}, driver, "neither JSON nor YAML", false},
+		"a template in another file":  {nil, []string{"-c", executor + "=latin"}, executor, "not UTF-8", false},
+		"a template in a store":       {nil, []string{"-c", driver + "=s3a://b/t.yaml"}, driver, "fetch it", true},
+		"a template of a web server":  {nil, []string{"-c", executor + "=https://h/t.yaml"}, executor, "fetch it", true},
+		"a template with blanks":      {nil, []string{"-c", executor + "=https://h/a b"}, executor, "%20", false},
+		"a template's reference":      {nil, []string{"-c", driver + "=${spark.a}", "-c", "spark.a=${spark.a}"}, driver, "back to itself", false},
+		"a certificate":               {nil, []string{"-c", credentialsPrefix + "caCertFile=none"}, credentialsPrefix + "caCertFile", "/case/none", false},
+		"an empty key":                {nil, []string{"-c", credentialsPrefix + "clientKeyFile=empty"}, credentialsPrefix + "clientKeyFile", "is empty", false},
+		"krb5.conf":                   {nil, []string{"-c", kerberosPrefix + "krb5.path=none"}, kerberosPrefix + "krb5.path", "/case/none", false},
+		"a krb5.conf in a circle":     {nil, []string{"-c", kerberosPrefix + "krb5.path=${spark.a}", "-c", "spark.a=${spark.a}"}, kerberosPrefix + "krb5.path", "back", false},
+		"a keytab":                    {nil, []string{"--keytab", "none"}, "spark.kerberos.keytab", "/case/none", false},
+		"a keytab as a URI":           {nil, []string{"--keytab", "file:///k"}, "spark.kerberos.keytab", "cannot be read", false},
+		"a PodGroup":                  {nil, []string{"-c", "spark.kubernetes.driver.pod.featureSteps=" + volcanoClass, "-c", volcanoFileKey + "=none"}, volcanoFileKey, "/case/none", false},
+		"Hadoop's files":              {map[string]string{"HADOOP_CONF_DIR": "hc"}, nil, "HADOOP_CONF_DIR", "/case/hc/a.xml is not UTF-8", false},
+		"Hadoop's files and their CM": {map[string]string{"HADOOP_CONF_DIR": "none"}, []string{"-c", "spark.kubernetes.hadoop.configMapName=cm"}, "spark.kubernetes.hadoop.configMapName", "HADOOP_CONF_DIR", false},
+		"a broken properties file":    {nil, []string{"--properties-file", "broken"}, "--properties-file", "/case/broken: spark.my: broken escape", false},
+		"broken defaults":             {map[string]string{"SPARK_CONF_DIR": "cf"}, nil, "spark-defaults.conf", "/case/cf/spark-defaults.conf: spark.token", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s
+			s.Environment = c.environment
+			if err := refusedArgs(t, s, line(c.words...), c.name, c.text); err.NotNative != c.notNative {
+				t.Errorf("NotNative is %t: %+v", err.NotNative, err)
+			}
+		})
+	}
+	s.ReadFile = nil
+	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "none can be read here")
+	s.Environment = map[string]string{"SPARK_CONF_DIR": "cf"}
+	for _, variable := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR"} {
+		s.Environment = map[string]string{variable: "/dir"}
+		s.ReadDir = func(dir string) (map[string][]byte, error) { return nil, errors.New("denied") }
+		refusedArgs(t, s, line(), variable, "/dir cannot be read: denied")
+		s.ReadDir = nil
+		if _, _, err := ParseArgs(line(), s); err != nil {
+			t.Errorf("%s without a way to read it: %v", variable, err)
+		}
+	}
+}
+
+func TestSplitJavaOptions(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, " \t\n": nil, "-Da=b": {"-Da=b"}, " -Da=b  -Dc ": {"-Da=b", "-Dc"}, `-Da="b c" -Dd`: {"-Da=b c", "-Dd"}, `-Da='b "c'`: {`-Da=b "c`},
+		`"" ''`: {"", ""}, `a\ b`: {"a b"}, `"a\"b"`: {`a"b`}, `'a\' b`: {`a\`, "b"}, `\\`: {`\`},
+	} {
+		if got, ok := splitJavaOptions(text); !ok || !slices.Equal(got, want) {
+			t.Errorf("%q is %q, %t, want %q", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{`"`, `'`, `\`, `"a'`, `a "b\"`} {
+		if got, ok := splitJavaOptions(text); ok {
+			t.Errorf("%q is %q, want none", text, got)
+		}
+	}
+}
