@@ -78,7 +78,7 @@ var gaps = []listed{}
 
 // What a refusal of ours alone is good for.
 const (
-	forRunner   = "only spark-submit itself can do it, in a pod (section submission.mode): files of the submitter"
+	forRunner   = "only spark-submit itself can do it, where the files are: the refusal says so (NotNative)"
 	noSuchName  = "the API server would refuse the object after others are written"
 	diesInJVM   = "the pod would start and its JVM fail"
 	neverStarts = "the driver or its executors would wait for ever"
@@ -86,7 +86,8 @@ const (
 
 // weRefuse are cases that only Build refuses.
 var weRefuse = []listed{
-	{text: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern|pattern-nothing|files-directory`, reason: forRunner},
+	{text: `.* is a file of the submitter, .*`, cases: `upload|upload-python|upload-pattern`, reason: forRunner},
+	{text: `.* is a file of the submitter, .*`, cases: `pattern-nothing|files-directory`, reason: "spark-submit looks, finds no file and goes on without a word"},
 	{text: `ConfFiles: .* is no key of a ConfigMap.*`, cases: `conf-dir-name-odd`, reason: noSuchName},
 	{text: `.* is no value of a label.*`, cases: `labels-invalid`, reason: noSuchName},
 	{text: `.* is no value of a label.*`, cases: `labels-ids-in-labels|metadata`, lines: []string{"3.5"}, reason: noSuchName},

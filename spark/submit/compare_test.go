@@ -73,7 +73,10 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 		return
 	case err != nil:
 		all.weRefuse++
-		all.allowed(t, "only Build refuses", weRefuse, c.Name, version, err.Error())
+		l := all.allowed(t, "only Build refuses", weRefuse, c.Name, version, err.Error())
+		if wrong, ok := errors.AsType[*submit.Error](err); !ok || l != nil && wrong.NotNative != (l.reason == forRunner) {
+			t.Errorf("NotNative is not as the list says: %v", err)
+		}
 		return
 	case r.Error != "":
 		all.theyRefuse++
@@ -103,15 +106,16 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 	}
 }
 
-// allowed fails unless the case stands in the list of those that only one side refuses, with a part of the message.
-func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) {
+// allowed fails unless the case stands in the list of those that only one side refuses, with its message; it returns the entry.
+func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)
 	if l == nil {
 		t.Errorf("%s: %s", what, message)
-		return
+		return nil
 	}
 	all.used[l] = true
+	return l
 }
 
 // refuseStale fails for what stands in a list and is no difference any more.
