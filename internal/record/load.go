@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -89,9 +90,7 @@ func (c Case) allFiles() map[string][]byte {
 	for name, text := range c.Files {
 		files[name] = []byte(text)
 	}
-	for name, content := range c.Binary {
-		files[name] = content
-	}
+	maps.Copy(files, c.Binary)
 	return files
 }
 

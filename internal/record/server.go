@@ -93,14 +93,12 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	if r.Method == http.MethodPost {
 		name += fmt.Sprint("/", metadata["name"])
 	}
-	uid := ""
 	if known, ok := s.objects[name]; ok {
-		uid = known["metadata"].(map[string]any)["uid"].(string)
+		metadata["uid"] = known["metadata"].(map[string]any)["uid"]
 	} else {
 		s.uids++
-		uid = UID(s.uids)
+		metadata["uid"] = UID(s.uids)
 	}
-	metadata["uid"] = uid
 	s.objects[name] = object
 	return object, nil
 }
@@ -108,10 +106,14 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 // UID is the uid that a Server gives to the n-th object of a case, from 1 on.
 func UID(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
 
-func answer(w http.ResponseWriter, status int, object any) {
+func answer(w http.ResponseWriter, status int, object map[string]any) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		status, text = http.StatusInternalServerError, nil
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(object) // The client went away: it will not miss it.
+	_, _ = w.Write(text) // A client that went away will not miss it.
 }
 
 func refuse(w http.ResponseWriter, status int, reason, message string) {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // CacheDir is where unpacked layers are kept when the caller names no place: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
@@ -41,10 +42,11 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	missing := map[string]string{}
 	for i, layer := range layers {
 		dirs[i] = filepath.Join(cache, strings.TrimSuffix(path.Base(layer), ".tar"))
-		if _, err := os.Stat(dirs[i]); err != nil {
+		if err := os.Chtimes(dirs[i], time.Time{}, time.Now()); err != nil {
 			missing[layer] = dirs[i]
 		}
 	}
+	forget(cache)
 	if len(missing) == 0 {
 		return dirs, nil
 	}
@@ -70,6 +72,19 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 		}
 		return nil
 	})
+}
+
+// unused is how long something stays in the cache for which nobody has asked.
+const unused = 14 * 24 * time.Hour
+
+// forget removes from a directory of the cache what nobody has asked for lately: layers of older images, and what a killed process left.
+func forget(cache string) {
+	entries, _ := os.ReadDir(cache) // Only space is lost.
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unused {
+			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
+		}
+	}
 }
 
 // layersOf reads which of the archive's files are the image's layers, the lowest first.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -93,6 +94,33 @@ func TestUnpackImage(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dirs[1], "mine")); err != nil {
 		t.Errorf("the layer was unpacked again: %v", err)
+	}
+}
+
+func TestForgetWhatNobodyAskedFor(t *testing.T) {
+	cache := t.TempDir()
+	layer := pack(t, entry{name: "a", content: "b", mode: 0o644})
+	file := archive(t, entry{name: "manifest.json", content: `[{"Layers":["used.tar"]}]`}, entry{name: "used.tar", content: string(layer)})
+	if _, err := unpackImage(t.Context(), file, cache); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"old", "new", "used"} {
+		if err := os.MkdirAll(filepath.Join(cache, name, "x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * unused)
+	for _, name := range []string{"old", "used"} {
+		if err := os.Chtimes(filepath.Join(cache, name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := unpackImage(t.Context(), file, cache); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"new drwxr-xr-x", "new/x drwxr-xr-x", "used drwxr-xr-x", "used/a -rw-r--r--", "used/x drwxr-xr-x"}
+	if diff := cmp.Diff(want, tree(t, cache)); diff != "" {
+		t.Error(diff)
 	}
 }
 

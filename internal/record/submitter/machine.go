@@ -49,7 +49,12 @@ func New(ctx context.Context, version, archive string) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(cache, "machine-")
+	machines := filepath.Join(cache, "machines")
+	forget(machines)
+	if err := os.MkdirAll(machines, 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(machines, "")
 	if err != nil {
 		return nil, err
 	}

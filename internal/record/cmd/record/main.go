@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&o.log, "log", "", "directory for what Spark says (default: nowhere)")
 	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case, instead of many in one Java machine; tells the CPU-seconds")
 	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes anew for every case")
-	flag.BoolVar(&o.check, "check", false, "write nothing, and fail when something was sent that is not recorded so")
+	flag.BoolVar(&o.check, "check", false, "write nothing, go the other way round, and fail when something was sent that is not recorded so")
 	flag.BoolVar(&o.new, "new", false, "record only what is not recorded yet, or is recorded of what the case was once")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
@@ -70,6 +70,9 @@ func run(ctx context.Context, o options) error {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
 			return fmt.Errorf("no case is named %q in %s", name, o.cases)
 		}
+	}
+	if o.check {
+		slices.Reverse(cases) // What a case leaves behind for the next one shows.
 	}
 	recordings, err := record.Load(o.recordings)
 	if err != nil {
@@ -113,15 +116,11 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	log := io.Discard
-	if o.log != "" {
-		file, err := os.Create(filepath.Join(o.log, "spark-"+version+".log"))
-		if err != nil {
-			return 0, err
-		}
-		defer file.Close()
-		log = file
+	log, err := o.logFile(version)
+	if err != nil {
+		return 0, err
 	}
+	defer log.Close()
 	began := time.Now()
 	r := &runner{options: o, machine: m, log: log}
 	defer func() { err = errors.Join(err, r.close()) }()
@@ -135,15 +134,11 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		if o.new && known {
 			continue
 		}
-		fmt.Fprintf(log, "=== %s\n", c.Name)
 		made, took, err := r.record(ctx, c)
 		if err != nil {
 			return differ, err
 		}
-		note := fmt.Sprintf("%d writes", len(made.Requests))
-		if made.Error != "" {
-			note = "refused: " + made.Error
-		}
+		note := says(made)
 		if !known || !old.Same(made) {
 			differ++
 			note += " (differs)"
@@ -162,6 +157,22 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 	return differ, nil
 }
 
+// says is a recording in a few words.
+func says(r record.Recording) string {
+	if r.Error != "" {
+		return "refused: " + r.Error
+	}
+	return fmt.Sprintf("%d writes", len(r.Requests))
+}
+
+// logFile is where what Spark says goes.
+func (o options) logFile(version string) (*os.File, error) {
+	if o.log == "" {
+		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
+	return os.Create(filepath.Join(o.log, "spark-"+version+".log"))
+}
+
 // runner runs cases in the way that was asked for.
 type runner struct {
 	options
@@ -176,6 +187,7 @@ type runner struct {
 func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
 	began := time.Now()
 	r.count++
+	fmt.Fprintf(r.log, "=== %s\n", c.Name)
 	if !r.plain {
 		if r.harness != nil && r.harness.Tired() {
 			if err := r.close(); err != nil {
