@@ -190,6 +190,7 @@ func TestRefusedFiles(t *testing.T) {
 		"a template in a store":       {nil, []string{"-c", driver + "=s3a://b/t.yaml"}, driver, "fetch it", true},
 		"a template of a web server":  {nil, []string{"-c", executor + "=https://h/t.yaml"}, executor, "fetch it", true},
 		"a template with blanks":      {nil, []string{"-c", executor + "=https://h/a b"}, executor, "%20", false},
+		"a template on a wrong port":  {nil, []string{"-c", driver + "=https://h:port/t"}, driver, "is no URI", false},
 		"a template's reference":      {nil, []string{"-c", driver + "=${spark.a}", "-c", "spark.a=${spark.a}"}, driver, "back to itself", false},
 		"a certificate":               {nil, []string{"-c", credentialsPrefix + "caCertFile=none"}, credentialsPrefix + "caCertFile", "/case/none", false},
 		"an empty key":                {nil, []string{"-c", credentialsPrefix + "clientKeyFile=empty"}, credentialsPrefix + "clientKeyFile", "is empty", false},
@@ -218,6 +219,8 @@ func TestRefusedFiles(t *testing.T) {
 		s.Environment = map[string]string{variable: "/dir"}
 		s.ReadDir = func(dir string) (map[string][]byte, error) { return nil, errors.New("denied") }
 		refusedArgs(t, s, line(), variable, "/dir cannot be read: denied")
+		s.Environment = nil
+		refusedArgs(t, s, line("-c", "spark.home=/dir"), "SPARK_CONF_DIR", "/dir/conf cannot be read: denied")
 		s.ReadDir = nil
 		if _, _, err := ParseArgs(line(), s); err != nil {
 			t.Errorf("%s without a way to read it: %v", variable, err)
@@ -237,6 +240,33 @@ func TestSplitJavaOptions(t *testing.T) {
 	for _, text := range []string{`"`, `'`, `\`, `"a'`, `a "b\"`} {
 		if got, ok := splitJavaOptions(text); ok {
 			t.Errorf("%q is %q, want none", text, got)
+		}
+	}
+}
+
+// The table has each option once, in order, and every word of it has one meaning.
+func TestOptions(t *testing.T) {
+	seen := map[string]bool{}
+	for i, o := range options {
+		if i > 0 && options[i-1].name >= o.name {
+			t.Errorf("%s stands behind %s", o.name, options[i-1].name)
+		}
+		for _, word := range []string{o.name, o.short, o.key} {
+			if word != "" && seen[word] {
+				t.Errorf("%s: %q is taken", o.name, word)
+			}
+			seen[word] = true
+		}
+		if !strings.HasPrefix(o.name, "--") || o.key != "" && !strings.HasPrefix(o.key, "spark.") || o.asConf && o.key == "" || o.ignored != "" && o.special != "" {
+			t.Errorf("%+v makes no sense", o)
+		}
+		if got := optionOf(o.name); got == nil || got.name != o.name || o.short != "" && optionOf(o.short) != got {
+			t.Errorf("%s is not found", o.name)
+		}
+	}
+	for _, word := range []string{"", "-", "--", "name", "--nam", "--names"} {
+		if o := optionOf(word); o != nil {
+			t.Errorf("%q is %s", word, o.name)
 		}
 	}
 }

@@ -1,0 +1,27 @@
+package submit_test
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// A command line of spark-submit becomes a Request. Ids and times are the caller's, then Build can take it.
+func ExampleParseArgs() {
+	r, warnings, err := submit.ParseArgs([]string{
+		"--master", "k8s://https://cluster.example.org", "--deploy-mode", "cluster", "--name", "spark-pi",
+		"--conf", "spark.kubernetes.namespace=jobs", "--num-executors=2", "--queue", "default",
+		"local:///opt/spark/examples/src/main/python/pi.py", "1000",
+	}, submit.Submitter{SparkVersion: "4.1.4", ReadFile: os.ReadFile})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	instances, _ := r.Conf.Get("spark.executor.instances")
+	fmt.Println(r.Namespace, r.AppName, r.Resource, r.Arguments, instances)
+	fmt.Println(warnings)
+	// Output:
+	// jobs spark-pi local:///opt/spark/examples/src/main/python/pi.py [1000] 2
+	// [--queue: has no effect: queues are YARN's; a batch scheduler's are set by labels or annotations]
+}
