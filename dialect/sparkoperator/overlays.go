@@ -79,13 +79,18 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	return o, nil
 }
 
-// memoryQuantity reads a Java memory string, such as "2g", as the binary quantity that Kubernetes means by 2Gi. A quantity that Kubernetes
-// can read and Java cannot, such as "2Gi", is taken as it is.
+// memoryQuantity reads a Java memory string, such as "2g", as the binary quantity that Kubernetes means by 2Gi, also with a fraction, which Spark
+// would not read. A quantity that Kubernetes can read and Java cannot, such as "2Gi", is taken as it is.
 func memoryQuantity(text string) (resource.Quantity, error) {
-	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil {
+	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
 		return *resource.NewQuantity(bytes, resource.BinarySI), nil
 	}
-	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	size := strings.TrimSpace(text)
+	if number := strings.TrimSuffix(strings.ToLower(size), "b"); strings.TrimRight(number, "kmgtp") != number {
+		last := len(number) - 1
+		size = number[:last] + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti", "p": "Pi"}[number[last:]]
+	}
+	q, err := resource.ParseQuantity(size)
 	if err != nil || q.Sign() <= 0 {
 		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
 	}
