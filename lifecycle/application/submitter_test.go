@@ -3,6 +3,7 @@ package application
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -105,8 +106,11 @@ func TestSubmitter(t *testing.T) {
 			want{do: acts(inspection), check: recheck, reason: "SparkSubmit"}},
 		{"it has", appWith(submitted), launched, inspected(false, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending, why("Unschedulable")))), at(60),
 			want{reason: "Unschedulable"}},
-		{"it has not: the driver goes", appWith(submitted), launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
-			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+		{"it has not: that is remembered first", appWith(submitted), launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
+			want{trail: phases(lifecycle.Ended), check: time.Millisecond, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+		{"remembered: the driver goes", appWith(submitted), memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50)),
+			both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
+			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
 		{"a driver that is going is no question", appWith(submitted), launched, never(driver(lifecycle.DriverPending, deleting)), at(60),
 			want{reason: lifecycle.ReasonDriverDeleted}},
 		{"a driver that the operator made never is one", appWith(submitted), launched, driver(lifecycle.DriverPending), at(60), want{}},
