@@ -36,6 +36,22 @@ type Configuration struct {
 	Controller Controller `json:"controller,omitzero"`
 	// Application holds what every application gets unless it asks for something else.
 	Application Application `json:"application,omitzero"`
+	// Submission says who makes driver pods.
+	Submission Submission `json:"submission,omitzero"`
+}
+
+// The modes of Submission, the same as those of an application (spec.submission.mode).
+const (
+	SubmissionAuto        = "Auto"
+	SubmissionNative      = "Native"
+	SubmissionSparkSubmit = "SparkSubmit"
+)
+
+// Submission says who makes the driver pods: the operator itself, or the spark-submit of an application's image in a pod of its own.
+type Submission struct {
+	// Mode of applications that choose none. Auto: the operator where it can, else spark-submit. SparkSubmit: spark-submit. Native: the
+	// operator or not at all, which then holds for all applications, and the operator needs no right on Secrets. Default Auto.
+	Mode string `json:"mode,omitempty"`
 }
 
 // Namespaces selects the namespaces that are served. With neither field all of them are; only one of the two may be set.
@@ -158,6 +174,7 @@ func (c *Configuration) applyDefaults() {
 		c.Application.MaxTrackedExecutorPerApp = new(int32(1000))
 	}
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
+	setDefault(&c.Submission.Mode, SubmissionAuto)
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }
 

@@ -41,6 +41,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 			DriverPodCreationGracePeriod: metav1.Duration{Duration: 10 * time.Second},
 			KubernetesMaster:             "k8s://https://kubernetes.default.svc",
 		},
+		Submission: Submission{Mode: "Auto"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -62,6 +63,7 @@ application:
   driverPodCreationGracePeriod: 3s
   timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
   kubernetesMaster: k8s://https://10.0.0.1:6443
+submission: {mode: SparkSubmit}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +84,7 @@ application:
 		{"controller.workers", got.Controller.Workers, 3},
 		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(0)},
 		{"timeouts", got.Application.Timeouts, Timeouts{1, 2, 3, 4}},
+		{"submission.mode", got.Submission.Mode, "SparkSubmit"},
 		{"kubernetesMaster", got.Application.KubernetesMaster, "k8s://https://10.0.0.1:6443"},
 	} {
 		if diff := cmp.Diff(check.want, check.got); diff != "" {
@@ -122,6 +125,7 @@ func TestParseNamesTheFieldAtFault(t *testing.T) {
 		{"negative TTL", "application: {defaultTimeToLiveSeconds: -1}\n", "application.defaultTimeToLiveSeconds"},
 		{"endless timeout", "application: {timeouts: {runSeconds: 9223372036854775807}}\n", "application.timeouts.runSeconds"},
 		{"negative grace", "application: {driverPodCreationGracePeriod: -1s}\n", "application.driverPodCreationGracePeriod"},
+		{"submission", "submission: {mode: Manual}\n", "submission.mode: Unsupported value"},
 		{"master", "application: {kubernetesMaster: 'https://x'}\n", "application.kubernetesMaster"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

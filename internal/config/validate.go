@@ -20,6 +20,7 @@ func (c *Configuration) Validate() error {
 		validateLogging,
 		validateController,
 		validateApplication,
+		validateSubmission,
 	}
 	var errs field.ErrorList
 	for _, rule := range rules {
@@ -139,6 +140,14 @@ func validateApplication(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, notNegative(timeouts.Child("runSeconds"), a.Timeouts.RunSeconds)...)
 	if !strings.HasPrefix(a.KubernetesMaster, "k8s://") {
 		errs = append(errs, field.Invalid(path.Child("kubernetesMaster"), a.KubernetesMaster, `must begin with "k8s://"`))
+	}
+	return errs
+}
+
+func validateSubmission(c *Configuration) (errs field.ErrorList) {
+	modes := []string{SubmissionAuto, SubmissionNative, SubmissionSparkSubmit}
+	if !slices.Contains(modes, c.Submission.Mode) {
+		errs = append(errs, field.NotSupported(field.NewPath("submission", "mode"), c.Submission.Mode, modes))
 	}
 	return errs
 }

@@ -19,6 +19,7 @@
   "pprof" (dict "bindAddress" (ternary (printf ":%d" (int $controller.pprof.port)) "0" $controller.pprof.enable))
   "logging" (dict "level" $controller.logLevel "format" (get (dict "json" "json" "console" "text") $controller.logEncoder))
   "controller" (dict "workers" (int $controller.workers))
+  "submission" (dict "mode" $controller.submission.mode)
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
     "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)

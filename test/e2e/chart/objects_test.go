@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -257,8 +258,12 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 
 // The rights are listed in full: a right more or a right less is a decision, not an accident.
 func TestRights(t *testing.T) {
-	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}} {
+	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"}} {
 		r := mustRender(t, in)
+		want := maps.Clone(controllerRights)
+		if native := strings.Contains(in.values, "Native"); native {
+			delete(want, "/secrets")
+		}
 		roles := map[string][]rbacv1.PolicyRule{}
 		for _, role := range only[*rbacv1.Role](r) {
 			roles[role.Name] = role.Rules
@@ -272,12 +277,13 @@ func TestRights(t *testing.T) {
 				if slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, "*") }) {
 					t.Errorf("role %s has a wildcard: %v", name, rule)
 				}
-				if slices.Contains(rule.Resources, "secrets") {
-					t.Errorf("role %s reaches Secrets: %v", name, rule)
+				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") &&
+					slices.ContainsFunc(rule.Verbs, func(verb string) bool { return slices.Contains(reads, verb) }) {
+					t.Errorf("role %s reads Secrets: %v", name, rule)
 				}
 			}
 		}
-		if diff := cmp.Diff(controllerRights, granted(roles["spark-operator-controller"])); diff != "" {
+		if diff := cmp.Diff(want, granted(roles["spark-operator-controller"])); diff != "" {
 			t.Errorf("rights of the controller (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(leaseRights, granted(roles["spark-operator-controller-lock"])); diff != "" {
@@ -295,6 +301,7 @@ var (
 		"/configmaps": "create delete get list watch",
 		"/services":   "create delete get list watch",
 		"/events":     "create get list patch",
+		"/secrets":    "create deletecollection",
 		"authorization.k8s.io/localsubjectaccessreviews": "create",
 		"networking.k8s.io/networkpolicies":              "create delete get list watch",
 	}
@@ -324,16 +331,24 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 
 // A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend).
 func TestDriverRights(t *testing.T) {
-	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
-	for _, role := range only[*rbacv1.Role](r) {
-		if role.Name != "spark-operator-spark" {
-			continue
-		}
-		want := "create delete deletecollection get list patch update watch"
-		if diff := cmp.Diff(map[string]string{"/pods": want, "/configmaps": want, "/services": want, "/persistentvolumeclaims": want}, granted(role.Rules)); diff != "" {
-			t.Errorf("rights of drivers (-want +got):\n%s", diff)
+	const all = "create delete deletecollection get list patch update watch"
+	drivers := map[string]string{"/pods": all, "/configmaps": all, "/services": all, "/persistentvolumeclaims": all}
+	submitters := maps.Clone(drivers)
+	submitters["/secrets"], submitters["networking.k8s.io/networkpolicies"] = "create patch", "create patch"
+	for values, want := range map[string]map[string]string{
+		"spark: {jobNamespaces: [jobs]}":                                             submitters,
+		"{spark: {jobNamespaces: [jobs]}, controller: {submission: {mode: Native}}}": drivers,
+	} {
+		for _, role := range only[*rbacv1.Role](mustRender(t, install{values: values})) {
+			if role.Name != "spark-operator-spark" {
+				continue
+			}
+			if diff := cmp.Diff(want, granted(role.Rules)); diff != "" {
+				t.Errorf("%s: rights of drivers (-want +got):\n%s", values, diff)
+			}
 		}
 	}
+	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
 	bound := map[string]rbacv1.Subject{}
 	for _, b := range only[*rbacv1.RoleBinding](r) {
 		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]

@@ -28,6 +28,8 @@ func TestRefusedValues(t *testing.T) {
 		{"namespace's name", "spark: {jobNamespaces: [No_Good]}", "/spark/jobNamespaces/0"},
 		{"pull policy", "image: {pullPolicy: Sometimes}", "/image/pullPolicy"},
 		{"port", "prometheus: {metrics: {port: 0}}", "/prometheus/metrics/port"},
+		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
+		{"submission behind the chart's back", "config: {submission: {mode: Native}}", "/config/submission"},
 		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
 		{"two without a leader", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
 		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
@@ -140,6 +142,7 @@ controller:
   defaultTimeToLiveSeconds: 60
   maxTrackedExecutorPerApp: 5
   driverPodCreationGracePeriod: 3s
+  submission: {mode: SparkSubmit}
   pprof: {enable: true, port: 7000}
 prometheus: {metrics: {port: 9090}}
 spark: {jobNamespaces: ["", a]}
@@ -161,6 +164,7 @@ config:
 		{"defaultTimeToLiveSeconds", got.Application.DefaultTimeToLiveSeconds, int64(60)},
 		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(5)},
 		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
+		{"submission.mode", got.Submission.Mode, "SparkSubmit"},
 		{"pprof", got.Pprof.BindAddress, ":7000"},
 		{"metrics", got.Metrics.BindAddress, ":9090"},
 		{"config.controller.shutdownTimeout", got.Controller.ShutdownTimeout.Duration, 7 * time.Second},

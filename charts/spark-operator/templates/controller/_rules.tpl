@@ -1,6 +1,7 @@
 {{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
-     read to tell why a pod does not come up, and access reviews tell whether a driver failed for want of a right. */}}
+     read to tell why a pod does not come up, and access reviews tell whether a driver failed for want of a right. Secrets are made for the pods
+     that run spark-submit and deleted by the labels that say whose they are; none is ever read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
@@ -14,6 +15,11 @@
 - apiGroups: [""]
   resources: [pods, configmaps, services]
   verbs: [get, list, watch, create, delete]
+{{- if ne .Values.controller.submission.mode "Native" }}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create, deletecollection]
+{{- end }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, delete]
