@@ -1,7 +1,6 @@
 package sparkoperator
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +24,9 @@ type Options struct {
 	Master string
 	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
 	MissingGrace time.Duration
+	// Submission is the mode of applications that do not choose one; empty means Auto. Native is more than that: no application is submitted by
+	// spark-submit then, whatever it asks for.
+	Submission v1beta2.SubmissionMode
 }
 
 // DefaultMaster is the API server's name inside every cluster.
@@ -44,7 +46,7 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		return lifecycle.Plan{Next: memory}
 	}
 	if mayLaunch(wanted, memory, seen) {
-		wanted.Invalid = d.invalid(app, now)
+		wanted.Submitter, wanted.Invalid = d.prospect(app, now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	if !wanted.Deleting {
@@ -68,45 +70,33 @@ func mayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 	return !m.Phase.Terminal()
 }
 
-// invalid tells what keeps the spec from ever being launched. That depends on neither the attempt nor the time, so it is no refusal that
-// another attempt could get around.
-func (d Dialect) invalid(app *v1beta2.SparkApplication, now time.Time) *lifecycle.Cause {
+// prospect tells why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That depends on
+// neither the attempt nor the time, so it is no refusal that another attempt could get around.
+func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitter, invalid *lifecycle.Cause) {
 	if wrong := Validate(app); len(wrong) > 0 {
 		var all []string
 		for _, e := range wrong {
 			all = append(all, e.Error())
 		}
-		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
 	}
-	_, err := d.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, now)
-	if err == nil {
-		return nil
+	_, submitter, err := d.submission(app, 1, now)
+	if err != nil {
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
-	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	return submitter, nil
 }
 
-// Render returns the objects of the attempt that a Create action launches. An error is a *FieldError that names what the user wrote.
+// Render returns the objects of the attempt that a Create action launches. Where spark-submit makes the driver pod, Objects.Driver is the pod that
+// runs it, with a Secret before it. An error is a *FieldError that names what the user wrote.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
-	// An id that was remembered is used again, so that a newer operator that computes other ids adopts what an older one launched.
-	id := app.Status.SubmissionID
-	if id == "" || decodeMemory(&app.Status).Attempt != action.Attempt {
-		id = lifecycle.AttemptID(string(app.UID), action.Attempt)
-	}
-	master := d.Master
-	if master == "" {
-		master = DefaultMaster
-	}
-	r, err := request(app, action.Attempt, id, master, now)
+	objects, _, err := d.submission(app, action.Attempt, now)
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects, err := submit.Build(r)
-	if refused, ok := errors.AsType[*submit.Error](err); ok {
-		return submit.Objects{}, asFieldError(app, refused)
-	}
 	objects.Warnings = append(objects.Warnings, typeWarnings(&app.Spec)...)
-	return objects, err
+	return objects, nil
 }

@@ -15,8 +15,9 @@ import (
 // executors.
 func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
+	known := s.SparkApplicationID
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
-		s.ExecutorState, s.Executors = nil, nil // of an earlier attempt
+		s.ExecutorState, s.Executors, known = nil, nil, "" // of an earlier attempt
 	}
 	encodeMemory(s, m)
 	s.Operator.History = history(s.Operator.History, plan.Trail)
@@ -24,17 +25,26 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	s.AppState = v1beta2.ApplicationState{State: state(m), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
 	if hasAttempt(m) {
-		s.SparkApplicationID, s.DriverInfo.PodName = appID(m.AttemptID), DriverPodName(app)
+		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), DriverPodName(app)
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
-			if driver.AppID != "" {
-				s.SparkApplicationID = driver.AppID
-			}
 		}
 		news = trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
 	}
 	encodeConditions(app, wanted, m, now)
 	return news
+}
+
+// applicationID is Spark's id of an attempt: what its driver says, else what was known of it, else what the operator gives it. Spark-submit makes
+// one of its own, which nobody knows before there is a driver.
+func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
+	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
+		return driver.AppID
+	}
+	if known != "" || wanted.Submitter != nil || seen.Submitter(m.Attempt) != nil {
+		return known
+	}
+	return appID(m.AttemptID)
 }
 
 // encodeMemory stores a memory so that decodeMemory reads back the same.

@@ -2,11 +2,13 @@ package sparkoperator
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Event is a Kubernetes Event about an application.
@@ -33,6 +35,7 @@ const (
 	EventDriverFailed     = "SparkDriverFailed"
 	EventDriverNotFound   = "SparkDriverNotFound"
 	EventDriverUnknown    = "SparkDriverUnknown"
+	EventSubmitterPending = "SparkSubmitterPending"
 	EventExecutorPending  = "SparkExecutorPending"
 	EventExecutorFailed   = "SparkExecutorFailed"
 )
@@ -41,7 +44,11 @@ const (
 func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 	var out []Event
 	for _, t := range plan.Trail {
-		if e, ok := transitionEvent(app, t); ok {
+		e, ok := transitionEvent(app, t)
+		if t.To == lifecycle.Launched {
+			e, ok = launchEvent(app, plan, t)
+		}
+		if ok {
 			out = append(out, e)
 		}
 	}
@@ -54,6 +61,8 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 func noticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
+	case n.Part == lifecycle.SubmitterPod:
+		reason, n.Name = EventSubmitterPending, "" // the cause names it
 	case n.Part == lifecycle.Executors && n.Waits:
 		reason, n.Name = EventExecutorPending, "" // the cause names it
 	case n.Part == lifecycle.Executors:
@@ -78,8 +87,6 @@ func warning(reason, format string, args ...any) (Event, bool) {
 
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {
 	switch t.To {
-	case lifecycle.Launched:
-		return normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, DriverPodName(app))
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
 		if t.From == lifecycle.Launched {
 			return normal(EventDriverRunning, "driver pod %s runs", DriverPodName(app))
@@ -105,6 +112,20 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Eve
 		return normal(EventResuming, "the application is resumed")
 	}
 	return Event{}, false
+}
+
+// launchEvent tells which way a submission takes, and why where it is not the usual one. One that was found, since its launch was not remembered,
+// may have taken either.
+func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (Event, bool) {
+	driver := DriverPodName(app)
+	switch {
+	case t.Cause.Reason == reasonSparkSubmit:
+		return normal(EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
+			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
+	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+		return normal(EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+	}
+	return normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }
 
 // endEvent tells how an attempt failed. One that succeeded is told by what follows.

@@ -24,6 +24,19 @@ func TestEvents(t *testing.T) {
 	}{
 		{"nothing", lifecycle.Plan{}, nil},
 		{"launched", to(lifecycle.New, lifecycle.Launched, ""), []Event{{"Normal", "SparkApplicationSubmitted", "attempt 2 was submitted as driver pod pi-driver"}}},
+		{"launched by the operator", func() lifecycle.Plan {
+			p := to(lifecycle.New, lifecycle.Launched, "")
+			p.Do = []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
+			return p
+		}(), []Event{{"Normal", "SparkApplicationSubmitted", "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
+		{"launched by spark-submit", func() lifecycle.Plan {
+			p := to(lifecycle.New, lifecycle.Launched, "")
+			p.Trail[0].Cause = *bySparkSubmit("somebody wants it")
+			p.Next.AttemptID = "an id"
+			return p
+		}(), []Event{{"Normal", "SparkApplicationSubmitted",
+			"attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit makes the driver pod: somebody wants it"}}},
+		{"the pod that submits waits", tell(lifecycle.Launched, lifecycle.SubmitterPod, "s"), []Event{{"Warning", "SparkSubmitterPending", "R: why"}}},
 		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []Event{{"Normal", "SparkDriverRunning", "driver pod pi-driver runs"}}},
 		{"ready is no news", to(lifecycle.Started, lifecycle.Ready, ""), nil},
 		{"running is no news", to(lifecycle.Ready, lifecycle.Running, ""), nil},

@@ -1,12 +1,14 @@
 package sparkoperator
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -15,8 +17,13 @@ func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 }
 
-// request reads one attempt of an application as a submission. Master is the API server's address as drivers reach it.
-func request(app *v1beta2.SparkApplication, attempt int32, submissionID, master string, now time.Time) (submit.Request, error) {
+// request reads one attempt of an application as a submission.
+func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
+	// An id that was remembered is used again, so that a newer operator that computes other ids adopts what an older one launched.
+	submissionID := app.Status.SubmissionID
+	if submissionID == "" || decodeMemory(&app.Status).Attempt != attempt {
+		submissionID = lifecycle.AttemptID(string(app.UID), attempt)
+	}
 	c, err := sparkConf(app)
 	if err != nil {
 		return submit.Request{}, err
@@ -37,7 +44,7 @@ func request(app *v1beta2.SparkApplication, attempt int32, submissionID, master 
 		AppID:              appID(submissionID),
 		ResourceNamePrefix: prefix,
 		DriverPodName:      DriverPodName(app),
-		Master:             master,
+		Master:             cmp.Or(d.Master, DefaultMaster),
 		SubmitTime:         now,
 		MainClass:          value(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,

@@ -42,7 +42,7 @@ func all(o submit.Objects) []submit.Object {
 
 // TestExamples renders the examples that the documentation shows. Run with -update after a wanted change, and read the difference.
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"spark-pi", "spark-pi-python"} {
+	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
 			if err != nil {
@@ -58,7 +58,7 @@ func TestExamples(t *testing.T) {
 			}
 			var got bytes.Buffer
 			for _, object := range all(render(t, &app, 1)) {
-				text, err := yaml.Marshal(object)
+				text, err := yaml.Marshal(readable(object))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,6 +80,21 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readable is an object as a reader of the golden files wants it: the data of a Secret as text.
+func readable(object submit.Object) submit.Object {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return object
+	}
+	secret = secret.DeepCopy()
+	secret.StringData = map[string]string{}
+	for key, data := range secret.Data {
+		secret.StringData[key] = string(data)
+	}
+	secret.Data = nil
+	return secret
 }
 
 // TestIdentity: everything of an attempt says whose it is, whatever the user's labels say.

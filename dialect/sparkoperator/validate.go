@@ -25,11 +25,9 @@ var rules = []rule{
 	validTemplates,
 	validSizes,
 	validMounts,
-	validSubmission,
 	validMode,
 	validMaster,
 	servedYet,
-	driverClaims,
 }
 
 // Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
@@ -117,14 +115,6 @@ func validTemplates(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	check("spec.driver.template", app.Spec.Driver.Template)
 	check("spec.executor.template", app.Spec.Executor.Template)
 	return wrong
-}
-
-// validSubmission refuses the one submission mode that needs a Spark distribution.
-func validSubmission(app *v1beta2.SparkApplication) []*FieldError {
-	if s := app.Spec.Submission; s != nil && s.Mode == v1beta2.SubmissionModeSparkSubmit {
-		return []*FieldError{{"spec.submission.mode", "SparkSubmit is not served by this version; use Native, or leave the field out"}}
-	}
-	return nil
 }
 
 // validMode refuses what no schema lets through, but a Go client's definition may.

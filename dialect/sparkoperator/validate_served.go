@@ -46,12 +46,12 @@ func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // anywhere in a claim's name: a claim of the pod's own (MountVolumesFeatureStep)
-	noDriverClaim     = "asks for a claim to be made for the driver, which this version may not do; create the claim yourself and name it"
+	noDriverClaim     = "asks for a claim to be made for the driver, which the operator may not do itself; create the claim yourself and name it"
 )
 
-// driverClaims refuses claims that would be made for the driver: those on demand, and those with a class and a size, which Spark makes
-// whatever their name. The operator has no right to make claims, so that only the API server would refuse them, with a word about rights.
-// Those of executors are made by the driver, with its own.
+// driverClaims finds claims that would be made for the driver: those on demand, and those with a class and a size, which Spark makes
+// whatever their name. The operator has no right to make claims, so that only the API server would refuse them, with a word about rights;
+// spark-submit makes them with the driver's rights, as the driver makes those of executors.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {

@@ -54,9 +54,6 @@ func TestValidate(t *testing.T) {
 			a.Spec.Driver.Template = template(`{"spec":{"containers":"none"}}`)
 			a.Spec.Executor.Template = template(`{"spec":{"containers":[{"name":"x"}]}}`)
 		}, []string{"spec.driver.template|is not a pod template"}},
-		{"submission by spark-submit", func(a *v1beta2.SparkApplication) {
-			a.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
-		}, []string{"spec.submission.mode|use Native"}},
 		{"what is not served yet", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("volcano")
 			a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{}
@@ -100,33 +97,6 @@ func TestValidate(t *testing.T) {
 			e.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/opt/spark/conf"}, {Name: "v", MountPath: "/opt/spark/conf/x"}}
 		}, []string{"spec.executor.configMaps[0].path|spec.sparkConfigMap", "spec.executor.secrets[1].path|ConfigMap d",
 			"spec.executor.volumeMounts[0].mountPath|Spark's own configuration"}},
-		{"a claim on demand for the driver", func(a *v1beta2.SparkApplication) {
-			a.Spec.SparkConf = map[string]string{
-				driverClaimPrefix + "data.options.claimName": "OnDemand", driverClaimPrefix + "data.options.storageClass": "fast",
-				driverClaimPrefix + "data.options.sizeLimit": "1Gi", driverClaimPrefix + "data.mount.path": "/data",
-			}
-		}, []string{"spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"}},
-		{"a claim that Spark would make by its name", func(a *v1beta2.SparkApplication) {
-			a.Spec.SparkConf = map[string]string{
-				driverClaimPrefix + "data.options.claimName": "mine", driverClaimPrefix + "data.options.storageClass": "fast",
-				driverClaimPrefix + "data.options.sizeLimit": "1Gi", driverClaimPrefix + "data.mount.path": "/data",
-			}
-		}, []string{"spec.sparkConf[" + driverClaimPrefix + "data.options.storageClass]|without storageClass and sizeLimit"}},
-		{"a claim that exists, and claims of executors", func(a *v1beta2.SparkApplication) {
-			a.Spec.SparkConf = map[string]string{
-				driverClaimPrefix + "data.options.claimName": "mine", driverClaimPrefix + "data.mount.path": "/data",
-				"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName": "OnDemand",
-			}
-		}, nil},
-		{"a volume on demand, mounted by the driver", func(a *v1beta2.SparkApplication) {
-			for _, name := range []string{"spark-local-dir-1", "spark-local-dir-2"} {
-				a.Spec.Volumes = append(a.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
-					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "OnDemand"},
-				}})
-			}
-			a.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-2", MountPath: "/d"}}
-			a.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/d"}}
-		}, []string{"spec.volumes[1].persistentVolumeClaim.claimName|create the claim yourself"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "team"}}

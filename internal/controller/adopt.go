@@ -31,7 +31,12 @@ const (
 //	this very attempt     adopted: it was made by a pass that did not come to write it down
 //	  but it is going     wait until it is gone
 //	  but different       an immutable ConfigMap from an older spec: made again, unless a driver already uses it
+//
+// A Secret is not read: see remakeSecret.
 func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
+	if secret, ok := object.(*corev1.Secret); ok {
+		return r.remakeSecret(ctx, p, secret, driver)
+	}
 	existing, gvk, err := r.readLive(ctx, object)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -95,7 +100,7 @@ func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind
 			gvk.Kind, existing.GetName(), attemptOf(existing))}
 	}
 	if pod, isPod := existing.(*corev1.Pod); isPod {
-		return p.foundDriver(pod), nil
+		return p.foundPod(pod), nil
 	}
 	attempt := attemptOf(existing)
 	meta := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -109,14 +114,12 @@ func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind
 
 // sameContent compares what cannot be changed in place. Whatever else exists under our identity is as good as new.
 func sameContent(existing, wanted client.Object) bool {
-	switch wanted := wanted.(type) {
-	case *corev1.ConfigMap:
-		have := existing.(*corev1.ConfigMap)
-		return equality.Semantic.DeepEqual(have.Data, wanted.Data) && equality.Semantic.DeepEqual(have.BinaryData, wanted.BinaryData)
-	case *corev1.Secret:
-		return equality.Semantic.DeepEqual(existing.(*corev1.Secret).Data, wanted.Data)
+	config, ok := wanted.(*corev1.ConfigMap)
+	if !ok {
+		return true
 	}
-	return true
+	have := existing.(*corev1.ConfigMap)
+	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
 
 // remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has mounted it.

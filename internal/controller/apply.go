@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -41,26 +43,30 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 	case lifecycle.Create:
 		return r.create(ctx, p, action)
 	case lifecycle.Confirm:
-		return r.confirm(ctx, p)
+		return r.confirm(ctx, p, action)
 	case lifecycle.Delete:
 		return r.delete(ctx, p, action)
 	}
 	return nil, errors.New("no such verb")
 }
 
-// create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod. It begins
-// with creating and looks at what exists only when that is refused.
+// create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod; or the Secret that a
+// submitter reads, then that. It begins with creating and looks at what exists only when that is refused.
 func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	objects, cause := r.render(p, action)
 	if cause != nil {
 		return refused(*cause), nil
 	}
 	p.warnings = append(p.warnings, objects.Warnings...)
+	driver, err := objects.DriverObject()
+	if err != nil {
+		return nil, err
+	}
 	before := make([]client.Object, 0, len(objects.Before)+1)
 	for _, object := range objects.Before {
 		before = append(before, object)
 	}
-	for _, object := range append(before, objects.Driver) {
+	for _, object := range append(before, driver) {
 		if err := ours(object, p.stored, action.Attempt); err != nil {
 			return nil, err
 		}
@@ -69,7 +75,7 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 	if found != nil || err != nil {
 		return found, err
 	}
-	return r.createOne(ctx, p, objects.Driver, objects.Driver)
+	return r.createOne(ctx, p, driver, objects.Driver)
 }
 
 // render makes a cause of an error, which is the user's.
@@ -146,47 +152,25 @@ func answer(object client.Object, err error) (fact, error) {
 func (p *pass[T]) remember(object client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A pod with fields that its type does not know is one all the same.
+	if tree, ok := object.(*unstructured.Unstructured); ok {
+		pod := &corev1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree.Object, pod); err == nil {
+			object = pod
+		}
+	}
 	p.made = append(p.made, object)
-}
-
-// confirm reads live whether the application has a driver pod that was not seen, of whichever attempt: a cache that does not show one may only
-// be late, and a launch that was not recorded may go by another name since the spec was edited.
-func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T]) (fact, error) {
-	var pods corev1.PodList
-	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels{
-		labelAppUID: string(p.stored.GetUID()),
-		labelRole:   roleDriver,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for driver pods: %w", err)
-	}
-	var facts []fact
-	for _, pod := range sortPods(pods.Items, p.stored.GetUID()).drivers {
-		if !p.knows(&pod) {
-			facts = append(facts, p.foundDriver(&pod))
-		}
-	}
-	if len(facts) == 0 {
-		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
-	}
-	return func(seen *lifecycle.Observed) {
-		for _, found := range facts {
-			found(seen)
-		}
-	}, nil
-}
-
-// foundDriver takes a driver pod that the cache did not show among the children.
-func (p *pass[T]) foundDriver(pod *corev1.Pod) fact {
-	p.children.drivers = append(p.children.drivers, *pod)
-	facts := lifecycle.DriverFacts(pod, driverContainer)
-	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
 }
 
 // knows reports whether the decision had the object before it.
 func (p *pass[T]) knows(object metav1.Object) bool {
 	for i := range p.children.drivers {
 		if p.children.drivers[i].UID == object.GetUID() {
+			return true
+		}
+	}
+	for i := range p.children.submitters {
+		if p.children.submitters[i].UID == object.GetUID() {
 			return true
 		}
 	}

@@ -32,9 +32,9 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	return options
 }
 
-// podAnnotations are the annotations of a pod that become facts: the spec that a driver was made from, and where Spark 4.1 and newer
+// podAnnotations are the annotations of a pod that become facts: the spec that a driver was made from, the pod that submitted it, and where Spark 4.1 and newer
 // leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
-var podAnnotations = []string{lifecycle.SpecHashAnnotation, "spark.exit-exception"}
+var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
 // trimPod keeps of a pod what becomes facts: identity, owners, node, service account, container names, status. A driver pod's environment alone is
 // larger than all of that.

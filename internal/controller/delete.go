@@ -33,6 +33,9 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 		})
 	}
 	all.Wait()
+	if action.Part == lifecycle.Attempt && r.mayHaveSecrets(p, action.Attempt) {
+		errs = append(errs, r.deleteSecrets(ctx, p, action.Attempt))
+	}
 	var first fact // in the targets' order, so that one world gives one account
 	for i, err := range errs {
 		var found fact
@@ -62,7 +65,7 @@ func (p *pass[T]) hinder(err error) (fact, error) {
 	return refused(cause), nil
 }
 
-// targets lists what an action is to delete: from the cache, and of what this pass made itself.
+// targets lists what an action is to delete: from the cache, and of what this pass made itself. Secrets go by their labels.
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
@@ -79,6 +82,9 @@ func (p *pass[T]) having() []client.Object {
 	for i := range p.children.drivers {
 		all = append(all, &p.children.drivers[i])
 	}
+	for i := range p.children.submitters {
+		all = append(all, &p.children.submitters[i])
+	}
 	for i := range p.children.executors {
 		all = append(all, &p.children.executors[i])
 	}
@@ -93,7 +99,8 @@ func includes(part lifecycle.Part, object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	switch part {
 	case lifecycle.Attempt:
-		return true
+		_, isSecret := object.(*corev1.Secret)
+		return !isSecret
 	case lifecycle.DriverPod:
 		return isPod && pod.Labels[labelRole] == roleDriver
 	case lifecycle.Executors:

@@ -25,8 +25,11 @@ type Kind[T client.Object] struct {
 	Status func(T) any
 	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
 	Decide func(T, lifecycle.Observed, time.Time) lifecycle.Plan
-	// Render returns the objects that a Create action makes. An error is the user's: no attempt of this spec can be rendered.
+	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is
+	// the user's: no attempt of this spec can be rendered.
 	Render func(T, lifecycle.Action, time.Time) (submit.Objects, error)
+	// Secrets tells that an attempt may have Secrets.
+	Secrets bool
 	// Events returns what to tell about a plan once the status that holds it is stored.
 	Events func(T, lifecycle.Plan) []Event
 }

@@ -17,11 +17,11 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err != nil {
 		return nil, err
 	}
-	return op, Add(ctx, op, sparkApplications(cfg.Application), time.Now)
+	return op, Add(ctx, op, sparkApplications(cfg), time.Now)
 }
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
-func sparkApplications(cfg config.Application) Kind[*v1beta2.SparkApplication] {
+func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication] {
 	dialect := sparkoperator.Dialect{Options: dialectOptions(cfg)}
 	return Kind[*v1beta2.SparkApplication]{
 		Name:   "sparkapplication",
@@ -29,6 +29,8 @@ func sparkApplications(cfg config.Application) Kind[*v1beta2.SparkApplication] {
 		Status: func(app *v1beta2.SparkApplication) any { return &app.Status },
 		Decide: dialect.Decide,
 		Render: dialect.Render,
+		// Only pods that run spark-submit have one.
+		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, event := range sparkoperator.Events(app, plan) {
@@ -39,7 +41,8 @@ func sparkApplications(cfg config.Application) Kind[*v1beta2.SparkApplication] {
 	}
 }
 
-func dialectOptions(cfg config.Application) sparkoperator.Options {
+func dialectOptions(c config.Configuration) sparkoperator.Options {
+	cfg := c.Application
 	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
 	return sparkoperator.Options{
 		DefaultTTL:          seconds(cfg.DefaultTimeToLiveSeconds),
@@ -52,5 +55,6 @@ func dialectOptions(cfg config.Application) sparkoperator.Options {
 		},
 		Master:       cfg.KubernetesMaster,
 		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
+		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
 	}
 }

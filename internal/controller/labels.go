@@ -10,15 +10,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // The labels by which children are found. Identity is the owner's UID and the attempt, never a name.
 const (
-	labelAppUID  = "sparkoperator.dev/app-uid"
-	labelAttempt = lifecycle.AttemptLabel
-	labelRole    = "spark-role" // Spark's own
-	roleDriver   = "driver"
-	roleExecutor = "executor"
+	labelAppUID   = "sparkoperator.dev/app-uid"
+	labelAttempt  = lifecycle.AttemptLabel
+	labelRole     = submit.RoleLabel // Spark's own
+	roleDriver    = submit.RoleDriver
+	roleExecutor  = submit.RoleExecutor
+	roleSubmitter = submit.RoleSubmitter
 )
 
 // The containers that Spark runs in, unless a user's template names its own.
@@ -26,6 +28,9 @@ const (
 	driverContainer   = "spark-kubernetes-driver"
 	executorContainer = "spark-kubernetes-executor"
 )
+
+// confVolume is the volume of a driver pod with the ConfigMap that spark-submit makes last (KubernetesClientApplication).
+const confVolume = "spark-conf-volume-driver"
 
 // fieldOwner is the field manager of every write.
 const fieldOwner = "spark-operator"
@@ -35,9 +40,16 @@ func ourChildren() labels.Selector {
 	return labels.NewSelector().Add(must(labels.NewRequirement(labelAppUID, selection.Exists, nil)))
 }
 
-// ourPods selects the drivers and executors among ourChildren.
+// ourPods selects the drivers, the pods that submit them and the executors among ourChildren.
 func ourPods() labels.Selector {
-	return ourChildren().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleExecutor})))
+	return ourChildren().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter, roleExecutor})))
+}
+
+// driversOf selects the drivers of a custom resource, and the pods that submit them.
+func driversOf(uid types.UID) labels.Selector {
+	return labels.NewSelector().Add(
+		must(labels.NewRequirement(labelAppUID, selection.Equals, []string{string(uid)})),
+		must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter})))
 }
 
 func must(r *labels.Requirement, err error) labels.Requirement {

@@ -13,17 +13,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // children are the objects in the cluster that belong to one custom resource.
 type children struct {
-	drivers   []corev1.Pod
-	executors []corev1.Pod
-	others    []metav1.PartialObjectMetadata // of childKinds
+	drivers    []corev1.Pod
+	submitters []corev1.Pod
+	executors  []corev1.Pod
+	others     []metav1.PartialObjectMetadata // of childKinds
 }
 
 // childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
-// that a submission makes and that is missing here would outlive its attempt.
+// that a submission makes and that is missing here would outlive its attempt. Secrets are not among them: the operator may not read them
+// (deleteSecrets).
 var childKinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
@@ -59,13 +62,19 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	return nil
 }
 
-// sortPods tells drivers from executors and leaves out what only carries the label: a driver is one whose controller is the custom
-// resource, an executor one that the custom resource or such a driver owns. Anybody who may create pods can set a label.
+// sortPods tells drivers, submitters and executors apart and leaves out what only carries the label: of the first two the controller is the
+// custom resource, an executor is one that the custom resource or such a driver owns. Anybody who may create pods can set a label.
 func sortPods(pods []corev1.Pod, uid types.UID) children {
 	var c children
 	for _, pod := range pods {
-		if ref := metav1.GetControllerOf(&pod); pod.Labels[labelRole] == roleDriver && ref != nil && ref.UID == uid {
+		if ref := metav1.GetControllerOf(&pod); ref == nil || ref.UID != uid {
+			continue
+		}
+		switch pod.Labels[labelRole] {
+		case roleDriver:
 			c.drivers = append(c.drivers, pod)
+		case roleSubmitter:
+			c.submitters = append(c.submitters, pod)
 		}
 	}
 	for _, pod := range pods {
@@ -79,6 +88,7 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	}
 	byName := func(a, b corev1.Pod) int { return compareNames(a.Name, b.Name) }
 	slices.SortFunc(c.drivers, byName)
+	slices.SortFunc(c.submitters, byName)
 	slices.SortFunc(c.executors, byName)
 	return c
 }
@@ -99,6 +109,9 @@ func (c children) facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range c.drivers {
 		seen.Drivers = append(seen.Drivers, lifecycle.DriverFacts(&c.drivers[i], driverContainer))
+	}
+	for i := range c.submitters {
+		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&c.submitters[i], submit.RunnerContainer))
 	}
 	for i := range c.executors {
 		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], executorContainer))

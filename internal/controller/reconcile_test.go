@@ -160,6 +160,10 @@ func (c *crashing) Delete(ctx context.Context, object client.Object, options ...
 	return c.write(func() error { return c.Client.Delete(ctx, object, options...) })
 }
 
+func (c *crashing) DeleteAllOf(ctx context.Context, object client.Object, options ...client.DeleteAllOfOption) error {
+	return c.write(func() error { return c.Client.DeleteAllOf(ctx, object, options...) })
+}
+
 func (c *crashing) Status() client.SubResourceWriter { return &crashingStatus{c.Client.Status(), c} }
 
 type crashingStatus struct {
@@ -230,7 +234,7 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 
 	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
 	for _, found := range []bool{true, false} {
-		fact, err := r.confirm(t.Context(), p)
+		fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

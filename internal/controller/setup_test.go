@@ -297,7 +297,7 @@ application:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := dialectOptions(cfg.Application)
+	got := dialectOptions(cfg)
 	wantLimits := lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}
 	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
 		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {

@@ -26,19 +26,15 @@ const (
 	maxEventsRead = 100
 )
 
-// explainPending finds out what a pending driver waits for where its status does not say: a volume, a Secret or a ConfigMap that is
+// explainPending finds out what a pending driver, or a pod that submits one, waits for where its status does not say: a volume, a Secret or a ConfigMap that is
 // missing, a sandbox that cannot be made, are told by Kubernetes Events alone. They are read on demand, by the pod's UID, and never
 // cached: a cluster has more Events than all else that we watch. Where they cannot be read the pass goes on without a cause: nothing is
 // decided by it, and an edit, a suspension or a deadline does not wait for an explanation.
 func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	for i := range p.seen.Drivers {
-		driver := &p.seen.Drivers[i]
-		if driver.Phase != lifecycle.DriverPending || driver.Deleting || driver.Why.Reason != "" {
-			continue
-		}
-		age := p.now.Sub(driver.CreatedAt)
+	for _, pod := range pendingPods(&p.seen) {
+		age := p.now.Sub(pod.created)
 		if age < pendingGrace {
 			p.check = soonest(p.check, pendingGrace-max(age, 0))
 			continue
@@ -46,14 +42,39 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 		p.check = soonest(p.check, explainAgain(age))
 		var events corev1.EventList
 		err := r.live.List(ctx, &events, client.InNamespace(p.stored.GetNamespace()), client.Limit(maxEventsRead),
-			client.MatchingFields{"involvedObject.uid": driver.UID})
+			client.MatchingFields{"involvedObject.uid": pod.uid})
 		if err != nil {
-			r.unexplained(ctx, driver.Name, err)
+			r.unexplained(ctx, pod.name, err)
 			continue
 		}
 		r.blind.Store(false)
-		driver.Why = latestWarning(events.Items, types.UID(driver.UID))
+		*pod.why = latestWarning(events.Items, types.UID(pod.uid))
 	}
+}
+
+// pendingPod is a pod that waits and does not say for what.
+type pendingPod struct {
+	name, uid string
+	created   time.Time
+	why       *lifecycle.Cause
+}
+
+// pendingPods are those drivers, and pods that submit them.
+func pendingPods(seen *lifecycle.Observed) []pendingPod {
+	var pods []pendingPod
+	for i := range seen.Drivers {
+		d := &seen.Drivers[i]
+		if d.Phase == lifecycle.DriverPending && !d.Deleting && d.Why.Reason == "" {
+			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, &d.Why})
+		}
+	}
+	for i := range seen.Submitters {
+		s := &seen.Submitters[i]
+		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
+			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, &s.Why})
+		}
+	}
+	return pods
 }
 
 // explainAgain is when to ask again about a driver of an age: a fifteenth of it, within the bounds.

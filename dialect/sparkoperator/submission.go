@@ -1,0 +1,102 @@
+package sparkoperator
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// reasonSparkSubmit is the reason of what an attempt waits for that spark-submit makes the driver pod of.
+const reasonSparkSubmit = "SparkSubmit"
+
+// bySparkSubmit says why that way is taken.
+func bySparkSubmit(why string) *lifecycle.Cause {
+	return &lifecycle.Cause{Reason: reasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
+}
+
+// modeField is where an application chooses.
+const modeField = "spec.submission.mode"
+
+// submission renders an attempt in the way that the application, or the operator's configuration, chooses: the driver pod itself, or a pod that makes
+// it by spark-submit. Of the latter it says why.
+func (d Dialect) submission(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
+	r, err := d.request(app, attempt, now)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	mode, chosenBy := d.mode(app)
+	switch {
+	case mode == v1beta2.SubmissionModeSparkSubmit && d.Submission == v1beta2.SubmissionModeNative:
+		return submit.Objects{}, nil, &FieldError{modeField,
+			"SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
+	case mode == v1beta2.SubmissionModeSparkSubmit:
+		objects, err := runner(app, r)
+		return objects, bySparkSubmit(chosenBy), err
+	}
+	objects, why := native(app, r)
+	switch {
+	case why == nil:
+		return objects, nil, nil
+	case !why.notNative:
+		return submit.Objects{}, nil, why.FieldError
+	case d.Submission == v1beta2.SubmissionModeNative:
+		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (submission.mode: Native)"
+		return submit.Objects{}, nil, why.FieldError
+	case mode == v1beta2.SubmissionModeNative:
+		why.Message += "; or let spark-submit do it, with " + modeField + " Auto or SparkSubmit"
+		return submit.Objects{}, nil, why.FieldError
+	}
+	objects, err = runner(app, r)
+	return objects, bySparkSubmit(why.Error()), err
+}
+
+// mode is how an application is to be submitted, and who says so.
+func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
+	if s := app.Spec.Submission; s != nil && s.Mode != "" {
+		return s.Mode, modeField + " is " + string(s.Mode)
+	}
+	mode = cmp.Or(d.Submission, v1beta2.SubmissionModeAuto)
+	return mode, "the operator's configuration says so (submission.mode: " + string(mode) + ")"
+}
+
+// obstacle is why the operator cannot make a driver pod itself.
+type obstacle struct {
+	*FieldError
+	notNative bool // spark-submit could
+}
+
+// native builds the driver pod and what it needs.
+func native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
+	objects, err := submit.Build(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, &obstacle{asFieldError(app, refused), refused.NotNative}
+	}
+	if err != nil {
+		return submit.Objects{}, &obstacle{&FieldError{"spec", err.Error()}, false}
+	}
+	if claims := driverClaims(app); len(claims) > 0 {
+		return submit.Objects{}, &obstacle{claims[0], true}
+	}
+	return objects, nil
+}
+
+// runner builds the pod that makes the driver pod by spark-submit. The driver says which pod that was: one that it left half made is known by it.
+// What spark-submit could do with a key that is not the user's does not make it the user's, also past validation.
+func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
+	if wrong := validSparkConf(app); len(wrong) > 0 {
+		return submit.Objects{}, wrong[0]
+	}
+	r.Driver.Annotations[lifecycle.SubmitterAnnotation] = submit.RunnerName(r.ResourceNamePrefix)
+	made, err := submit.BuildRunner(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, asFieldError(app, refused)
+	}
+	if err != nil {
+		return submit.Objects{}, err
+	}
+	return submit.Objects{Before: []submit.Object{made.Secret}, Driver: made.Pod, Warnings: made.Warnings}, nil
+}
