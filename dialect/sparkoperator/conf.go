@@ -114,6 +114,9 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, kube+"annotation.", pod.Annotations)
 	setMap(c, kube+"node.selector.", pod.NodeSelector)
 	set(c, kube+"scheduler.name", pod.SchedulerName)
+	if allow := privilegeEscalation(pod.SecurityContext); allow != nil {
+		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since 4.3, which says false otherwise
+	}
 	if name := templateContainer(pod.Template, role); name != "" {
 		c.SetIfMissing(kube+"podTemplateContainerName", name)
 	}
@@ -122,17 +125,17 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 		ref := pod.EnvSecretKeyRefs[name]
 		c.Set(env+name, ref.Name+":"+ref.Key)
 	}
-	envPrefix := map[string]string{"driver": "spark.kubernetes.driverEnv.", "executor": "spark.executorEnv."}[role]
-	setMap(c, envPrefix, pod.EnvVars)
+	setMap(c, envPrefix(role), pod.EnvVars)
 	for _, secret := range pod.Secrets {
 		c.Set(kube+"secrets."+secret.Name, secret.Path)
 		switch secret.Type {
 		case v1beta2.SecretTypeGCPServiceAccount:
-			c.Set(envPrefix+"GOOGLE_APPLICATION_CREDENTIALS", path.Join(secret.Path, "key.json"))
+			c.Set(envPrefix(role)+"GOOGLE_APPLICATION_CREDENTIALS", path.Join(secret.Path, "key.json"))
 		case v1beta2.SecretTypeHadoopDelegationToken:
-			c.Set(envPrefix+"HADOOP_TOKEN_FILE_LOCATION", path.Join(secret.Path, "hadoop.token"))
+			c.Set(envPrefix(role)+"HADOOP_TOKEN_FILE_LOCATION", path.Join(secret.Path, "hadoop.token"))
 		}
 	}
+	typedEnv(c, &app.Spec, role, pod.Env)
 }
 
 func dynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {

@@ -12,10 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-const (
-	executorEnvPrefix    = "spark.executorEnv."
-	executorSecretPrefix = "spark.kubernetes.executor.secretKeyRef."
-)
+const executorEnvPrefix = "spark.executorEnv."
 
 // executorConf says by configuration what Spark would otherwise set over the executors' template (BasicExecutorFeatureStep).
 func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
@@ -27,15 +24,15 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 		}
 		c.Set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(seconds, 10)+"s") // since 4.1
 	}
-	if allow := privilegeEscalation(executor.SecurityContext); allow != nil {
-		c.Set("spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since 4.3
+	for _, v := range executor.Env {
+		if v.ValueFrom == nil && submit.EnvOfConf(v.Name) {
+			c.Set(executorEnvPrefix+v.Name, v.Value)
+		} else {
+			c.Delete(executorEnvPrefix + v.Name)
+		}
 	}
-	executorEnv(c, executor.Env)
 	if value(spec.SparkConfigMap) != "" {
 		c.Set(executorEnvPrefix+"SPARK_CONF_DIR", overlay.SparkConfDir)
-	}
-	if value(spec.HadoopConfigMap) != "" && c.Has(executorEnvPrefix+"HADOOP_CONF_DIR") {
-		c.Set(executorEnvPrefix+"HADOOP_CONF_DIR", overlay.HadoopConfDir)
 	}
 }
 
@@ -54,17 +51,24 @@ func privilegeEscalation(s *corev1.SecurityContext) *bool {
 	return nil
 }
 
-// executorEnv makes spec.executor.env win over every other source of a variable, as on the driver. Those of the template come first in the
-// container, and of one name Kubernetes takes the last.
-func executorEnv(c *conf.Conf, env []corev1.EnvVar) {
+// typedEnv takes out of the configuration what env of a role and the ConfigMaps of the spec say too: those win over every other source of a
+// variable, and of one name Kubernetes takes the last. On executors that is the configuration's, which Spark adds to the template's.
+func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
+	prefix := envPrefix(role)
 	for _, v := range env {
-		key := executorEnvPrefix + v.Name
-		c.Delete(executorSecretPrefix + v.Name)
-		switch {
-		case v.ValueFrom != nil:
-			c.Delete(key)
-		case c.Has(key) || submit.EnvOfConf(v.Name):
-			c.Set(key, v.Value)
-		}
+		c.Delete(prefix+v.Name, "spark.kubernetes."+role+".secretKeyRef."+v.Name)
 	}
+	if value(spec.HadoopConfigMap) != "" {
+		c.Delete(prefix + "HADOOP_CONF_DIR")
+	}
+	if value(spec.SparkConfigMap) != "" {
+		c.Delete(prefix + "SPARK_CONF_DIR")
+	}
+}
+
+func envPrefix(role string) string {
+	if role == "driver" {
+		return "spark.kubernetes.driverEnv."
+	}
+	return executorEnvPrefix
 }

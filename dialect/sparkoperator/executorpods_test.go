@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again: a directory with a Spark distribution's jars as VERSION/jars; needs a JDK")
+var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again: a directory with Spark distributions as VERSION/jars; needs a JDK, and -timeout 1h")
 
 // executorVersions are the Spark versions whose own code has made testdata/executors.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
@@ -43,7 +43,8 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 	app := appOf(t, string(text), "spec: {sparkVersion: "+version+"}")
 	got := launched(t, app)
 	file := filepath.Join("testdata/executors", name+"-"+version+".json")
-	if *sparkHomes != "" {
+	if *sparkHomes != "" && !recorded[file] {
+		recorded[file] = true
 		recordExecutor(t, file, filepath.Join(*sparkHomes, version, "jars"), got)
 	}
 	text, err = os.ReadFile(file)
@@ -59,6 +60,9 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 	}
 	return app, was.Pod
 }
+
+// recorded are the files that this run has written.
+var recorded = map[string]bool{}
 
 var (
 	localDir = regexp.MustCompile(`/var/data/spark-[-0-9a-f]{36}`)

@@ -407,7 +407,7 @@ func (d *document) overwritten() {
 		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "nothing; volumes named `spark-local-dir-...`"},
 		{"`env` of `SPARK_USER` and the like, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "nothing"},
 		{"`env` of `SPARK_USER` and the like, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
-		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` set too", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "`spark.executorEnv.*`"},
+		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` set too", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the others are left out"},
 		{"`sparkConfigMap`", `sparkConfigMap: c`, "`spark.executorEnv.SPARK_CONF_DIR`"},
 		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`, "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
 		{"`securityContext.allowPrivilegeEscalation`", `executor: {securityContext: {allowPrivilegeEscalation: true}}`, "`spark.kubernetes.executor.securityContext.allowPrivilegeEscalation`"},
