@@ -57,14 +57,23 @@ var refusals = []struct{ field, when, piece string }{
 func TestRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	fired := make([]bool, len(rules))
 	line("| field | refused when it |")
 	line("|---|---|")
 	for _, r := range refusals {
 		line("| `%s` | %s |", r.field, r.when)
 		app := appOf(t, r.piece)
+		for i, rule := range rules {
+			fired[i] = fired[i] || len(rule(app)) > 0
+		}
 		want := strings.ReplaceAll(r.field, "KEY", "spark.master")
 		if got := refusedField(app); got != want {
 			t.Errorf("%s: refused for %q, want %q", r.piece, got, want)
+		}
+	}
+	for i, was := range fired {
+		if !was {
+			t.Errorf("rule %d of Validate refuses none of these", i)
 		}
 	}
 	line("")

@@ -67,13 +67,11 @@ var families = []struct{ prefix, field string }{
 // asFieldError names the field of the custom resource that a submission was refused for: the typed one where the value is its, else the
 // entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *FieldError {
-	field := "spec"
+	field := specFields[refused.Field]
 	switch {
 	case refused.Key != "":
 		field = keyField(app, refused.Key)
-	case specFields[refused.Field] != "":
-		field = specFields[refused.Field]
-	default:
+	case field == "":
 		field = overlayField(refused.Field)
 	}
 	return &FieldError{Field: field, Message: refused.Message}

@@ -69,15 +69,19 @@ func full(path string, s *apiextensionsv1.JSONSchemaProps, variant int, override
 			return []any{full(path+"[]", s.Items.Schema, variant, override)}
 		}
 	case s.Type == "object":
-		obj := map[string]any{}
-		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-			property := s.Properties[name]
-			obj[name] = full(path+"."+name, &property, variant, override)
-		}
-		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-			obj["key"] = full(path+"{}", s.AdditionalProperties.Schema, variant, override)
-		}
-		return obj
+		return fullObject(path, s, variant, override)
 	}
 	return sample(s)
+}
+
+func fullObject(path string, s *apiextensionsv1.JSONSchemaProps, variant int, override map[string]any) map[string]any {
+	obj := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		obj[name] = full(path+"."+name, &property, variant, override)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		obj["key"] = full(path+"{}", s.AdditionalProperties.Schema, variant, override)
+	}
+	return obj
 }
