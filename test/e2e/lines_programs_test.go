@@ -45,7 +45,7 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scra
 		name:     "python",
 		manifest: "python.yaml",
 		submit: []string{
-			"--py-files", "local:///opt/proof/words.py",
+			"--py-files", "http://proof-workbench.default.svc:8000/words.py",
 			"local:///opt/proof/main.py", "one", "two words",
 		},
 		properties: `
@@ -84,6 +84,14 @@ spark.kubernetes.driver.podTemplateFile /opt/submit/driver.yaml
 spark.kubernetes.executor.podTemplateFile /opt/submit/executor.yaml
 spark.kubernetes.submission.waitAppCompletion false
 `
+
+// timeouts of Spark's Kubernetes client, in milliseconds, for both ways. Ten seconds, its default, is not enough where many JVMs start at once.
+var timeouts = map[string]string{
+	"spark.kubernetes.submission.connectionTimeout": "60000",
+	"spark.kubernetes.submission.requestTimeout":    "60000",
+	"spark.kubernetes.driver.connectionTimeout":     "60000",
+	"spark.kubernetes.driver.requestTimeout":        "60000",
+}
 
 // intended are the differences between what the operator makes and what spark-submit makes. Each should be; what is not here fails.
 var intended = []stored.Intended{

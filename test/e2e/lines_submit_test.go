@@ -65,10 +65,14 @@ const driverSuffix = "-by-hand"
 func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.Pod, *corev1.ConfigMap) {
 	t.Helper()
 	app := p.manifest(t, prog)
+	properties := everyProperty + prog.properties + "spark.kubernetes.driver.pod.name " + name + driverSuffix + "\n"
+	for key, value := range timeouts {
+		properties += key + " " + value + "\n"
+	}
 	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: app.Name + "-files", Namespace: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: name + "-files", Namespace: "default"},
 		Data: map[string]string{
-			"proof.properties": p.fill(t, name, everyProperty+prog.properties) + "spark.kubernetes.driver.pod.name " + name + driverSuffix + "\n",
+			"proof.properties": p.fill(t, name, properties),
 			"driver.yaml":      templateFile(t, app.Spec.Driver.Template),
 			"executor.yaml":    templateFile(t, app.Spec.Executor.Template),
 		},
@@ -80,7 +84,7 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 	args := append([]string{"/opt/spark/bin/spark-submit", "--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster",
 		"--name", name, "--properties-file", "/opt/submit/proof.properties"}, prog.submit...)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: app.Name + "-submit", Namespace: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: name + "-submit", Namespace: "default"},
 		Spec: corev1.PodSpec{
 			RestartPolicy:      corev1.RestartPolicyNever,
 			ServiceAccountName: submitAccount,

@@ -80,26 +80,18 @@ func Compare(native, submitted Set, ofNative, ofSubmitted *Names) []Difference {
 	return found
 }
 
-// Explain holds differences against the intended ones. It returns those that nothing explains, and the entries that explain nothing.
-func Explain(differences []Difference, intended []Intended) (unexplained []Difference, idle []Intended) {
-	used := make([]bool, len(intended))
+// Explain holds differences against the intended ones. It returns those that nothing explains, and how many each entry explains: an entry
+// with none is not true any more. A difference counts for the first entry that explains it.
+func Explain(differences []Difference, intended []Intended) (unexplained []Difference, explained []int) {
+	explained = make([]int, len(intended))
 	for _, d := range differences {
-		known := false
-		for i, entry := range intended {
-			if entry.explains(d) {
-				known, used[i] = true, true
-			}
-		}
-		if !known {
+		if i := slices.IndexFunc(intended, func(entry Intended) bool { return entry.explains(d) }); i >= 0 {
+			explained[i]++
+		} else {
 			unexplained = append(unexplained, d)
 		}
 	}
-	for i, entry := range intended {
-		if !used[i] {
-			idle = append(idle, entry)
-		}
-	}
-	return unexplained, idle
+	return unexplained, explained
 }
 
 // Names replaces what belongs to one run alone.

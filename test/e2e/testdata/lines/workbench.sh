@@ -1,4 +1,5 @@
-# Compiles the proof's Java programs in a Spark image, whose runtime holds the compiler's module, and prints the jars as text.
+# Compiles the proof's Java programs in a Spark image, whose runtime holds the compiler's module, and prints the jars as text. Then it serves
+# the source directory: --py-files are fetched from there.
 set -euo pipefail
 cd "$(mktemp -d)"
 compile() {
@@ -8,3 +9,4 @@ compile() {
 }
 compile . greeting Greeting
 compile "greeting.jar$(printf ':%s' /opt/spark/jars/*.jar)" proof Proof
+exec python3 -m http.server --directory /source 8000
