@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -26,9 +25,6 @@ const (
 	executorIDLabel  = "spark-exec-id"      // Spark's own
 )
 
-// maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
-const maxExcerpt = 1024
-
 // DriverFacts reads a driver pod. Container is the name of the container that Spark runs in; where the pod has none of that name, the
 // last one counts, which is where Spark puts its own beside those of a pod template.
 func DriverFacts(pod *corev1.Pod, container string) Driver {
@@ -40,6 +36,9 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time
+	}
+	if d.Phase == DriverUnknown && markedUnready(pod) {
+		d.SilentSince = podCondition(pod, corev1.PodReady).LastTransitionTime.Time
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		d.Ready, d.ReadyAt = true, ready.LastTransitionTime.Time
@@ -162,14 +161,20 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	return DriverRunning
 }
 
-// nodeLost reports whether the pod's node does not answer: Kubernetes says so itself, or it wants the pod gone because of a taint and
-// nobody carries that out. A pod that is still there then may be running.
+// nodeLost reports whether Kubernetes says that the pod's node does not answer. A pod that is still there then may be running. A taint tells
+// nothing: anybody may set one, and a node that answers obeys it.
 func nodeLost(pod *corev1.Pod) bool {
-	if pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost {
-		return true
-	}
-	target := podCondition(pod, corev1.DisruptionTarget)
-	return pod.DeletionTimestamp != nil && target != nil && target.Status == corev1.ConditionTrue && target.Reason == "DeletionByTaintManager"
+	// What Kubernetes wrote before 1.13, and others still may.
+	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
+}
+
+// markedUnready reports whether the node controller took the pod's readiness away, which it does to the pods of a node that was not heard from
+// for a while (node-monitor-grace-period, 50 s by default; MarkPodsNotReady). It changes the status of the condition and nothing else. A kubelet
+// that takes it away always gives a reason, and takes ContainersReady away as well unless the reason is a readiness gate.
+func markedUnready(pod *corev1.Pod) bool {
+	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
+	return ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason == "" &&
+		containers != nil && containers.Status == corev1.ConditionTrue
 }
 
 // disruption tells why Kubernetes took the pod away, or nothing.
@@ -215,79 +220,6 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// failure tells how a pod failed.
-func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
-	if end == nil {
-		reason := pod.Status.Reason
-		if taken.Reason != "" {
-			reason = taken.Reason
-		}
-		if reason == "" {
-			reason = "PodFailed"
-		}
-		return Cause{reason, sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
-	}
-	how := fmt.Sprintf("%s container failed with exit code %d", role, end.ExitCode)
-	if name := signalName(end); name != "" {
-		how += " (" + name + ")"
-	}
-	reason := end.Reason
-	if reason == "" {
-		reason = "Error"
-	}
-	if reason != "Error" {
-		how += ", " + reason
-	}
-	if taken.Reason != "" {
-		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
-	}
-	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
-	// Python or R program it tells no more than the exit code, and what the program said itself is in the log.
-	said := firstOf(end.Message, pod.Status.Message)
-	if left := pod.Annotations[exitExceptionAnnotation]; left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
-		said = left
-	}
-	return Cause{reason, sentence(how, excerpt(said))}
-}
-
-// fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
-// of their classes.
-func fromTrouble(said string) string {
-	for rest := said; rest != ""; {
-		line, after, _ := strings.Cut(rest, "\n")
-		frame := strings.HasPrefix(strings.TrimSpace(line), "at ")
-		if !frame && (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) {
-			return rest
-		}
-		rest = after
-	}
-	return ""
-}
-
-// signalName names the signal that ended a container: runtimes give it as such or, as shells do, as 128 more than its number.
-func signalName(end *corev1.ContainerStateTerminated) string {
-	n := end.Signal
-	if n == 0 && end.ExitCode > 128 {
-		n = end.ExitCode - 128
-	}
-	switch n {
-	case 0:
-		return ""
-	case 6:
-		return "SIGABRT"
-	case 9:
-		return "SIGKILL"
-	case 11:
-		return "SIGSEGV"
-	case 15:
-		return "SIGTERM"
-	}
-	if n > 64 {
-		return ""
-	}
-	return fmt.Sprintf("signal %d", n)
-}
-
 // waitsFor tells what keeps a pod from running as far as its status says; "" where it is only on its way.
 func waitsFor(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -319,34 +251,6 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 		message = why
 	}
 	return Cause{"ImagePullBackOff", sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
-}
-
-// excerpt cuts what a container said last to maxExcerpt bytes, from where it begins to tell of an error: Kubernetes hands over the last
-// lines of the log, and the first exception among them says more than the end of its stack trace.
-func excerpt(said string) string {
-	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
-	if telling := fromTrouble(said); telling != "" {
-		return cut(telling)
-	}
-	if len(said) > maxExcerpt {
-		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
-		if _, whole, ok := strings.Cut(said, "\n"); ok {
-			said = whole
-		}
-	}
-	return said
-}
-
-func cut(text string) string {
-	text = strings.TrimSpace(text)
-	if len(text) <= maxExcerpt {
-		return text
-	}
-	end := maxExcerpt
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
 }
 
 // sentence joins a statement and what Kubernetes or the container said about it.

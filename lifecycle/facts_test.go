@@ -68,6 +68,15 @@ func saying(reason, message string) func(*corev1.Pod) {
 
 func deleted(pod *corev1.Pod) { pod.DeletionTimestamp = &end }
 
+func ready(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
+	return condition(corev1.PodReady, status, reason, "")
+}
+
+var (
+	containersReady = condition(corev1.ContainersReady, corev1.ConditionTrue, "", "")
+	taint           = condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "taint")
+)
+
 func TestDriverFacts(t *testing.T) {
 	base := Driver{Name: "app-driver", UID: "pod-uid", Attempt: 3, AppID: "spark-1", CreatedAt: noon}
 	with := func(change func(*Driver)) Driver {
@@ -76,6 +85,10 @@ func TestDriverFacts(t *testing.T) {
 		return d
 	}
 	ran := func(d *Driver) { d.StartedAt = start.Time }
+	lost := func(d *Driver) {
+		d.Phase, d.SilentSince = DriverUnknown, start.Time
+		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+	}
 	over := func(d *Driver, code int32) {
 		ran(d)
 		d.EndedAt, d.ExitCode, d.HasExit = end.Time, code, true
@@ -142,13 +155,30 @@ func TestDriverFacts(t *testing.T) {
 			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
 			ran(d)
 		})},
-		{"its node is lost and the pod cannot be deleted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "taint")),
+		{"its node is lost, as the node controller marks it", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
+			with(func(d *Driver) { lost(d); ran(d) })},
+		{"its node is lost and the pod cannot be deleted", podIn(corev1.PodRunning, runs(), deleted, taint, ready(corev1.ConditionFalse, ""), containersReady),
+			with(func(d *Driver) { lost(d); d.Deleting, d.GoneBy, d.Evicted = true, end.Time, true; ran(d) })},
+		{"somebody tainted its node", podIn(corev1.PodRunning, runs(), deleted, taint, ready(corev1.ConditionTrue, ""), containersReady),
 			with(func(d *Driver) {
-				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverUnknown, true, end.Time, true
-				d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+				d.Phase, d.Ready, d.ReadyAt, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, start.Time, true, end.Time, true
+				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: taint"}
 				ran(d)
 			})},
+		{"somebody tainted its node before it was ready", podIn(corev1.PodPending, deleted, taint, ready(corev1.ConditionFalse, "ContainersNotReady")),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverPending, true, end.Time, true
+				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: taint"}
+			})},
+		{"not ready, as its kubelet says", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")),
+			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
+		{"held by a readiness gate", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ReadinessGatesNotReady"), containersReady),
+			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
+		{"marked beside containers that are not ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""),
+			condition(corev1.ContainersReady, corev1.ConditionFalse, "ContainersNotReady", "")), with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"it ended on a lost node", podIn(corev1.PodRunning, exits(0, "", ""), saying("NodeLost", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+		{"it ended while its node was marked", podIn(corev1.PodRunning, exits(0, "", ""), ready(corev1.ConditionFalse, ""), containersReady),
+			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting, d.GoneBy = DriverRunning, true, end.Time; ran(d) })},
 		{"of a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}})),

@@ -153,21 +153,24 @@ const (
 
 // Driver holds the facts read from one driver pod.
 type Driver struct {
-	Name      string
-	UID       string
-	Attempt   int32 // from the pod's attempt label
-	Phase     DriverPhase
-	Ready     bool
-	Deleting  bool      // has a deletion timestamp
-	GoneBy    time.Time // that timestamp: until when it may take to stop; zero while it is not being deleted
-	AppID     string
-	CreatedAt time.Time
-	StartedAt time.Time // of the Spark container; zero before
-	ReadyAt   time.Time // when the pod last became Ready; zero while it is not
-	EndedAt   time.Time // of the Spark container; zero before
-	ExitCode  int32     // meaningful when HasExit
-	HasExit   bool
-	Evicted   bool
+	Name     string
+	UID      string
+	Attempt  int32 // from the pod's attempt label
+	Phase    DriverPhase
+	Ready    bool
+	Deleting bool      // has a deletion timestamp
+	GoneBy   time.Time // that timestamp: until when it may take to stop; zero while it is not being deleted
+	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not answer; zero where it does not say. A node that does
+	// answer puts that right in no time, so a younger one is doubted.
+	SilentSince time.Time
+	AppID       string
+	CreatedAt   time.Time
+	StartedAt   time.Time // of the Spark container; zero before
+	ReadyAt     time.Time // when the pod last became Ready; zero while it is not
+	EndedAt     time.Time // of the Spark container; zero before
+	ExitCode    int32     // meaningful when HasExit
+	HasExit     bool
+	Evicted     bool
 	// SpecHash is the hash of the spec that the pod was made from, where the pod tells; empty otherwise. An attempt whose launch was not
 	// remembered any more (the operator died in between) is taken for what it is by it, also when the spec was edited meanwhile.
 	SpecHash string

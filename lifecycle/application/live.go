@@ -26,7 +26,7 @@ func (s *step) live() bool {
 	switch {
 	case d == nil:
 		return s.missing()
-	case d.Phase == lifecycle.DriverUnknown:
+	case s.silent(&d):
 		return s.lostNode(d)
 	}
 	if outcome, cause, over := s.deadlines(d); over {
@@ -130,9 +130,43 @@ func (s *step) missing() bool {
 		Message: "driver pod not found: it was deleted before it ended"}, s.now)
 }
 
+// silent reports whether the driver's node is taken to be lost: Kubernetes says so and the node had its time to prove it wrong, or it did not
+// carry out a deletion long after that was due. Until then the driver is taken to run on, as it was remembered; d becomes what is known of it.
+// A node that was lost is back only when Kubernetes says so.
+func (s *step) silent(d **lifecycle.Driver) bool {
+	seen := *d
+	var since time.Time
+	switch {
+	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.SilentSince.IsZero()):
+		return true
+	case seen.Phase == lifecycle.DriverUnknown:
+		since = s.earlier(seen.SilentSince).Add(doubt)
+	case seen.Deleting && !seen.GoneBy.IsZero():
+		since = seen.GoneBy.Add(overdue)
+	default:
+		return false
+	}
+	left := since.Sub(s.now)
+	if left <= 0 {
+		return true
+	}
+	s.check(left)
+	if seen.Phase == lifecycle.DriverUnknown {
+		doubted := *seen
+		doubted.Phase, doubted.Why = lifecycle.DriverRunning, s.m.Cause
+		*d = &doubted
+	}
+	return false
+}
+
 // lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the driver's node does not answer")
+	if d.Phase != lifecycle.DriverUnknown {
+		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
+			"driver pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
+			d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
+	}
 	if s.m.Phase != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)
 	}

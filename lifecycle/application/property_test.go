@@ -193,7 +193,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		}
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
-			GoneBy: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+			GoneBy: a.time(now), SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
 		})
 	}
 	a.submitters(now, &seen)

@@ -25,6 +25,10 @@ const (
 	reassert = 15 * time.Second
 	// recheck is after how long a live read is made again where the last brought nothing new.
 	recheck = 5 * time.Second
+	// doubt is for how long a lost node may still prove to be there. The node controller also takes the readiness of pods away whose node is only
+	// not ready, and the kubelet of such a node gives it back with its next look, every 10 s (syncBatch of its status manager). A state that
+	// came and went with that would be taken for a failure by readers that know no better.
+	doubt = 15 * time.Second
 	// maxUnremembered is how far ahead of the remembered attempt a pod's label is believed. No more than one launch is ever not remembered;
 	// some more leave room for a status that somebody put back. Beyond it a label is no launch of ours: whoever may create pods can write one.
 	maxUnremembered = 10

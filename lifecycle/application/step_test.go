@@ -91,6 +91,9 @@ func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvict
 func dueToGo(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Deleting, d.GoneBy = true, at(seconds) }
 }
+func silentSince(seconds int) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.SilentSince = at(seconds) }
+}
 func attempt(n int32) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Attempt = n }
 }
@@ -366,6 +369,25 @@ func TestDriver(t *testing.T) {
 			want{reason: lifecycle.ReasonDriverDeleted}},
 		{"its node is lost", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), at(60),
 			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"its node is marked: it may prove to be there", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown, silentSince(50)), at(60),
+			want{check: 5 * second}},
+		{"its node is marked and does not answer", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown, silentSince(50)), at(65),
+			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"a mark from a clock that is ahead", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown, silentSince(500)), at(60), want{check: doubt}},
+		{"a lost node stays so until Kubernetes says otherwise", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown, silentSince(59)), at(60),
+			want{reason: lifecycle.ReasonNodeLost}},
+		{"marked: what it waits for stays remembered", appWith(), lost("Unschedulable"), driver(lifecycle.DriverUnknown, silentSince(50), why(lifecycle.ReasonNodeLost)), at(60),
+			want{check: 5 * second, reason: "Unschedulable"}},
+		{"marked: its deadlines hold on", appWith(func(a *lifecycle.App) { a.Limits.Run = 57 * second }), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverUnknown, silentSince(50)), at(55), want{check: 2 * second}},
+		{"taken by a taint, in time", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7), evicted, dueToGo(60)), at(50),
+			want{check: 40 * second, reason: lifecycle.ReasonEvicted}},
+		{"taken by a taint, and nobody does", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, evicted, dueToGo(60)), at(90),
+			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"taken before it ran, and nobody does", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, evicted, dueToGo(60)), at(90),
+			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"its node is back and takes it", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverFailed, evicted, dueToGo(60)), at(95),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
 		{"a lost node has no deadline", appWith(func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(900),
 			want{reason: lifecycle.ReasonNodeLost}},
 		{"its node is back", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{trail: phases(lifecycle.Running)}},

@@ -53,6 +53,9 @@ type pod struct {
 	phase    lifecycle.DriverPhase
 	hash     string
 	deleting bool
+	goneBy   time.Time
+	hung     bool      // its kubelet does nothing, and nobody has noticed yet
+	silent   time.Time // since when Kubernetes knows; zero where it does not say since when
 	evicted  bool
 	ready    bool
 	made     time.Time
@@ -131,10 +134,17 @@ func (w *world) sync() {
 
 // fate moves one pod on.
 func (w *world) fate(p *pod) {
+	if p.deleting && p.goneBy.IsZero() {
+		p.goneBy = w.now.Add(time.Duration(w.r.IntN(30)) * time.Second)
+	}
+	if p.phase != lifecycle.DriverUnknown && !p.over() && (p.hung || w.faults && w.chance(0.01)) {
+		p.hung = w.faults && !w.chance(0.1)
+		return
+	}
 	switch {
 	case p.phase == lifecycle.DriverUnknown:
 		if w.chance(0.2) { // the node is back, or was removed with its pods
-			p.phase = lifecycle.DriverRunning
+			p.phase, p.silent = lifecycle.DriverRunning, time.Time{}
 		} else if w.chance(0.1) && p.attempt <= w.stored.Attempt { // see user
 			w.remove(p)
 		}
@@ -161,6 +171,9 @@ func (w *world) fate(p *pod) {
 			p.phase, p.ended, p.evicted = lifecycle.DriverFailed, w.now, w.chance(0.3)
 		case w.chance(0.03):
 			p.phase = lifecycle.DriverUnknown
+			if w.chance(0.8) {
+				p.silent = w.now
+			}
 		case p.driver && p.ready && w.chance(0.4):
 			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now})
 		}
@@ -268,8 +281,8 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 		return
 	}
 	d := lifecycle.Driver{
-		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, CreatedAt: p.made,
-		StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
+		SilentSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
 	}
 	if p.by {
 		d.Submitter = "s"

@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
+const maxExcerpt = 1024
+
+// failure tells how a pod failed.
+func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
+	if end == nil {
+		reason := pod.Status.Reason
+		if taken.Reason != "" {
+			reason = taken.Reason
+		}
+		if reason == "" {
+			reason = "PodFailed"
+		}
+		return Cause{reason, sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
+	}
+	how := fmt.Sprintf("%s container failed with exit code %d", role, end.ExitCode)
+	if name := signalName(end); name != "" {
+		how += " (" + name + ")"
+	}
+	reason := end.Reason
+	if reason == "" {
+		reason = "Error"
+	}
+	if reason != "Error" {
+		how += ", " + reason
+	}
+	if taken.Reason != "" {
+		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
+	}
+	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
+	// Python or R program it tells no more than the exit code, and what the program said itself is in the log.
+	said := firstOf(end.Message, pod.Status.Message)
+	if left := pod.Annotations[exitExceptionAnnotation]; left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
+		said = left
+	}
+	return Cause{reason, sentence(how, excerpt(said))}
+}
+
+// fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
+// of their classes.
+func fromTrouble(said string) string {
+	for rest := said; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		frame := strings.HasPrefix(strings.TrimSpace(line), "at ")
+		if !frame && (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) {
+			return rest
+		}
+		rest = after
+	}
+	return ""
+}
+
+// signalName names the signal that ended a container: runtimes give it as such or, as shells do, as 128 more than its number.
+func signalName(end *corev1.ContainerStateTerminated) string {
+	n := end.Signal
+	if n == 0 && end.ExitCode > 128 {
+		n = end.ExitCode - 128
+	}
+	switch n {
+	case 0:
+		return ""
+	case 6:
+		return "SIGABRT"
+	case 9:
+		return "SIGKILL"
+	case 11:
+		return "SIGSEGV"
+	case 15:
+		return "SIGTERM"
+	}
+	if n > 64 {
+		return ""
+	}
+	return fmt.Sprintf("signal %d", n)
+}
+
+// excerpt cuts what a container said last to maxExcerpt bytes, from where it begins to tell of an error: Kubernetes hands over the last
+// lines of the log, and the first exception among them says more than the end of its stack trace.
+func excerpt(said string) string {
+	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
+	if telling := fromTrouble(said); telling != "" {
+		return cut(telling)
+	}
+	if len(said) > maxExcerpt {
+		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
+		if _, whole, ok := strings.Cut(said, "\n"); ok {
+			said = whole
+		}
+	}
+	return said
+}
+
+func cut(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= maxExcerpt {
+		return text
+	}
+	end := maxExcerpt
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "..."
+}
