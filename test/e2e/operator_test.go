@@ -57,6 +57,7 @@ func TestOperator(t *testing.T) {
 		t.Run("retries", world.retries)
 		t.Run("survives its operator", world.survivesRestart)
 		t.Run("deleted while it runs", world.deletedWhileRunning)
+		t.Run("by spark-submit", world.bySparkSubmit)
 	})
 	t.Run("lines", world.lines)
 	t.Run("uninstall", world.uninstall)

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// bySparkSubmit: applications whose driver pod is made by the spark-submit of their own image, in a pod of its own.
+func (w *world) bySparkSubmit(t *testing.T) {
+	t.Parallel()
+	t.Run("completes", w.submittedCompletes)
+	t.Run("fails", w.submissionFails)
+}
+
+// submittedCompletes: the result is there, and what an operator's user reads is as it is for any other application.
+func (w *world) submittedCompletes(t *testing.T) {
+	t.Parallel()
+	app := w.example(t, "spark-pi-spark-submit.yaml", nil)
+	w.create(t, app)
+	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+	if log := w.driverLog(t, app); !piLine.MatchString(log) {
+		t.Errorf("no result in the driver's log:\n%s", log)
+	}
+	if s := app.Status; s.ExecutionAttempts != 1 || s.SubmissionAttempts != 1 || len(s.ExecutorState) != int(*app.Spec.Executor.Instances) {
+		t.Errorf("%d runs of %d submissions, executors %v", s.ExecutionAttempts, s.SubmissionAttempts, s.ExecutorState)
+	}
+	driver, submitter := w.podOf(t, app, "driver"), w.podOf(t, app, "submitter")
+	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID || driver.Name != "spark-pi-spark-submit-driver" {
+		t.Errorf("the driver is %s, its controller %+v", driver.Name, ref)
+	}
+	if id := driver.Labels["spark-app-selector"]; id == "" || id != app.Status.SparkApplicationID {
+		t.Errorf("sparkApplicationId is %q, the driver's %q", app.Status.SparkApplicationID, id)
+	}
+	if submitter.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
+		t.Errorf("the submitter runs as %q with labels %v", submitter.Spec.ServiceAccountName, submitter.Labels)
+	}
+	if !slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
+		return e.Reason == "SparkApplicationSubmitted" && contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
+	}) {
+		t.Errorf("no event tells which way was taken:\n%s", w.describe(t, app))
+	}
+	w.remove(t, app)
+	w.noSecrets(t, app)
+}
+
+// submissionFails: what the operator cannot do goes to spark-submit by itself, and why that fails is the application's message.
+func (w *world) submissionFails(t *testing.T) {
+	t.Parallel()
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = "no-such-step"
+		a.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.example.NoSuchStep"}
+	})
+	w.create(t, app)
+	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+	if m := app.Status.AppState.ErrorMessage; !contains(m, []string{"spark-submit", "exit code 1", "ClassNotFoundException", "org.example.NoSuchStep"}) {
+		t.Errorf("errorMessage is %q", m)
+	}
+	t.Logf("told as: %s", app.Status.AppState.ErrorMessage)
+	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 {
+		t.Errorf("condition Failed is %+v, after %d runs", c, app.Status.ExecutionAttempts)
+	}
+	if log, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(w.podOf(t, app, "submitter").Name, &corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil ||
+		!strings.Contains(string(log), "org.example.NoSuchStep") {
+		t.Errorf("the log of the pod that submits is not kept (%v):\n%s", err, log)
+	}
+	w.remove(t, app)
+	w.noSecrets(t, app)
+}
+
+// podOf is the application's only pod of a role.
+func (w *world) podOf(t *testing.T, app *v1beta2.SparkApplication, role string) *corev1.Pod {
+	t.Helper()
+	var pods corev1.PodList
+	if err := w.Client.List(t.Context(), &pods, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID), "spark-role": role}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d pods of role %s: %v", len(pods.Items), role, objectNames(&pods))
+	}
+	return &pods.Items[0]
+}
+
+// noSecrets waits until nothing of the application's configuration is left.
+func (w *world) noSecrets(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	eventually(t, time.Minute, "no Secret of the application", func() (string, bool) {
+		var secrets corev1.SecretList
+		if err := w.Client.List(t.Context(), &secrets, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(objectNames(&secrets), ", "), len(secrets.Items) == 0
+	})
+}
