@@ -46,6 +46,7 @@ var (
 	prefixForm = regexp.MustCompile(`(?:^|-)([0-9a-fx][0-9a-f]{15})-(?:driver|driver-svc|policy|kubernetes-credentials|driver-podspec-conf-map|` +
 		`hadoop-config|krb5-file|kerberos-keytab|delegation-tokens|driver-pvc-[0-9]+)$`)
 	uuidForm       = regexp.MustCompile(`(/spark-|spark-upload-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	localDirForm   = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 	submitTimeForm = regexp.MustCompile(`(?m)^spark\.app\.submitTime=\d{13}$`)
 	dateForm       = regexp.MustCompile(`^#\w{3} \w{3} \d\d [\d:]{8} \S+ \d{4}$`)
 )
@@ -65,6 +66,11 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 			return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 		}
 	}
+	for _, object := range objects {
+		if object["kind"] == "Pod" {
+			sortLocalDirs(object)
+		}
+	}
 	ids := identifiers(requests, objects)
 	out := make([]Request, len(requests))
 	for i, r := range requests {
@@ -81,6 +87,39 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 		out[i].Body = bytes.TrimSpace(text.Bytes())
 	}
 	return out, nil
+}
+
+// sortLocalDirs gives the local directories of a pod an order: Spark shuffles them in every version (LocalDirsFeatureStep), and numbers the
+// volumes after that. Mounts of volumes that the user named so are left as they are, which say more than name and path.
+func sortLocalDirs(pod map[string]any) {
+	spec, _ := pod["spec"].(map[string]any)
+	containers, _ := spec["containers"].([]any)
+	for _, container := range containers {
+		container, _ := container.(map[string]any)
+		env, _ := container["env"].([]any)
+		for _, variable := range env {
+			variable, _ := variable.(map[string]any)
+			if dirs, ok := variable["value"].(string); ok && variable["name"] == "SPARK_LOCAL_DIRS" {
+				list := strings.Split(dirs, ",")
+				slices.Sort(list)
+				variable["value"] = strings.Join(list, ",")
+			}
+		}
+		var mounts []map[string]any
+		var paths []string
+		all, _ := container["volumeMounts"].([]any)
+		for _, mount := range all {
+			mount, _ := mount.(map[string]any)
+			name, _ := mount["name"].(string)
+			if dir, ok := mount["mountPath"].(string); ok && localDirForm.MatchString(name) && len(mount) == 2 {
+				mounts, paths = append(mounts, mount), append(paths, dir)
+			}
+		}
+		slices.Sort(paths)
+		for i, mount := range mounts {
+			mount["mountPath"] = paths[i]
+		}
+	}
 }
 
 // identifiers finds the random ids by the roles that they have, and returns what replaces them.

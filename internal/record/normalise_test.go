@@ -154,6 +154,33 @@ func TestIdsByTheirRoles(t *testing.T) {
 	}
 }
 
+func TestLocalDirectoriesHaveAnOrder(t *testing.T) {
+	pod := func(dirs, first, second, own string) Request {
+		return Request{Method: "POST", Path: "/pods", Body: json.RawMessage(`{"kind":"Pod","spec":{"containers":[` +
+			`{"name":"sidecar"},{"name":"spark","env":[{"name":"A","value":"b,a"},{"name":"SPARK_LOCAL_DIRS","value":"` + dirs + `"}],"volumeMounts":[` +
+			`{"name":"spark-local-dir-1","mountPath":"` + first + `"},{"name":"data","mountPath":"/0"},{"name":"spark-local-dir-2","mountPath":"` +
+			second + `"},{"name":"spark-local-dir-3","mountPath":"` + own + `","readOnly":false}]}]}}`)}
+	}
+	shuffled := []Request{pod("/c,/a,/b", "/c", "/b", "/a"), pod("/a,/b,/c", "/b", "/c", "/a"), pod("/b,/c,/a", "/b", "/c", "/a")}
+	want := Recording{Requests: []Request{pod("/a,/b,/c", "/b", "/c", "/a")}}
+	for _, r := range shuffled {
+		got, err := Normalise("4.1.4", []Request{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorted, err := Normalise("", want.Requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(sorted[0].Body), string(got[0].Body)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if got, err := Normalise("", []Request{pod("/a,/b,/c", "/b", "/c", "/a")}); err != nil || !strings.Contains(string(got[0].Body), `"value":"b,a"`) {
+		t.Errorf("another list was sorted: %s, %v", got[0].Body, err)
+	}
+}
+
 func TestNormaliseProperties(t *testing.T) {
 	tests := []struct{ about, in, want string }{
 		{"sorted below the comments", "#b\n#a\nz=1\na=2\n", "#b\n#a\na=2\nz=1\n"},
