@@ -52,7 +52,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	}
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
-	d.Why = podCause(pod, status, "driver", d.Phase, taken)
+	d.Why = podCause(pod, status, roleDriver, d.Phase, taken)
 	return d
 }
 

@@ -180,6 +180,24 @@ func TestDriverFacts(t *testing.T) {
 		{"it ended while its node was marked", podIn(corev1.PodRunning, exits(0, "", ""), ready(corev1.ConditionFalse, ""), containersReady),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting, d.GoneBy = DriverRunning, true, end.Time; ran(d) })},
+		{"deleted by hand, and it ended of that", podIn(corev1.PodFailed, exits(143, "Error", "26/01/01 ERROR SparkContext: stopped"), deleted),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
+				d.Why = Cause{ReasonDriverDeleted, "driver container failed with exit code 143 (SIGTERM): the driver pod was deleted before it ended"}
+				over(d, 143)
+			})},
+		{"deleted by hand while it failed", podIn(corev1.PodFailed, exits(1, "Error", ""), deleted),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
+				d.Why = Cause{"Error", "driver container failed with exit code 1"}
+				over(d, 1)
+			})},
+		{"deleted by hand while it was killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), deleted),
+			with(func(d *Driver) {
+				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
+				d.Why = Cause{"OOMKilled", "driver container failed with exit code 137 (SIGKILL), OOMKilled"}
+				over(d, 137)
+			})},
 		{"of a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},

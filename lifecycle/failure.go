@@ -11,6 +11,9 @@ import (
 // maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
 const maxExcerpt = 1024
 
+// roleDriver is what messages call a driver.
+const roleDriver = "driver"
+
 // failure tells how a pod failed.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
@@ -36,6 +39,9 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	}
 	if taken.Reason != "" {
 		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
+	}
+	if role == roleDriver && pod.DeletionTimestamp != nil && stopSignal(end) {
+		return Cause{ReasonDriverDeleted, sentence(how, "the driver pod was deleted before it ended")}
 	}
 	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
 	// Python or R program it tells no more than the exit code, and what the program said itself is in the log.

@@ -9,7 +9,8 @@ const (
 	ReasonInvalid           = "InvalidSpec"            // no attempt of the spec could ever be rendered
 	ReasonDriverLost        = "DriverNotFound"         // the driver pod is gone and nobody saw it end
 	ReasonDriverFailed      = "DriverFailed"           // the driver pod failed and does not say why
-	ReasonDriverDeleted     = "DriverDeleting"         // somebody is deleting the driver pod
+	ReasonDriverDeleting    = "DriverDeleting"         // somebody is deleting the driver pod
+	ReasonDriverDeleted     = "DriverDeleted"          // somebody deleted the driver pod before it ended
 	ReasonSubmitFailed      = "SparkSubmitFailed"      // the pod that was to submit failed and does not say why in one word
 	ReasonSubmitterDeleted  = "SubmitterDeleting"      // somebody is deleting the pod that submits
 	ReasonInterrupted       = "SubmissionInterrupted"  // the pod that submits ended between the driver pod and what that mounts

@@ -106,7 +106,7 @@ func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, go
 			"%s is on a node that does not answer; no other is launched before it is gone", what)}
 	}
 	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
-		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf(
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf(
 			"%s is being deleted and should be gone since %s; no other is launched before it is: its node may be dead",
 			what, goneBy.UTC().Format(time.RFC3339))}
 	}

@@ -92,7 +92,7 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 // pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
 func pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting && d.Why.Reason == "" {
-		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("driver pod %s is being deleted", d.Name)}
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("driver pod %s is being deleted", d.Name)}
 	}
 	return d.Why
 }
@@ -125,6 +125,9 @@ func (s *step) missing() bool {
 	case lifecycle.ReasonNodeLost:
 		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
 			Message: "driver pod not found: its node was lost and the pod is gone"}, s.now)
+	case lifecycle.ReasonDriverDeleting: // as if its last status had been seen (lifecycle.DriverFacts)
+		return s.end(lifecycle.Failed, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted,
+			Message: "driver pod not found: it was deleted before it ended"}, s.now)
 	}
 	return s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
 		Message: "driver pod not found: it was deleted before it ended"}, s.now)

@@ -176,7 +176,7 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 		Outcome: outcomes[a.of(len(outcomes))],
 	}
 	if a.of(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, "ImagePullBackOff"}[a.of(3)], Message: "m"}
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff"}[a.of(4)], Message: "m"}
 	}
 	return m
 }

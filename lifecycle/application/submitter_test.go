@@ -112,7 +112,7 @@ func TestSubmitter(t *testing.T) {
 			both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
 			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
 		{"a driver that is going is no question", appWith(submitted), launched, never(driver(lifecycle.DriverPending, deleting)), at(60),
-			want{reason: lifecycle.ReasonDriverDeleted}},
+			want{reason: lifecycle.ReasonDriverDeleting}},
 		{"a driver that the operator made never is one", appWith(submitted), launched, driver(lifecycle.DriverPending), at(60), want{}},
 	})
 }
@@ -148,7 +148,7 @@ func TestSubmitterIsInTheWay(t *testing.T) {
 		{"edited, on a lost node", appWith(edited), memoryIn(lifecycle.Editing), lost, at(60),
 			want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
 		{"edited, and it does not go", appWith(edited), memoryIn(lifecycle.Editing), stuck, at(60),
-			want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonDriverDeleted}},
+			want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonDriverDeleting}},
 		{"deleted", appWith(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Launched), going, at(60),
 			want{do: acts(remove(1)), check: reassert}},
 		{"a retry", appWith(submitted, retries(1)), memoryIn(lifecycle.Waiting, over, due(55)), submitter(lifecycle.DriverFailed), at(60),
