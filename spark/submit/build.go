@@ -62,6 +62,10 @@ type draft struct {
 	r    Request
 	q    quirks
 	kind resourceType
+	// role is what the pod is: steps that both roles have read the keys of it.
+	role string
+	// of is what an executor's draft knows beside that.
+	of executorOf
 	// volcano tells that the user names Spark's VolcanoFeatureStep.
 	volcano bool
 	// conf is what the user and the Request say; steps read it. props starts as a copy and goes to spark.properties; steps write it.
@@ -84,21 +88,9 @@ type draft struct {
 // Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is not changed. A
 // request that cannot work is refused with an *Error before anything exists.
 func Build(r Request) (Objects, error) {
-	d, err := newDraft(r)
+	d, err := stepped(r)
 	if err != nil {
 		return Objects{}, err
-	}
-	excluded, err := d.excludedSteps()
-	if err != nil {
-		return Objects{}, err
-	}
-	for _, s := range steps {
-		if slices.Contains(excluded, s.name) {
-			continue
-		}
-		if err := s.apply(d); err != nil {
-			return Objects{}, asError(err)
-		}
 	}
 	if err := d.finish(); err != nil {
 		return Objects{}, asError(err)
@@ -109,12 +101,33 @@ func Build(r Request) (Objects, error) {
 	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warnings()}, nil
 }
 
+// stepped is a draft that came through all steps.
+func stepped(r Request) (*draft, error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	excluded, err := d.excludedSteps()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range steps {
+		if slices.Contains(excluded, s.name) {
+			continue
+		}
+		if err := s.apply(d); err != nil {
+			return nil, asError(err)
+		}
+	}
+	return d, nil
+}
+
 func newDraft(r Request) (*draft, error) {
 	if r.Resource == noResource {
 		r.Resource = ""
 	}
 	q, warning := quirksFor(r.SparkVersion)
-	d := &draft{r: r, q: q, kind: typeOf(r.Resource), conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
+	d := &draft{r: r, q: q, kind: typeOf(r.Resource), role: RoleDriver, conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
 	if err := d.checkRequest(); err != nil {
 		return nil, err
 	}

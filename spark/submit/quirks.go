@@ -44,6 +44,8 @@ type quirks struct {
 	proxyUserFirst bool
 	// executorGrace: executors get terminationGracePeriodSeconds of Spark's choice (4.1).
 	executorGrace bool
+	// resizePolicy: executors say that their CPU and memory can be changed without a restart (4.2).
+	resizePolicy bool
 }
 
 // lines is the table, oldest first. Each line is the one before and what changed.
@@ -63,7 +65,7 @@ var lines = func() []quirks {
 	v42 := v41
 	v42.minor = 2
 	v42.networkPolicy, v42.connectGRPC = true, true
-	v42.volcanoShipped, v42.podGroupJSON = true, true
+	v42.volcanoShipped, v42.podGroupJSON, v42.resizePolicy = true, true, true
 
 	v43 := v42
 	v43.minor = 3

@@ -41,12 +41,13 @@ func (d *draft) firstOf(def string, keys ...string) (string, error) {
 
 func basicImage(d *draft) error {
 	const key = "spark.kubernetes.container.image"
-	image, err := d.firstOf("", "spark.kubernetes.driver.container.image", key)
+	own := "spark.kubernetes." + d.role + ".container.image"
+	image, err := d.firstOf("", own, key)
 	if err != nil {
 		return err
 	}
 	if image == "" {
-		return keyError(key, "the driver needs an image: set this key or spark.kubernetes.driver.container.image")
+		return keyError(key, "the %s needs an image: set this key or %s", d.role, own)
 	}
 	if d.q.imageVersion {
 		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", d.r.SparkVersion)
@@ -71,15 +72,15 @@ func basicImage(d *draft) error {
 }
 
 func basicResources(d *draft) error {
-	memory, err := driverMemory(d)
+	memory, err := d.memory()
 	if err != nil {
 		return err
 	}
-	cores, err := d.conf.Int("spark.driver.cores", 1)
+	cores, err := d.conf.Int("spark."+d.role+".cores", 1)
 	if err != nil {
 		return err
 	}
-	cpu, err := d.quantity("spark.kubernetes.driver.request.cores", strconv.Itoa(cores))
+	cpu, err := d.quantity("spark.kubernetes."+d.role+".request.cores", strconv.Itoa(cores))
 	if err != nil {
 		return err
 	}
@@ -93,14 +94,15 @@ func basicResources(d *draft) error {
 	res.Requests[corev1.ResourceCPU] = cpu
 	res.Requests[corev1.ResourceMemory] = memory
 	res.Limits[corev1.ResourceMemory] = memory
-	if d.conf.Has("spark.kubernetes.driver.limit.cores") {
-		if res.Limits[corev1.ResourceCPU], err = d.quantity("spark.kubernetes.driver.limit.cores", ""); err != nil {
+	limitKey := "spark.kubernetes." + d.role + ".limit.cores"
+	if d.conf.Has(limitKey) {
+		if res.Limits[corev1.ResourceCPU], err = d.quantity(limitKey, ""); err != nil {
 			return err
 		}
 	}
 	// A request above its limit is refused by the API server, which does not know the keys; the limit may be the template's.
 	if limit, ok := res.Limits[corev1.ResourceCPU]; ok && limit.Cmp(cpu) < 0 {
-		return keyError("spark.kubernetes.driver.limit.cores", "the limit of %s is below the request of %s", limit.String(), cpu.String())
+		return keyError(limitKey, "the limit of %s is below the request of %s", limit.String(), cpu.String())
 	}
 	return nil
 }
@@ -117,7 +119,18 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	return q, nil
 }
 
-// driverMemory is the memory of the pod: the heap and what the process needs beside it.
+// memory is that of the pod.
+func (d *draft) memory() (resource.Quantity, error) {
+	if d.role == RoleExecutor {
+		return executorMemory(d)
+	}
+	return driverMemory(d)
+}
+
+// mebibytes is an amount of memory for a pod.
+func mebibytes(n int64) resource.Quantity { return *resource.NewQuantity(n<<20, resource.BinarySI) }
+
+// driverMemory is the heap and what the process needs beside it.
 func driverMemory(d *draft) (resource.Quantity, error) {
 	heap, err := d.conf.Size("spark.driver.memory", 1024, conf.MiB)
 	if err != nil {
@@ -141,7 +154,7 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 	if heap > most-min(overhead, most) {
 		return resource.Quantity{}, keyError("spark.driver.memory", "together with its overhead it is more memory than can be written")
 	}
-	return *resource.NewQuantity((heap+overhead)<<20, resource.BinarySI), nil
+	return mebibytes(heap + overhead), nil
 }
 
 // truncate is the JVM's conversion of a double to an int, which saturates.
@@ -189,9 +202,9 @@ func javaDouble(f float64) string {
 	return text
 }
 
-// basicDevices turns spark.driver.resource.NAME.amount and .vendor into limits.
+// basicDevices turns spark.ROLE.resource.NAME.amount and .vendor into limits.
 func basicDevices(d *draft) error {
-	const prefix = "spark.driver.resource."
+	prefix := "spark." + d.role + ".resource."
 	seen := map[string]bool{}
 	for rest := range d.conf.WithPrefix(prefix) {
 		name, _, _ := strings.Cut(rest, ".")
@@ -345,7 +358,7 @@ func basicAnnotations(d *draft, ids *strings.Replacer) error {
 }
 
 func basicPlacement(d *draft) error {
-	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector."} {
+	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes." + d.role + ".node.selector."} {
 		for key, value := range d.conf.WithPrefix(prefix) {
 			if err := checkPair("node label", key, value); err != nil {
 				return keyError(prefix+key, "%v", err)
@@ -356,7 +369,7 @@ func basicPlacement(d *draft) error {
 			d.pod.Spec.NodeSelector[key] = value
 		}
 	}
-	scheduler, err := d.firstOf("", "spark.kubernetes.driver.scheduler.name", "spark.kubernetes.scheduler.name")
+	scheduler, err := d.firstOf("", "spark.kubernetes."+d.role+".scheduler.name", "spark.kubernetes.scheduler.name")
 	if err != nil {
 		return err
 	}
@@ -368,7 +381,7 @@ func basicPlacement(d *draft) error {
 	}
 	allowed := false
 	for _, key := range []string{"spark.kubernetes.securityContext.allowPrivilegeEscalation",
-		"spark.kubernetes.driver.securityContext.allowPrivilegeEscalation"} {
+		"spark.kubernetes." + d.role + ".securityContext.allowPrivilegeEscalation"} {
 		if allowed, err = d.conf.Bool(key, allowed); err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// envSecretsStep gives keys of Secrets as environment variables (EnvSecretsFeatureStep): spark.kubernetes.driver.secretKeyRef.ENV=SECRET:KEY.
+// envSecretsStep gives keys of Secrets as environment variables (EnvSecretsFeatureStep): spark.kubernetes.ROLE.secretKeyRef.ENV=SECRET:KEY.
 func envSecretsStep(d *draft) error {
-	const prefix = "spark.kubernetes.driver.secretKeyRef."
+	prefix := "spark.kubernetes." + d.role + ".secretKeyRef."
 	for name, ref := range d.conf.WithPrefix(prefix) {
 		parts := strings.Split(ref, ":")
 		if len(parts) != 2 || parts[0] == "" || parts[1] == "" {

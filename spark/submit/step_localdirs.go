@@ -11,7 +11,7 @@ import (
 
 const localDirPrefix = "spark-local-dir-"
 
-// localDirsStep gives the driver its scratch directories (LocalDirsFeatureStep): mounted volumes of the right name, else an emptyDir for
+// localDirsStep gives a pod its scratch directories (LocalDirsFeatureStep): mounted volumes of the right name, else an emptyDir for
 // each directory asked for. The order is the user's; Spark 3.x shuffles it.
 func localDirsStep(d *draft) error {
 	var dirs []string

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// mountSecretsStep mounts Secrets of the namespace (MountSecretsFeatureStep): spark.kubernetes.driver.secrets.NAME=PATH.
+// mountSecretsStep mounts Secrets of the namespace (MountSecretsFeatureStep): spark.kubernetes.ROLE.secrets.NAME=PATH.
 func mountSecretsStep(d *draft) error {
-	const prefix = "spark.kubernetes.driver.secrets."
+	prefix := "spark.kubernetes." + d.role + ".secrets."
 	for name, path := range d.conf.WithPrefix(prefix) {
 		volume := name + "-volume"
 		if errs := validation.IsDNS1123Label(volume); len(errs) > 0 {
