@@ -132,6 +132,7 @@ type Memory struct {
 	SpecHash    string // of the spec that the attempt was launched from
 	Runs        int32  // attempts whose objects were all created, since the last edit
 	Submissions int32  // attempts to create them, since the last edit
+	Spared      int32  // of Runs, those that a suspension stopped: they use up no retry
 	SubmittedAt time.Time
 	EndedAt     time.Time // end of the last attempt; zero while one goes on
 	NextAttempt time.Time // when a waiting retry is due; zero if none waits

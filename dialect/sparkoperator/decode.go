@@ -139,7 +139,7 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	}
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), moment(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = moment(o.SubmittedAt), moment(o.EndedAt), moment(o.NextAttemptTime)
-	m.Outcome = lifecycle.Outcome(o.Outcome)
+	m.Outcome, m.Spared = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
 	}

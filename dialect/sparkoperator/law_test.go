@@ -40,7 +40,7 @@ func FuzzMemory(f *testing.F) {
 			return time.UnixMicro(us % (1 << 52)).UTC()
 		}
 		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1,
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
 			SubmittedAt: moment(at), EndedAt: moment(later), NextAttempt: moment(at ^ later), Outcome: lifecycle.Outcome(valid(outcome)),
 			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
 		}

@@ -61,7 +61,7 @@ func (s *step) finish() bool {
 }
 
 // again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are
-// counted apart, each since the last edit: what was submitted and did not run was refused.
+// counted apart, each since the last edit: what was submitted and did not run was refused; what was suspended is neither.
 func (s *step) again() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
@@ -75,8 +75,11 @@ func (s *step) again() bool {
 	case s.m.Outcome == lifecycle.Refused:
 		return s.refusals() <= rule.SubmissionRetries
 	}
-	return s.m.Runs <= rule.FailureRetries
+	return s.failures() <= rule.FailureRetries
 }
+
+// failures counts the runs that ended by themselves. One that was suspended did not, however often a queue preempts it.
+func (s *step) failures() int32 { return s.m.Runs - s.m.Spared }
 
 func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 
@@ -84,14 +87,14 @@ func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 // nothing to back off from.
 func (s *step) delay() time.Duration {
 	rule := s.app.Restart
-	interval, failures := rule.FailureInterval, s.m.Runs
+	interval, failures := rule.FailureInterval, s.failures()
 	switch s.m.Outcome {
 	case lifecycle.Refused:
 		interval, failures = rule.SubmissionInterval, s.refusals()
 	case lifecycle.Succeeded:
 		return max(interval, 0)
 	}
-	factor := float64(max(s.m.Submissions, 1)) // linear
+	factor := float64(max(s.m.Submissions-s.m.Spared, 1)) // linear
 	if rule.Factor > 0 {
 		factor = math.Pow(rule.Factor, float64(max(failures, 1)-1))
 	}

@@ -20,6 +20,7 @@ func (s *step) live() bool {
 		}
 	}
 	if s.app.Suspend {
+		s.m.Spared++
 		return s.to(lifecycle.Suspending, suspendedCause)
 	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))

@@ -135,7 +135,7 @@ func (a anything) time(now time.Time) time.Time {
 func (a anything) app() lifecycle.App {
 	app := lifecycle.App{
 		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.of(4)], Deleting: a.of(20) == 0, Orphan: a.of(2) == 0, Suspend: a.of(4) == 0,
-		InitialExecutors: int32(a.of(3)), MissingGrace: time.Duration(1+a.of(20)) * time.Second,
+		InitialExecutors: int32(a.of(5)), MissingGrace: time.Duration(1+a.of(20)) * time.Second,
 		Restart: lifecycle.Restart{
 			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.of(3)],
 			FailureRetries: int32(a.of(4)), SubmissionRetries: int32(a.of(4)),
@@ -171,9 +171,9 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.RunTimedOut,
 	}
 	m := lifecycle.Memory{
-		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(3)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
+		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
 		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: outcomes[a.of(len(outcomes))],
+		Outcome: outcomes[a.of(len(outcomes))], Spared: int32(a.of(2)),
 	}
 	if a.of(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff"}[a.of(4)], Message: "m"}
@@ -197,7 +197,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		})
 	}
 	a.submitters(now, &seen)
-	for range a.of(4) {
+	for range a.of(6) {
 		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
 		if a.of(40) == 0 {
 			e.Attempt = math.MaxInt32 - int32(a.of(2)) // forged

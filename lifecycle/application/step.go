@@ -267,7 +267,7 @@ func (s *step) noticeEdit() {
 		s.m.SpecHash = s.app.SpecHash
 		return
 	}
-	s.m.Runs, s.m.Submissions = 0, 0
+	s.m.Runs, s.m.Submissions, s.m.Spared = 0, 0, 0
 	s.m.SpecHash = s.app.SpecHash
 	if s.m.Phase == lifecycle.Suspended {
 		return // there is nothing to replace

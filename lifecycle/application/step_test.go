@@ -59,6 +59,11 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
+// sparing is after some runs, of which some were suspended.
+func sparing(runs, spared int32) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Spared = runs, runs, spared }
+}
+
 func due(seconds int) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.NextAttempt = at(seconds) }
 }
@@ -464,6 +469,10 @@ func TestRestart(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
 		{"failed: no more", appWith(retries(1)), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs = 2 }), driver(lifecycle.DriverFailed), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"failed once, suspended before: again", appWith(retries(1)), memoryIn(lifecycle.Running, sparing(2, 1)), driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
+		{"failed twice, suspended before: no more", appWith(retries(1)), memoryIn(lifecycle.Running, sparing(3, 1)), driver(lifecycle.DriverFailed), at(55),
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
 		{"succeeded: not again on failure", appWith(retries(1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
 		{"succeeded: always again, after the interval", appWith(always), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(55),
@@ -508,31 +517,33 @@ func TestRestart(t *testing.T) {
 func TestDelay(t *testing.T) {
 	const most = time.Duration(1<<63-1) / 2
 	for _, c := range []struct {
-		name              string
-		outcome           lifecycle.Outcome
-		runs, submissions int32
-		factor            float64
-		interval, max     time.Duration
-		want              time.Duration
+		name                      string
+		outcome                   lifecycle.Outcome
+		runs, submissions, spared int32
+		factor                    float64
+		interval, max             time.Duration
+		want                      time.Duration
 	}{
-		{"linear: first", lifecycle.Failed, 1, 1, 0, 10 * second, 0, 10 * second},
-		{"linear: third", lifecycle.Failed, 3, 3, 0, 10 * second, 0, 30 * second},
-		{"linear: by all submissions", lifecycle.Failed, 1, 4, 0, 10 * second, 0, 40 * second},
-		{"linear: capped", lifecycle.Failed, 3, 3, 0, 10 * second, 25 * second, 25 * second},
-		{"exponential: first", lifecycle.Failed, 1, 1, 2, 10 * second, 0, 10 * second},
-		{"exponential: fourth", lifecycle.Failed, 4, 4, 2, 10 * second, 0, 80 * second},
-		{"exponential: capped", lifecycle.Failed, 60, 60, 2, 10 * second, 300 * second, 300 * second},
-		{"exponential: beyond what a duration holds", lifecycle.Failed, 2000, 2000, 9, 10 * second, 0, most},
-		{"factor 1 keeps it", lifecycle.Failed, 7, 7, 1, 10 * second, 0, 10 * second},
-		{"refused: counted apart from runs", lifecycle.Refused, 3, 5, 2, 10 * second, 0, 20 * second},
-		{"succeeded: plain", lifecycle.Succeeded, 9, 9, 2, 10 * second, 0, 10 * second},
-		{"no interval", lifecycle.Failed, 9, 9, 2, 0, 0, 0},
-		{"a negative one is none", lifecycle.Failed, 1, 1, 0, -second, 0, 0},
+		{"linear: first", lifecycle.Failed, 1, 1, 0, 0, 10 * second, 0, 10 * second},
+		{"linear: third", lifecycle.Failed, 3, 3, 0, 0, 10 * second, 0, 30 * second},
+		{"linear: by all submissions", lifecycle.Failed, 1, 4, 0, 0, 10 * second, 0, 40 * second},
+		{"linear: less those that were suspended", lifecycle.Failed, 3, 4, 2, 0, 10 * second, 0, 20 * second},
+		{"linear: capped", lifecycle.Failed, 3, 3, 0, 0, 10 * second, 25 * second, 25 * second},
+		{"exponential: first", lifecycle.Failed, 1, 1, 0, 2, 10 * second, 0, 10 * second},
+		{"exponential: fourth", lifecycle.Failed, 4, 4, 0, 2, 10 * second, 0, 80 * second},
+		{"exponential: less those that were suspended", lifecycle.Failed, 4, 4, 2, 2, 10 * second, 0, 20 * second},
+		{"exponential: capped", lifecycle.Failed, 60, 60, 0, 2, 10 * second, 300 * second, 300 * second},
+		{"exponential: beyond what a duration holds", lifecycle.Failed, 2000, 2000, 0, 9, 10 * second, 0, most},
+		{"factor 1 keeps it", lifecycle.Failed, 7, 7, 0, 1, 10 * second, 0, 10 * second},
+		{"refused: counted apart from runs", lifecycle.Refused, 3, 5, 0, 2, 10 * second, 0, 20 * second},
+		{"succeeded: plain", lifecycle.Succeeded, 9, 9, 0, 2, 10 * second, 0, 10 * second},
+		{"no interval", lifecycle.Failed, 9, 9, 0, 2, 0, 0, 0},
+		{"a negative one is none", lifecycle.Failed, 1, 1, 0, 0, -second, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &step{
 				app: lifecycle.App{Restart: lifecycle.Restart{FailureInterval: c.interval, SubmissionInterval: c.interval, Factor: c.factor, Max: c.max}},
-				m:   lifecycle.Memory{Outcome: c.outcome, Runs: c.runs, Submissions: c.submissions},
+				m:   lifecycle.Memory{Outcome: c.outcome, Runs: c.runs, Submissions: c.submissions, Spared: c.spared},
 			}
 			if got := s.delay(); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
@@ -598,10 +609,35 @@ func TestEdit(t *testing.T) {
 	})
 }
 
+// TestSuspensionsAreSpared: a run that is suspended while it goes on is counted, and apart; one that has failed already is not.
+func TestSuspensionsAreSpared(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		mem  lifecycle.Memory
+		seen lifecycle.Observed
+		want int32
+	}{
+		{"while it runs", memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), 1},
+		{"before it runs", memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), 1},
+		{"on a lost node", memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), 1},
+		{"once more", memoryIn(lifecycle.Running, sparing(4, 2)), driver(lifecycle.DriverRunning, readyAt(7)), 3},
+		{"before its retry", memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)), driver(lifecycle.DriverFailed), 0},
+		{"while it is being suspended", memoryIn(lifecycle.Suspending, sparing(1, 1)), driver(lifecycle.DriverRunning), 1},
+		{"created so", lifecycle.Memory{}, nothing, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := Step(appWith(suspended, retries(1)), c.mem, c.seen, at(60)).Next
+			if next.Spared != c.want || next.Runs != c.mem.Runs {
+				t.Errorf("%d of %d runs are spared, want %d of %d", next.Spared, next.Runs, c.want, c.mem.Runs)
+			}
+		})
+	}
+}
+
 func TestEditStartsCountingAnew(t *testing.T) {
-	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Attempt = 3, 4, 4 })
+	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.Spared, m.Attempt = 3, 4, 2, 4 })
 	next := Step(appWith(edited), mem, confirmed, at(60)).Next
-	if next.Runs != 1 || next.Submissions != 1 || next.Attempt != 5 || next.SpecHash != "1:b" {
+	if next.Runs != 1 || next.Submissions != 1 || next.Spared != 0 || next.Attempt != 5 || next.SpecHash != "1:b" {
 		t.Errorf("runs %d, submissions %d, attempt %d, hash %s; want 1, 1, 5, 1:b", next.Runs, next.Submissions, next.Attempt, next.SpecHash)
 	}
 }

@@ -29,16 +29,16 @@ type world struct {
 	name    int              // the driver pod's name as the spec has it
 	hash    int
 
-	started  map[int32]int // driver pods made, by attempt
-	never    int           // drivers that went without having had what they mount: no runs
-	lost     bool          // a driver was deleted by somebody else
-	edits    int
-	suspends int
-	faults   bool // calls fail and the operator dies
-	users    bool // suspend, edit, delete pods
-	log      []string
-	breach   string
-	passes   int
+	started map[int32]int // driver pods made, by attempt
+	never   int           // drivers that went without having had what they mount: no runs
+	lost    bool          // a driver was deleted by somebody else
+	edits   int
+	spared  int  // runs that a suspension stopped
+	faults  bool // calls fail and the operator dies
+	users   bool // suspend, edit, delete pods
+	log     []string
+	breach  string
+	passes  int
 }
 
 // pod is a driver, a pod that submits one, or an executor.
@@ -223,7 +223,6 @@ func (w *world) user() {
 	switch {
 	case w.chance(0.02):
 		w.app.Suspend = !w.app.Suspend
-		w.suspends++
 		w.tell("user: suspend=%v", w.app.Suspend)
 	case w.chance(0.02):
 		w.hash++
@@ -343,6 +342,9 @@ func (w *world) record(plan lifecycle.Plan) {
 	}
 	for _, tr := range plan.Trail {
 		w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+		if tr.From.Live() && tr.To == lifecycle.Suspending {
+			w.spared++
+		}
 	}
 	w.stored = plan.Next
 	w.weather("after the status write")
@@ -521,11 +523,15 @@ func (w *world) quiet() bool {
 
 // policyHeld compares the runs with what the restart policy allows, in a life without edits.
 func (w *world) policyHeld() {
-	if w.edits > 0 || w.suspends > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
+	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
 	}
-	if runs := int32(len(w.started) - w.never); runs > w.app.Restart.FailureRetries+1 {
-		w.fail("%d runs with %d retries", runs, w.app.Restart.FailureRetries)
+	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
+		w.fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
+	}
+	// Nor fewer: a suspension uses up none.
+	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
+		w.fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// One that was interrupted is made again once, whatever the policy.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {

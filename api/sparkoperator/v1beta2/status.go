@@ -171,6 +171,9 @@ type OperatorStatus struct {
 	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
+	// How many of executionAttempts a suspension stopped. They use up no retry.
+	// +optional
+	SuspendedRuns int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`

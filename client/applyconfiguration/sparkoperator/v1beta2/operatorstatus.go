@@ -23,6 +23,8 @@ type OperatorStatusApplyConfiguration struct {
 	Since *v1.MicroTime `json:"since,omitempty"`
 	// Number of the current or last attempt, from 1; 0 before the first. Never reused.
 	Attempt *int32 `json:"attempt,omitempty"`
+	// How many of executionAttempts a suspension stopped. They use up no retry.
+	SuspendedRuns *int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	SubmittedAt *v1.MicroTime `json:"submittedAt,omitempty"`
 	// When the last attempt ended. Absent while one goes on.
@@ -80,6 +82,14 @@ func (b *OperatorStatusApplyConfiguration) WithSince(value v1.MicroTime) *Operat
 // If called multiple times, the Attempt field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithAttempt(value int32) *OperatorStatusApplyConfiguration {
 	b.Attempt = &value
+	return b
+}
+
+// WithSuspendedRuns sets the SuspendedRuns field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SuspendedRuns field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithSuspendedRuns(value int32) *OperatorStatusApplyConfiguration {
+	b.SuspendedRuns = &value
 	return b
 }
 
