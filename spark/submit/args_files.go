@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sigs.k8s.io/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -49,7 +49,12 @@ func (p *parser) template(key string) ([]byte, error) {
 		return nil, keyError(key, "%v", err)
 	}
 	if !json.Valid(data) {
-		if data, err = yaml.YAMLToJSON(data); err != nil {
+		// Also what begins with a brace may be YAML.
+		var tree any
+		if err = utilyaml.Unmarshal(data, &tree); err == nil {
+			data, err = json.Marshal(tree)
+		}
+		if err != nil {
 			return nil, keyError(key, "%s is neither JSON nor YAML: %s", file, conf.Shorten(err.Error()))
 		}
 	}

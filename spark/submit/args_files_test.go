@@ -73,6 +73,7 @@ func TestFiles(t *testing.T) {
 		"a driver's template":       {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"an executors' template":    {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
 		"a template as JSON":        {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
+		"a template in braces":      {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
 		"a template by URI":         {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"a template of the machine": {[]string{driver, "local:///t"}, "/t", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"a template with a blank":   {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
