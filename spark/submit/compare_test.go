@@ -30,7 +30,7 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &tally{by: map[string]int{}, used: map[*listed]bool{}}
+	all := &tally{by: map[string]int{}, used: map[*listed]bool{}, refused: map[string]bool{}}
 	for _, c := range cases {
 		for _, version := range recorded {
 			if !c.In(version) {
@@ -59,6 +59,8 @@ type tally struct {
 	// by is how many differences an entry of the intended ones stands for; used are the entries of all lists that matched.
 	by   map[string]int
 	used map[*listed]bool
+	// refused are the cases that both refuse.
+	refused map[string]bool
 }
 
 func (all *tally) one(t *testing.T, c record.Case, version string, r record.Recording) {
@@ -69,7 +71,10 @@ func (all *tally) one(t *testing.T, c record.Case, version string, r record.Reco
 		t.Logf("spark-submit: %s\nours: %v", r.Error, err)
 		if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Message == "" || (wrong.Key == "") == (wrong.Field == "") {
 			t.Errorf("the refusal %q does not say what is wrong with what", err)
+		} else if about := wrong.Key + wrong.Field; about != refusedFor[c.Name] {
+			t.Errorf("refused for %s, want %s (refusedFor)", about, refusedFor[c.Name])
 		}
+		all.refused[c.Name] = true
 		return
 	case err != nil:
 		all.weRefuse++
@@ -120,6 +125,11 @@ func (all *tally) allowed(t *testing.T, what string, list []listed, name, versio
 
 // refuseStale fails for what stands in a list and is no difference any more.
 func (all *tally) refuseStale(t *testing.T) {
+	for name := range refusedFor {
+		if !all.refused[name] {
+			t.Errorf("refusedFor: case %s is not refused by both any more: remove it", name)
+		}
+	}
 	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse, "theyRefuse": theyRefuse} {
 		for i := range list {
 			if l := &list[i]; !all.used[l] {
