@@ -63,7 +63,7 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 //
 // What spark-submit makes is the Request's as far as Build's is: namespace, driver pod name, master, owner, labels and templates, whatever the
 // configuration says. A second runner of the same Request makes no second driver, since the driver pod's name is taken. AppID and ConfigMapName
-// have no effect: spark-submit makes its own. The Service, the ConfigMaps and the claims that it makes are owned by the driver pod alone.
+// have no effect: spark-submit makes its own. Neither have SystemProperties: "${system:NAME}" is the runner's JVM's to say. The Service, the ConfigMaps and the claims that it makes are owned by the driver pod alone.
 //
 // The runner gets what the driver is given to reach file systems, so that it can do so too: service account, environment, Secrets and ConfigMaps
 // mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars, init containers, ports or claims, and
@@ -194,6 +194,17 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
 	// Spark makes its own id, and reaches the driver by its Service.
 	c.Delete("spark.app.id", "spark.driver.host")
+	const driverFile, executorFile = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
+	replaced := []string{driverFile}
+	if _, ok := files.data["executor.json"]; ok {
+		replaced = append(replaced, executorFile)
+		c.Set(executorFile, runnerDir+"/executor.json")
+	}
+	for _, key := range replaced {
+		if given.Has(key) {
+			d.warn("%s: has no effect: spark-submit is given the pod template of the request", key)
+		}
+	}
 	for _, pair := range [][2]string{
 		{"spark.master", d.r.Master},
 		{"spark.submit.deployMode", "cluster"},
@@ -201,15 +212,12 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 		{"spark.kubernetes.driver.pod.name", d.r.DriverPodName},
 		{"spark.kubernetes.submission.waitAppCompletion", "false"},
 		{"spark.app.name", d.r.AppName},
-		{"spark.kubernetes.driver.podTemplateFile", runnerDir + "/driver.json"},
+		{driverFile, runnerDir + "/driver.json"},
 		{"spark.kubernetes.driver.podTemplateContainerName", d.spark.Name},
 	} {
 		if pair[1] != "" {
 			c.Set(pair[0], pair[1])
 		}
-	}
-	if _, ok := files.data["executor.json"]; ok {
-		c.Set("spark.kubernetes.executor.podTemplateFile", runnerDir+"/executor.json")
 	}
 	for _, labels := range []map[string]string{d.r.Driver.Labels, d.r.Labels} {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // runnerPod makes the pod that runs spark-submit. The draft's pod and Spark container are the driver's template with the overlay on it.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
-	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", driver.Spec.ServiceAccountName)
+	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", cmp.Or(driver.Spec.ServiceAccountName, driver.Spec.DeprecatedServiceAccount))
 	if err != nil {
 		return nil, err
 	}

@@ -373,17 +373,45 @@ func TestRunnerFiles(t *testing.T) {
 
 // TestRunnerWarns of what spark-submit does not do as Build would.
 func TestRunnerWarns(t *testing.T) {
-	r := with("not.spark", "x")
+	r := with("not.spark", "x", "spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml")
 	limit := resource.MustParse("3Gi")
 	r.Driver.MemoryLimit, r.Executor.MemoryLimit = &limit, &limit
 	o := buildRunner(t, r)
-	for _, about := range []string{"Driver.MemoryLimit", "Executor.MemoryLimit", "not.spark"} {
+	for _, about := range []string{"Driver.MemoryLimit", "Executor.MemoryLimit", "not.spark",
+		"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {
 		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, about) }) {
 			t.Errorf("no warning of %s among %q", about, o.Warnings)
 		}
 	}
 	if _, ok := runnerProps(t, o)["not.spark"]; ok {
 		t.Error("spark-submit is given what is no Spark configuration")
+	}
+	r.Executor = overlay.Overlay{}
+	o = buildRunner(t, r)
+	const key = "spark.kubernetes.executor.podTemplateFile"
+	if got := runnerProps(t, o)[key]; got != "s3a://b/t.yaml" || slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, key) }) {
+		t.Errorf("without a template of the request spark-submit reads %q, with warnings %q", got, o.Warnings)
+	}
+}
+
+// TestRunnerAccount is the driver's, by whichever of its names it is given.
+func TestRunnerAccount(t *testing.T) {
+	for name, c := range map[string]struct{ conf, template, want string }{
+		"nobody says":          {"", `{}`, ""},
+		"the configuration":    {"c", `{"serviceAccountName":"t"}`, "c"},
+		"the template":         {"", `{"serviceAccountName":"t"}`, "t"},
+		"the template's older": {"", `{"serviceAccount":"o"}`, "o"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			if c.conf != "" {
+				r.Conf.Set("spark.kubernetes.authenticate.driver.serviceAccountName", c.conf)
+			}
+			r.DriverTemplate = []byte(`{"spec":` + c.template + `}`)
+			if got := buildRunner(t, r).Pod.Spec.ServiceAccountName; got != c.want {
+				t.Errorf("the runner runs as %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
