@@ -295,6 +295,34 @@ func TestEditRepairs(t *testing.T) {
 	}
 }
 
+// TestPreempted: a queue suspends and edits in one update, and edits again when it admits. Readers see a suspension, and the attempts go on.
+func TestPreempted(t *testing.T) {
+	app := sample()
+	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}
+	step := func(seen lifecycle.Observed, want v1beta2.ApplicationStateType) {
+		t.Helper()
+		dialect.Decide(app, seen, t0)
+		if got := app.Status.AppState; got.State != want || got.ErrorMessage != "" {
+			t.Fatalf("the state is %+v, want %s", got, want)
+		}
+		roundTrip(t, &app.Status)
+	}
+	running := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
+	step(lifecycle.Observed{}, v1beta2.ApplicationStateSubmitted)
+	step(running, v1beta2.ApplicationStateRunning)
+	app.Spec.Suspend, app.Spec.Driver.NodeSelector = new(true), map[string]string{"pool": "a"}
+	step(running, v1beta2.ApplicationStateSuspending)
+	step(lifecycle.Observed{Confirmed: true}, v1beta2.ApplicationStateSuspended)
+	if s := app.Status; s.ExecutionAttempts != 1 || s.Operator.SuspendedRuns != 1 {
+		t.Errorf("suspended after %d runs, %d of them suspended; want 1 and 1", s.ExecutionAttempts, s.Operator.SuspendedRuns)
+	}
+	app.Spec.Suspend, app.Spec.Driver.NodeSelector = new(false), map[string]string{"pool": "b"}
+	step(lifecycle.Observed{Confirmed: true}, v1beta2.ApplicationStateSubmitted)
+	if s := app.Status; s.ExecutionAttempts != 2 || s.SubmissionAttempts != 2 {
+		t.Errorf("resumed as run %d of submission %d; want 2 and 2", s.ExecutionAttempts, s.SubmissionAttempts)
+	}
+}
+
 // TestDeleting: one that is being deleted is left as it is; its objects go.
 func TestDeleting(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })

@@ -113,7 +113,7 @@ func (s *step) delay() time.Duration {
 // the last one is gone.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
-		return s.to(lifecycle.Suspending, suspendedCause)
+		return s.suspend()
 	}
 	if !s.m.NextAttempt.IsZero() {
 		if !s.again() {

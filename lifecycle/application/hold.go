@@ -17,6 +17,14 @@ const overdue = 30 * time.Second
 
 var suspendedCause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the application is suspended"}
 
+// suspend begins to take an attempt away. A run that goes on is spared: it did not end by itself.
+func (s *step) suspend() bool {
+	if s.m.Phase.Live() {
+		s.m.Spared++
+	}
+	return s.to(lifecycle.Suspending, suspendedCause)
+}
+
 // suspending takes the attempt away. What was lifted meanwhile is resumed from Suspended, when nothing of the attempt is left.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
@@ -49,11 +57,11 @@ func (s *step) resuming() bool {
 // editing takes the run of the old spec away and launches one of the new.
 func (s *step) editing() bool {
 	s.m.SpecHash = s.app.SpecHash // edited again meanwhile
+	if s.app.Suspend {
+		return s.suspend()
+	}
 	if !s.cleared(maxAttempt) {
 		return false
-	}
-	if s.app.Suspend {
-		return s.to(lifecycle.Suspended, suspendedCause)
 	}
 	return s.launch()
 }

@@ -20,8 +20,7 @@ func (s *step) live() bool {
 		}
 	}
 	if s.app.Suspend {
-		s.m.Spared++
-		return s.to(lifecycle.Suspending, suspendedCause)
+		return s.suspend()
 	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
 	switch {

@@ -259,6 +259,10 @@ func (s *step) earlier(t time.Time) time.Time {
 }
 
 // noticeEdit replaces the run when the spec is another than the one it was launched from. A hash that cannot be compared is adopted.
+//
+// What is edited while it is suspended, or together with a suspension or its end, is not a new application: a queue that preempts and admits writes
+// node selectors and tolerations with every suspend. There is no run to replace then, and the counts go on. They start anew with an edit of what
+// is over, or goes on.
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:
@@ -267,10 +271,17 @@ func (s *step) noticeEdit() {
 		s.m.SpecHash = s.app.SpecHash
 		return
 	}
-	s.m.Runs, s.m.Submissions, s.m.Spared = 0, 0, 0
 	s.m.SpecHash = s.app.SpecHash
-	if s.m.Phase == lifecycle.Suspended {
-		return // there is nothing to replace
+	switch s.m.Phase {
+	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
+		return
+	}
+	if !s.app.Suspend || s.m.Phase.Terminal() {
+		s.m.Runs, s.m.Submissions, s.m.Spared = 0, 0, 0
+	}
+	if s.app.Suspend {
+		s.suspend()
+		return
 	}
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the run of the old one is replaced"})

@@ -595,8 +595,26 @@ func TestEdit(t *testing.T) {
 		{"on a lost node: it is waited for", appWith(edited), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(60),
 			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
 		{"suspended: remembered", appWith(edited, suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
-		{"and suspended at once", appWith(edited, suspended), memoryIn(lifecycle.Running), confirmed, at(60),
-			want{trail: phases(lifecycle.Editing, lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
+		{"and suspended at once", appWith(edited, suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"and suspended at once, nothing is left", appWith(edited, suspended), memoryIn(lifecycle.Running), confirmed, at(60),
+			want{trail: phases(lifecycle.Suspending, lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
+		{"and suspended at once, before a retry", appWith(edited, suspended, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)), confirmed, at(60),
+			want{trail: phases(lifecycle.Suspending, lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
+		{"and suspended at once, when it was over", appWith(edited, suspended), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"and suspended at once, on a lost node", appWith(edited, suspended), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+		{"and suspended while the old run goes", appWith(edited, suspended), memoryIn(lifecycle.Editing), driver(lifecycle.DriverRunning), at(60),
+			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+		{"while it is being suspended", appWith(edited, suspended), memoryIn(lifecycle.Suspending), driver(lifecycle.DriverRunning), at(60),
+			want{do: acts(remove(1)), check: reassert}},
+		{"and resumed while it is being suspended", appWith(edited), memoryIn(lifecycle.Suspending), confirmed, at(60),
+			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"and resumed at once", appWith(edited), memoryIn(lifecycle.Suspended), confirmed, at(60),
+			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
+		{"while it is being resumed", appWith(edited), memoryIn(lifecycle.Resuming), lifecycle.Observed{Remains: []int32{1}}, at(60),
+			want{do: acts(remove(1)), check: reassert}},
 		{"before the first launch", appWith(edited), lifecycle.Memory{}, nothing, at(60),
 			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
 		{"by another version of the hash: adopted", appWith(func(a *lifecycle.App) { a.SpecHash = "2:z" }), memoryIn(lifecycle.Running),
@@ -631,6 +649,54 @@ func TestSuspensionsAreSpared(t *testing.T) {
 				t.Errorf("%d of %d runs are spared, want %d of %d", next.Spared, next.Runs, c.want, c.mem.Runs)
 			}
 		})
+	}
+}
+
+// TestEditsOfAQueue: what a queue writes together with a suspension, or its end, starts no new counting. Preempted and admitted three times, an
+// application with one retry has it still, and no more.
+func TestEditsOfAQueue(t *testing.T) {
+	now, hash := 60, 0
+	app := appWith(retries(1))
+	m := memoryIn(lifecycle.Running)
+	pass := func(seen lifecycle.Observed) {
+		t.Helper()
+		now += 60
+		plan := Step(app, m, seen, at(now))
+		checkPlan(t, app, m, seen, at(now), plan)
+		m = plan.Next
+	}
+	write := func(suspend bool) {
+		hash++
+		app.Suspend, app.SpecHash = suspend, fmt.Sprint("1:", hash)
+	}
+	for range 3 {
+		write(true)
+		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt)))
+		if m.Phase != lifecycle.Suspending {
+			t.Fatalf("suspended and edited it is %s", m.Phase)
+		}
+		pass(confirmed)
+		write(false)
+		pass(confirmed)
+		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt), readyAt(now)))
+	}
+	if m.Phase != lifecycle.Running || m.Attempt != 4 || m.Runs != 4 || m.Submissions != 4 || m.Spared != 3 {
+		t.Fatalf("admitted for the last time it is %+v", m)
+	}
+	pass(driver(lifecycle.DriverFailed, attempt(4)))
+	if m.Phase != lifecycle.Waiting {
+		t.Fatalf("after its first failure it is %s", m.Phase)
+	}
+	pass(confirmed)
+	pass(driver(lifecycle.DriverFailed, attempt(5)))
+	if m.Phase != lifecycle.Retained || m.Runs != 5 {
+		t.Fatalf("after its second failure it is %s with %d runs", m.Phase, m.Runs)
+	}
+	// What is over is a new application when it is edited, suspended or not.
+	write(true)
+	pass(confirmed)
+	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.Spared != 0 {
+		t.Fatalf("edited and suspended when it was over it is %s with %d runs, %d spared", m.Phase, m.Runs, m.Spared)
 	}
 }
 

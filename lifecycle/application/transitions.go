@@ -14,8 +14,8 @@ var (
 	up      = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running}
 	alive   = with(up, lifecycle.Unknown)
 	settled = []lifecycle.Phase{lifecycle.Retained, lifecycle.Done}
-	started = with(with(with(alive, lifecycle.Ended, lifecycle.Waiting), settled...), lifecycle.Suspending, lifecycle.Resuming)
-	every   = with(started, lifecycle.New, lifecycle.Suspended, lifecycle.Editing)
+	started = with(with(alive, lifecycle.Ended, lifecycle.Waiting), settled...)
+	every   = with(started, lifecycle.Suspending, lifecycle.Resuming, lifecycle.New, lifecycle.Suspended, lifecycle.Editing)
 )
 
 func with(phases []lifecycle.Phase, more ...lifecycle.Phase) []lifecycle.Phase {
@@ -51,7 +51,8 @@ var Transitions = []Edge{
 	{one(lifecycle.Waiting), lifecycle.Retained, "the restart policy was changed and wants no more, the driver pod is kept"},
 	{one(lifecycle.Waiting), lifecycle.Done, "the restart policy was changed and wants no more"},
 
-	{with(alive, lifecycle.Waiting), lifecycle.Suspending, "suspended"},
+	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "suspended"},
+	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited, and the application is suspended"},
 	{one(lifecycle.Suspending), lifecycle.Suspended, "everything of the attempt is gone"},
 	{one(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted"},
 	{one(lifecycle.Resuming), lifecycle.Launched, "nothing of the last attempt is left"},
@@ -61,7 +62,6 @@ var Transitions = []Edge{
 	{started, lifecycle.Editing, "the spec was edited"},
 	{one(lifecycle.Editing), lifecycle.Launched, "everything of the old spec is gone"},
 	{one(lifecycle.Editing), lifecycle.Ended, "the spec is invalid, or the submission is refused"},
-	{one(lifecycle.Editing), lifecycle.Suspended, "everything of the old spec is gone, and the application is suspended"},
 
 	{every, lifecycle.Launched, "a driver of a newer attempt is there: its launch was not remembered"},
 }

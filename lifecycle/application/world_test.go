@@ -225,6 +225,10 @@ func (w *world) user() {
 		w.app.Suspend = !w.app.Suspend
 		w.tell("user: suspend=%v", w.app.Suspend)
 	case w.chance(0.02):
+		if w.chance(0.3) { // in the same update, as a queue does
+			w.app.Suspend = !w.app.Suspend
+			w.tell("user: suspend=%v", w.app.Suspend)
+		}
 		w.hash++
 		w.app.SpecHash = "1:" + strconv.Itoa(w.hash)
 		w.edits++
