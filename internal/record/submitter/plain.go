@@ -58,13 +58,18 @@ func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (rec
 	return r, cost, err
 }
 
+// uncaught is how Java tells of the exception that ends a program.
+const uncaught = `Exception in thread "main" `
+
 // explain finds in what spark-submit printed why it failed: the messages from the outermost exception to the cause, as Harness.java tells them;
 // without an exception, the line that begins with "Error: ".
 func explain(said string) string {
 	var messages []string
-	for line := range strings.Lines(said) {
+	// Exceptions that Spark only logs come before the one that ends it.
+	end := said[max(0, strings.LastIndex(said, uncaught)):]
+	for line := range strings.Lines(end) {
 		line = strings.TrimSpace(line)
-		text, outer := strings.CutPrefix(line, `Exception in thread "main" `)
+		text, outer := strings.CutPrefix(line, uncaught)
 		text, cause := strings.CutPrefix(text, "Caused by: ")
 		if !outer && !cause {
 			continue

@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{"without a message", "Exception in thread \"main\" java.lang.NullPointerException\n", "java.lang.NullPointerException"},
 		{"the launcher's", "Error: Missing argument for option '--name'.\n\nUsage: spark-submit\n", "Missing argument for option '--name'."},
 		{"both", "Error: one\nException in thread \"main\" a.B: two\n", "two"},
+		{"after one that was only logged", "ERROR x\na.C: first\n\tat x\nCaused by: a.D: cause\nException in thread \"main\" a.B: last\n", "last"},
 		{"nothing", "killed\n", "spark-submit failed and said nothing"},
 	}
 	for _, tt := range tests {
