@@ -85,6 +85,8 @@ type App struct {
 	InitialExecutors int32
 	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
 	TTL *time.Duration
+	// Budget asks for a budget that keeps the driver from being evicted. It may change at any time, and is no edit.
+	Budget bool
 	// MissingGrace is how long a driver pod that was just created may be invisible before a live read is made.
 	MissingGrace time.Duration
 }
@@ -220,6 +222,8 @@ type Observed struct {
 	Executors []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
+	// Budgets are the numbers of the attempts whose driver is kept from evictions by a budget. They are among Remains too.
+	Budgets []int32
 	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
 	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
 	// not kept for the next.
@@ -273,6 +277,7 @@ const (
 	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
 	Executors    Part = "Executors"    // an ended attempt's executors that have not ended themselves; those that have are kept for their logs
 	DriverPod    Part = "DriverPod"    // the driver pod alone; to confirm it is to look live for drivers and submitters
+	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
 	Application  Part = "Application"  // the custom resource itself (expiry)
 )
 

@@ -90,6 +90,8 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
 - A pod that runs spark-submit makes at most one driver pod, whose name is fixed before it starts: where the name is taken it fails, and
   where the driver of its attempt is there that failure means nothing. A driver that it left without its ConfigMap is deleted, and submitted
   once more whatever the restart policy says.
+- Where the application asks for it, a budget keeps the driver from evictions, from the first sight of its pod until its end. It goes before the
+  next attempt, and with the end also where the pod goes on in a sidecar. One that cannot be made holds nothing up.
 - An end is stored and told before a time to live of nothing deletes the application.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be

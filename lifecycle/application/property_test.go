@@ -59,6 +59,12 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 		if a.Verb != lifecycle.Create {
 			continue
 		}
+		if a.Part == lifecycle.DriverBudget {
+			if a.Attempt != plan.Next.Attempt || !plan.Next.Phase.Live() {
+				t.Fatalf("%v is created in %s of attempt %d", a, plan.Next.Phase, plan.Next.Attempt)
+			}
+			continue
+		}
 		creates++
 		if a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
 			t.Fatalf("%v is created, while %d is remembered after %d, in %s", a, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
@@ -111,7 +117,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
 	}
 	for _, a := range second.Do {
-		if a.Verb == lifecycle.Create {
+		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
 			t.Fatalf("a second launch: %v after %v", second.Do, plan.Do)
 		}
 	}
@@ -153,6 +159,7 @@ func (a anything) app() lifecycle.App {
 	if a.of(3) == 0 {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
 	}
+	app.Budget = a.of(3) == 0
 	if a.of(3) == 0 {
 		app.TTL = new(time.Duration(a.of(100)-10) * time.Second)
 	}
@@ -209,6 +216,9 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 	}
 	for range a.of(2) {
 		seen.Remains = append(seen.Remains, int32(1+a.of(4)))
+		if a.of(2) == 0 {
+			seen.Budgets = append(seen.Budgets, seen.Remains[len(seen.Remains)-1])
+		}
 	}
 	if a.of(5) == 0 {
 		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}

@@ -42,6 +42,7 @@ const (
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem.Attempt}
 	s.run()
+	s.guard()
 	s.plan.Next = s.m
 	return s.plan
 }

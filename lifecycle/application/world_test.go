@@ -26,6 +26,7 @@ type world struct {
 	pods    []*pod           // what exists
 	cache   []pod            // what the operator sees of it
 	remains []int32          // attempts with ConfigMaps and Services
+	budgets []int32          // attempts whose driver has a budget
 	name    int              // the driver pod's name as the spec has it
 	hash    int
 
@@ -86,6 +87,7 @@ func newWorld(seed uint64) *world {
 	if r.IntN(4) == 0 {
 		w.app.Suspend = true
 	}
+	w.app.Budget = r.IntN(2) == 0
 	w.chooseMode()
 	return w
 }
@@ -244,6 +246,9 @@ func (w *world) user() {
 		}
 		w.tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
 	case w.chance(0.02):
+		w.app.Budget = !w.app.Budget
+		w.tell("user: budget=%v", w.app.Budget)
+	case w.chance(0.02):
 		for _, p := range w.pods {
 			// A driver that was made, ran and was removed by somebody else before its launch was written down can be launched again: the one
 			// window that is left (docs), and not a breach.
@@ -264,7 +269,8 @@ func (w *world) observed() lifecycle.Observed {
 	for i := range w.cache {
 		w.add(&seen, &w.cache[i])
 	}
-	seen.Remains = slices.Clone(w.remains)
+	seen.Remains = append(slices.Clone(w.remains), w.budgets...)
+	seen.Budgets = slices.Clone(w.budgets)
 	return seen
 }
 
@@ -359,6 +365,10 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		w.tell("do %v", a)
 		w.weather("before an action")
 		switch {
+		case a.Part == lifecycle.DriverBudget:
+			if fact := w.budget(a); fact != nil {
+				return fact
+			}
 		case a.Verb == lifecycle.Create:
 			if fact := w.create(a.Attempt, seen); fact != nil {
 				return fact
@@ -373,6 +383,31 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		w.weather("after an action")
 	}
 	return nil
+}
+
+// budget makes or drops what keeps a driver from evictions, which may be refused.
+func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
+	if w.faults && w.chance(0.2) {
+		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
+	}
+	w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
+	if a.Verb == lifecycle.Create {
+		w.budgets = append(w.budgets, a.Attempt)
+	}
+	return nil
+}
+
+// guarded holds budgets to what they are for, after a pass that nothing kept from seeing and doing what it wanted.
+func (w *world) guarded() {
+	for _, p := range w.pods {
+		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
+			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
+			w.fail("driver %d runs, budget asked for: %v, budgets of %v", p.attempt, w.app.Budget, w.budgets)
+		}
+	}
+	if !w.stored.Phase.Live() && slices.Contains(w.budgets, w.stored.Attempt) {
+		w.fail("%s, and attempt %d has its budget still", w.stored.Phase, w.stored.Attempt)
+	}
 }
 
 // confirm looks live for what the operator does not see, and at what a driver mounts.
@@ -482,6 +517,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 	if a.Part == lifecycle.Attempt {
 		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
+		w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
 	}
 }
 
@@ -510,6 +546,9 @@ func (w *world) live(t *testing.T) {
 		w.tick()
 		w.sync()
 		w.pass(t)
+		if !w.gone {
+			w.guarded()
+		}
 	}
 	if !w.settled() || !w.quiet() {
 		w.fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))

@@ -1,0 +1,82 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func budgeted(a *lifecycle.App) { a.Budget = true }
+
+// having is a world in which the attempts given have budgets. They are objects of theirs like others.
+func having(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
+	o.Budgets = attempts
+	o.Remains = append(o.Remains, attempts...)
+	return o
+}
+
+func TestBudget(t *testing.T) {
+	make1 := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}
+	drop1 := lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.DriverBudget, Attempt: 1}
+	runs := func(change ...func(*lifecycle.Driver)) lifecycle.Observed {
+		return driver(lifecycle.DriverRunning, append(change, readyAt(7))...)
+	}
+	with := func(o lifecycle.Observed, cause string) lifecycle.Observed {
+		o.Refusal = &lifecycle.Cause{Reason: cause, Message: "no"}
+		return o
+	}
+	for _, c := range []struct {
+		name  string
+		app   lifecycle.App
+		m     lifecycle.Memory
+		seen  lifecycle.Observed
+		do    []lifecycle.Action
+		check time.Duration
+	}{
+		{"the driver is there", appWith(budgeted), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), acts(make1), reassert},
+		{"it runs", appWith(budgeted), memoryIn(lifecycle.Running), runs(), acts(make1), reassert},
+		{"it has one", appWith(budgeted), memoryIn(lifecycle.Running), having(runs(), 1), nil, 0},
+		{"nobody asks", appWith(), memoryIn(lifecycle.Running), runs(), nil, 0},
+		{"nobody asks any more", appWith(), memoryIn(lifecycle.Running), having(runs(), 1), acts(drop1), reassert},
+		{"it is being deleted", appWith(budgeted), memoryIn(lifecycle.Running), runs(deleting), nil, 0},
+		{"it is being deleted and has one", appWith(budgeted), memoryIn(lifecycle.Running), having(runs(deleting), 1), nil, 0},
+		{"its node is lost", appWith(budgeted), memoryIn(lifecycle.Unknown), having(driver(lifecycle.DriverUnknown), 1), nil, 0},
+		{"it is refused", appWith(budgeted), memoryIn(lifecycle.Running), with(runs(), "QuotaExceeded"), nil, reassert},
+		{"its deletion is refused", appWith(), memoryIn(lifecycle.Running), with(having(runs(), 1), "Forbidden"), nil, reassert},
+		{"a launch", appWith(budgeted), lifecycle.Memory{}, nothing, acts(create(1)), 10 * second},
+		{"not seen yet", appWith(budgeted), memoryIn(lifecycle.Launched), nothing, nil, 9 * second},
+		{"it succeeded", appWith(budgeted), memoryIn(lifecycle.Running), having(driver(lifecycle.DriverSucceeded), 1), acts(drop1), reassert},
+		{"it succeeded and had none", appWith(budgeted), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), nil, 0},
+		{"it succeeded long ago", appWith(budgeted), memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), having(driver(lifecycle.DriverSucceeded), 1),
+			acts(drop1), reassert},
+		{"a retry waits", appWith(budgeted, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)),
+			having(driver(lifecycle.DriverFailed), 1), acts(drop1), reassert},
+		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), reassert},
+		{"it goes with what is suspended", appWith(budgeted, suspended), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), reassert},
+		{"it goes with what is deleted", appWith(budgeted, func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), reassert},
+		{"of an older attempt", appWith(budgeted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }), having(runs(attempt(2)), 1, 2), acts(remove(1)), reassert},
+	} {
+		now := at(60)
+		if c.name == "not seen yet" {
+			now = at(1)
+		}
+		plan := Step(c.app, c.m, c.seen, now)
+		checkPlan(t, c.app, c.m, c.seen, now, plan)
+		if diff := cmp.Diff(c.do, plan.Do); diff != "" || plan.Check != c.check {
+			t.Errorf("%s: check %s, want %s; actions (-want +got):\n%s", c.name, plan.Check, c.check, diff)
+		}
+	}
+}
+
+// TestBudgetIsNoObstacle: without its budget an application lives as any other.
+func TestBudgetIsNoObstacle(t *testing.T) {
+	seen := driver(lifecycle.DriverRunning, readyAt(7))
+	seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+	plan := Step(appWith(budgeted), memoryIn(lifecycle.Launched), seen, at(60))
+	if plan.Next.Phase != lifecycle.Running || plan.Next.Cause != (lifecycle.Cause{}) || len(plan.Tell) > 0 {
+		t.Errorf("it is %s, %+v, told %v", plan.Next.Phase, plan.Next.Cause, plan.Tell)
+	}
+}
