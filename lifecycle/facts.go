@@ -87,7 +87,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {
 		e.Phase = DriverSucceeded
 	}
-	e.Why = podCause(pod, status, "executor", e.Phase, taken)
+	e.Why = podCause(pod, status, roleExecutor, e.Phase, taken)
 	return e
 }
 

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -324,7 +325,10 @@ func TestExecutorFacts(t *testing.T) {
 		{"waiting", podIn(corev1.PodPending), DriverPending, Cause{}},
 		{"running", podIn(corev1.PodRunning, runs()), DriverRunning, Cause{}},
 		{"ended", podIn(corev1.PodSucceeded, exits(0, "", "")), DriverSucceeded, Cause{}},
-		{"failed", podIn(corev1.PodFailed, exits(56, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 56"}},
+		{"failed", podIn(corev1.PodFailed, exits(56, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 56 (the driver could not be reached by heartbeats)"}},
+		{"out of heap", podIn(corev1.PodFailed, exits(52, "Error", "Terminating due to java.lang.OutOfMemoryError: Java heap space")), DriverFailed,
+			Cause{"Error", "executor container failed with exit code 52 (java.lang.OutOfMemoryError): Terminating due to java.lang.OutOfMemoryError: Java heap space"}},
+		{"by a code that a driver alone uses", podIn(corev1.PodFailed, exits(11, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 11"}},
 		{"asked to go", podIn(corev1.PodRunning, exits(143, "Error", ""), deleted), DriverSucceeded, Cause{}},
 		{"asked to go, slow", podIn(corev1.PodRunning, exits(137, "Error", ""), deleted), DriverSucceeded, Cause{}},
 		{"out of memory while it was asked to go", podIn(corev1.PodRunning, exits(137, "OOMKilled", ""), deleted), DriverFailed,
@@ -340,6 +344,40 @@ func TestExecutorFacts(t *testing.T) {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestExitCodes: Spark's own codes have a name beside them, signals theirs, and those of a user's program none.
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		code             int32
+		driver, executor string
+	}{
+		{1, "", ""}, {2, "", ""}, {3, "", ""},
+		{11, "more executors failed than spark.executor.maxNumFailures", ""},
+		{50, "uncaught exception", "uncaught exception"},
+		{51, "uncaught exception, and another one while it was logged", "uncaught exception, and another one while it was logged"},
+		{52, "java.lang.OutOfMemoryError", "java.lang.OutOfMemoryError"},
+		{58, "the block manager could not register again", "the block manager could not register again"},
+		{59, "", ""},
+		{101, "class not found", ""},
+		{124, "it ran longer than spark.driver.timeout", ""},
+		{127, "command not found", "command not found"},
+		{137, "SIGKILL", "SIGKILL"},
+	} {
+		for role, want := range map[string]string{"driver": c.driver, "executor": c.executor, "spark-submit": ""} {
+			if role == "spark-submit" && c.code > 128 {
+				continue
+			}
+			pod := podIn(corev1.PodFailed, exits(c.code, "Error", ""))
+			said := fmt.Sprintf("%s container failed with exit code %d", role, c.code)
+			if want != "" {
+				said += " (" + want + ")"
+			}
+			if got := failure(pod, ended(&pod.Status.ContainerStatuses[0]), role, Cause{}); got != (Cause{"Error", said}) {
+				t.Errorf("%+v, want %q", got, said)
+			}
+		}
 	}
 }
 

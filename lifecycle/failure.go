@@ -11,8 +11,11 @@ import (
 // maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
 const maxExcerpt = 1024
 
-// roleDriver is what messages call a driver.
-const roleDriver = "driver"
+// What messages call a driver and an executor.
+const (
+	roleDriver   = "driver"
+	roleExecutor = "executor"
+)
 
 // failure tells how a pod failed.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
@@ -27,7 +30,7 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		return Cause{reason, sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 	}
 	how := fmt.Sprintf("%s container failed with exit code %d", role, end.ExitCode)
-	if name := signalName(end); name != "" {
+	if name := firstOf(signalName(end), sparkExit(end.ExitCode, role)); name != "" {
 		how += " (" + name + ")"
 	}
 	reason := end.Reason
@@ -50,6 +53,40 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		said = left
 	}
 	return Cause{reason, sentence(how, excerpt(said))}
+}
+
+// sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and org.apache.spark.executor.ExecutorExitCode,
+// 3.5 to 4.3). Those below 10 are left out: they are anybody's.
+var sparkExits = map[int32]string{
+	50:  "uncaught exception",
+	51:  "uncaught exception, and another one while it was logged",
+	52:  "java.lang.OutOfMemoryError",
+	53:  "no local directory could be made, see spark.local.dir",
+	54:  "the external block store did not start",
+	55:  "no local directory could be made for the external block store",
+	56:  "the driver could not be reached by heartbeats",
+	57:  "killed by the task reaper: a task could not be cancelled",
+	58:  "the block manager could not register again",
+	127: "command not found",
+}
+
+// driverExits are those that only a driver ends by.
+var driverExits = map[int32]string{
+	11:  "more executors failed than spark.executor.maxNumFailures",
+	101: "class not found",
+	124: "it ran longer than spark.driver.timeout",
+}
+
+// sparkExit names an exit code that Spark uses; "" for others. A program of the user's may use the same, so a name stands beside its code and
+// is no reason.
+func sparkExit(code int32, role string) string {
+	if role != roleDriver && role != roleExecutor {
+		return ""
+	}
+	if name := driverExits[code]; role == roleDriver && name != "" {
+		return name
+	}
+	return sparkExits[code]
 }
 
 // fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
