@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // TestExecutorIsSparksOwn: what the operator asks the API server about is the pod that Spark's own code makes, field by field.
 func TestExecutorIsSparksOwn(t *testing.T) {
-	for _, name := range []string{"everything", "overwritten"} {
+	for _, name := range []string{"everything", "overwritten", "ways"} {
 		for _, version := range executorVersions {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				app, want := executorOf(t, name, version)
@@ -39,12 +40,18 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 	}
 }
 
+// claimNumber is a claim's place among the volumes.
+var claimNumber = regexp.MustCompile(`-pvc-[0-9]+$`)
+
 // settled is a pod without what is random in Spark, or ordered by a hash.
 func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	t.Helper()
 	pod = pod.DeepCopy()
 	spark := &pod.Spec.Containers[len(pod.Spec.Containers)-1]
 	for i := range pod.Spec.Volumes {
+		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			claim.ClaimName = claimNumber.ReplaceAllString(claim.ClaimName, "-pvc-N")
+		}
 		if config := pod.Spec.Volumes[i].ConfigMap; config != nil && strings.HasPrefix(config.Name, "spark-exec-") {
 			config.Name = confMap.ReplaceAllString(config.Name, "spark-exec-ID-conf-map")
 		}
