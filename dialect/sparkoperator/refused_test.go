@@ -30,6 +30,8 @@ func TestRefusalNamesWhatTheUserWrote(t *testing.T) {
 		{"a key of both roles", nil, submit.Error{Key: "spark.kubernetes.node.selector.a b"}, "spec.nodeSelector[a b]"},
 		{"a limit", nil, submit.Error{Key: "spark.kubernetes.driver.limit.cores"}, "spec.driver.coreLimit"},
 		{"a local directory", nil, submit.Error{Key: "spark.kubernetes.driver.volumes.nfs.spark-local-dir-1.mount.path"}, "spec.volumes"},
+		{"a key that a volume of sparkConf lacks", map[string]string{"spark.kubernetes.driver.volumes.nfs.data.options.path": "/"},
+			submit.Error{Key: "spark.kubernetes.driver.volumes.nfs.data.mount.path"}, "spec.sparkConf[spark.kubernetes.driver.volumes.nfs.data.mount.path]"},
 		{"a Secret", nil, submit.Error{Key: "spark.kubernetes.executor.secrets.s"}, "spec.executor.secrets"},
 		{"a typed field over sparkConf", map[string]string{"spark.kubernetes.driver.request.cores": "9"},
 			submit.Error{Key: "spark.kubernetes.driver.request.cores"}, "spec.driver.coreRequest"},

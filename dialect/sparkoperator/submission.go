@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -81,7 +83,25 @@ func native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *o
 	if claims := driverClaims(app); len(claims) > 0 {
 		return submit.Objects{}, &obstacle{claims[0], true}
 	}
+	if foreign := foreignKind(objects); foreign != "" {
+		return submit.Objects{}, &obstacle{&FieldError{"spec.sparkConf[" + featureSteps + "]",
+			"needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
+	}
 	return objects, nil
+}
+
+// featureSteps names classes that Spark lets in among its own steps.
+const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
+
+// foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. The operator
+// neither watches it nor may it make one; a driver's service account may be given the right.
+func foreignKind(objects submit.Objects) string {
+	for _, object := range objects.Before {
+		if _, ok := object.(*unstructured.Unstructured); ok {
+			return object.GetObjectKind().GroupVersionKind().Kind
+		}
+	}
+	return ""
 }
 
 // runner builds the pod that makes the driver pod by spark-submit. The driver says which pod that was: one that it left half made is known by it.

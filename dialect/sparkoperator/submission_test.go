@@ -37,6 +37,9 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 // step is what only a JVM can do.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
+// volcanoStep is what Build knows, and makes an object of that the operator has no right to.
+var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
+
 // demand asks for a claim to be made for the driver.
 var demand = withConf(driverClaimPrefix+"data.options.claimName", "OnDemand", driverClaimPrefix+"data.options.storageClass", "fast",
 	driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data")
@@ -60,6 +63,9 @@ func TestSubmissionMode(t *testing.T) {
 			a.Spec.MainClass, a.Spec.MainApplicationFile = nil, "s3a://b/a.jar"
 		}}, "spec.mainClass: ", ""},
 		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: asks for a claim", ""},
+		{"auto, with Volcano's own step", "", []func(*v1beta2.SparkApplication){volcanoStep}, "needs a PodGroup", ""},
+		{"native, with Volcano's own step", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), volcanoStep}, "",
+			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|no right to make"},
 		{"auto, with what could never work", "", []func(*v1beta2.SparkApplication){step, func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }}, "",
 			"spec.driver.memory|lots"},
 		{"spark-submit", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit)}, "spec.submission.mode is SparkSubmit", ""},

@@ -3,6 +3,7 @@ package sparkoperator
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -94,12 +95,23 @@ func overlayField(name string) string {
 	return cmp.Or(whole, "spec")
 }
 
+// volumeKeys begins the keys of one volume.
+var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
+
 // keyField is the field that gave a key its value.
 func keyField(app *v1beta2.SparkApplication, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
 		c, err := sparkConf(app)
 		if effective, _ := c.Get(key); err != nil || effective == text {
 			return fmt.Sprintf("spec.sparkConf[%s]", key)
+		}
+	}
+	// A key that is missed belongs to its volume, which may be of sparkConf.
+	if volume := volumeKeys.FindString(key); volume != "" {
+		for other := range app.Spec.SparkConf {
+			if strings.HasPrefix(other, volume) {
+				return fmt.Sprintf("spec.sparkConf[%s]", key)
+			}
 		}
 	}
 	if field := specFields[key]; field != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -25,6 +26,10 @@ const (
 // refusal tells whether the API server's answer is for good, and what to say about it. Everything else is weather: time-outs, conflicts,
 // too many requests, a server that fails, a token that is being renewed. A right that the operator lacks is not for good, but has a cause.
 func refusal(err error) (lifecycle.Cause, bool) {
+	// The cluster has no such kind: a definition is not installed.
+	if meta.IsNoMatchError(err) {
+		return lifecycle.Cause{Reason: reasonInvalid, Message: err.Error()}, true
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return lifecycle.Cause{}, false

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +45,7 @@ func TestRefusal(t *testing.T) {
 			Code: 403, Message: `admission webhook "w" denied the request: User "u" cannot create resource "pods"`}}, reasonForbidden, true},
 		{"our right", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`), reasonOperatorForbidden, false},
 		{"our right to be an owner", forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: x"), reasonOperatorForbidden, false},
+		{"no such kind", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}}, reasonInvalid, true},
 		{"an invalid object", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil), reasonInvalid, true},
 	} {
 		cause, permanent := refusal(fmt.Errorf("wrapped: %w", test.err))
