@@ -268,12 +268,9 @@ func TestWorkerWithoutMaster(t *testing.T) {
 	}
 }
 
-// TestShellcheck runs shellcheck over the scripts where the machine has it.
+// TestShellcheck runs shellcheck over the scripts.
 func TestShellcheck(t *testing.T) {
-	shellcheck, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Skip("no shellcheck on this machine; `apt-get install shellcheck` has it")
-	}
+	shellcheck := needs(t, "shellcheck", "shellcheck")
 	top, err := newTop(base{}, sparkLayer{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
 // enter prepares a container's surroundings in namespaces of its own, as a runtime would, and runs a command there: root file system ($1,
@@ -39,6 +41,23 @@ mount -o remount,bind,ro "$root"
 exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
 `
 
+// needs returns where a program is. A fresh machine lacks some: as root the package that has it is installed, as the node's own are; else the
+// test is skipped.
+func needs(t *testing.T, program, pkg string) string {
+	t.Helper()
+	if path, err := exec.LookPath(program); err == nil {
+		return path
+	}
+	if err := debian.Install(t.Context(), pkg); err != nil {
+		t.Skipf("needs the program %s: %v", program, err)
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatalf("package %s was installed: %v", pkg, err)
+	}
+	return path
+}
+
 // rootfs makes the Spark image (from the user's cache) and unpacks it. It skips where that cannot be.
 func rootfs(t *testing.T, version string) (root string, env []string) {
 	t.Helper()
@@ -48,11 +67,9 @@ func rootfs(t *testing.T, version string) (root string, env []string) {
 	if os.Getuid() != 0 {
 		t.Skip("running the image's programs needs root (chroot, mounts): run this test as root")
 	}
-	for _, program := range []string{"unshare", "ip", "tar"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs the program %s", program)
-		}
-	}
+	needs(t, "unshare", "util-linux")
+	needs(t, "ip", "iproute2")
+	needs(t, "tar", "tar")
 	if out, err := exec.Command("unshare", "-m", "-n", "-p", "-f", "true").CombinedOutput(); err != nil {
 		t.Skipf("this machine does not allow namespaces: %s", out)
 	}
