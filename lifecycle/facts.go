@@ -81,7 +81,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
 	e := Executor{
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
-		Phase: podPhase(pod, status),
+		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time,
 	}
 	taken := disruption(pod)
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {

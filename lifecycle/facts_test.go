@@ -315,7 +315,7 @@ func TestLastWords(t *testing.T) {
 }
 
 func TestExecutorFacts(t *testing.T) {
-	base := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1"}
+	base := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", CreatedAt: noon}
 	for _, c := range []struct {
 		name  string
 		pod   *corev1.Pod

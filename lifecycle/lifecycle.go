@@ -204,12 +204,13 @@ type Submitter struct {
 
 // Executor holds the facts read from one executor pod.
 type Executor struct {
-	Name    string
-	ID      string // spark-exec-id
-	Attempt int32
-	AppID   string
-	Phase   DriverPhase
-	Why     Cause
+	Name      string
+	ID        string // spark-exec-id
+	Attempt   int32
+	AppID     string
+	Phase     DriverPhase
+	CreatedAt time.Time
+	Why       Cause
 }
 
 // Observed is what exists in the cluster for one application.

@@ -62,10 +62,16 @@ func standings(m lifecycle.Memory) []standing {
 	return []standing{{ConditionReady, no}, {ConditionReconciling, yes}} // something is on its way
 }
 
-// degraded reports whether fewer executors are there, or have done their work, than the application started with. With dynamic allocation
-// fewer is as it should be.
+// degraded reports whether a running application is not all that it could be: its driver is being taken away or an executor cannot start, which
+// is what it waits for then; or fewer executors are there, or have done their work, than it started with. With dynamic allocation fewer is as
+// it should be.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
-	if m.Phase != lifecycle.Running || dynamicAllocationEnabled(&app.Spec) {
+	switch {
+	case m.Phase != lifecycle.Running:
+		return false
+	case m.Cause.Reason != "":
+		return true
+	case dynamicAllocationEnabled(&app.Spec):
 		return false
 	}
 	var counts v1beta2.ExecutorCounts
@@ -106,7 +112,13 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.kind {
 	case ConditionDegraded:
-		return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
+		if m.Cause.Reason == "" {
+			return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
+		}
+	case ConditionReady:
+		if m.Phase == lifecycle.Running {
+			return string(m.Phase), "" // whatever degrades it
+		}
 	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
 		return h.kind, ""
 	}

@@ -215,6 +215,62 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
+// TestDegradedByACause: what an executor of a running application waits for, or what happens to its driver, is what degrades it. It is ready all the
+// same, also with dynamic allocation, and an event tells once.
+func TestDegradedByACause(t *testing.T) {
+	d := Dialect{Options{MissingGrace: 10 * time.Second, MaxTrackedExecutors: 10}}
+	for _, dynamic := range []bool{false, true} {
+		app := sample(func(a *v1beta2.SparkApplication) {
+			a.Spec.Executor.Instances = new(int32(1))
+			if dynamic {
+				a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: new(int32(1))}
+			}
+		})
+		seen := lifecycle.Observed{
+			Drivers:   []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}},
+			Executors: []lifecycle.Executor{{Name: "e1", Attempt: 1, Phase: lifecycle.DriverRunning, CreatedAt: t0}},
+		}
+		condition := func(kind string) metav1.Condition {
+			for _, c := range app.Status.Conditions {
+				if c.Type == kind {
+					return c
+				}
+			}
+			return metav1.Condition{}
+		}
+		d.Decide(app, lifecycle.Observed{}, t0)
+		d.Decide(app, seen, t0)
+		if c := condition(ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || condition(ConditionDegraded).Type != "" {
+			t.Fatalf("dynamic %v: well, the conditions are %+v", dynamic, app.Status.Conditions)
+		}
+		waits := lifecycle.Executor{Name: "e2", Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: t0, Why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"}}
+		seen.Executors = append(seen.Executors, waits)
+		if plan := d.Decide(app, seen, t0.Add(time.Second)); len(Events(app, plan)) > 0 || plan.Check == 0 || condition(ConditionDegraded).Type != "" {
+			t.Errorf("dynamic %v: a second old, the executor makes %+v, to be looked at again in %s", dynamic, app.Status.Conditions, plan.Check)
+		}
+		plan := d.Decide(app, seen, t0.Add(time.Minute))
+		want := []Event{{"Warning", EventExecutorPending, "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
+		if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
+			t.Errorf("dynamic %v: events (-want +got):\n%s", dynamic, diff)
+		}
+		if c := condition(ConditionDegraded); c.Status != metav1.ConditionTrue || c.Reason != "Unschedulable" || c.Message != "executor pod e2 waits: 0/3 nodes" {
+			t.Errorf("dynamic %v: Degraded is %+v", dynamic, c)
+		}
+		if c := condition(ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || c.Message != "" || app.Status.AppState.ErrorMessage != "" {
+			t.Errorf("dynamic %v: Ready is %+v, errorMessage %q", dynamic, c, app.Status.AppState.ErrorMessage)
+		}
+		seen.Executors[1].Phase, seen.Executors[1].Why = lifecycle.DriverRunning, lifecycle.Cause{}
+		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Tell) > 0 || condition(ConditionDegraded).Type != "" {
+			t.Errorf("dynamic %v: when it runs the conditions are %+v, told is %v", dynamic, app.Status.Conditions, plan.Tell)
+		}
+		seen.Drivers[0].Deleting = true
+		d.Decide(app, seen, t0.Add(time.Hour))
+		if c := condition(ConditionDegraded); c.Reason != lifecycle.ReasonDriverDeleting {
+			t.Errorf("dynamic %v: with its driver going, Degraded is %+v", dynamic, c)
+		}
+	}
+}
+
 // TestDriverInfo: the pod's name is known from the launch on, is taken from the pod where it is seen, and goes with the attempt.
 func TestDriverInfo(t *testing.T) {
 	app := sample()

@@ -40,7 +40,7 @@ func (s *step) live() bool {
 	}
 	s.progress(d)
 	cause := pendingCause(d)
-	if cause.Reason == "" && (s.m.Phase == lifecycle.Ready || s.m.Phase == lifecycle.Scaling) {
+	if cause.Reason == "" && rank[s.m.Phase] >= rank[lifecycle.Ready] {
 		name, cause := s.pendingExecutor()
 		s.waitFor(lifecycle.Executors, name, cause)
 		return false
@@ -52,6 +52,8 @@ func (s *step) live() bool {
 // pendingExecutor is what the executors of the attempt wait for, and one that does. What is remembered stays as long as any of them waits
 // for that reason: a burst of executors that all wait for room must not be a burst of status writes. One that is being taken from its node
 // waits for nothing, and its reason would be read as the driver's (missing).
+//
+// Once enough executors run, others come and go as the work does: what a young one waits for is not worth telling yet.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -63,6 +65,10 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 			continue
 		case s.m.Cause.Reason:
 			return e.Name, s.m.Cause
+		}
+		if left := young - s.now.Sub(e.CreatedAt); s.m.Phase == lifecycle.Running && left > 0 {
+			s.check(min(left, young))
+			continue
 		}
 		if cause.Reason == "" {
 			name, cause = e.Name, orReason(e.Why, "", "it cannot start")

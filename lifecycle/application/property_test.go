@@ -209,6 +209,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		if a.of(40) == 0 {
 			e.Attempt = math.MaxInt32 - int32(a.of(2)) // forged
 		}
+		e.CreatedAt = a.time(now)
 		if a.of(2) == 0 {
 			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.of(3)], Message: "e"}
 		}

@@ -29,6 +29,8 @@ const (
 	// not ready, and the kubelet of such a node gives it back with its next look, every 10 s (syncBatch of its status manager). A state that
 	// came and went with that would be taken for a failure by readers that know no better.
 	doubt = 15 * time.Second
+	// young is an executor of a running application that may wait without a word.
+	young = 5 * time.Second
 	// maxUnremembered is how far ahead of the remembered attempt a pod's label is believed. No more than one launch is ever not remembered;
 	// some more leave room for a status that somebody put back. Beyond it a label is no launch of ours: whoever may create pods can write one.
 	maxUnremembered = 10

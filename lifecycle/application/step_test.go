@@ -3,6 +3,7 @@ package application
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,6 +256,7 @@ func TestForgedAttempts(t *testing.T) {
 
 // pending adds executors of attempt 1 that wait for something, each for the reason given.
 func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
+	o.Executors = slices.Clone(o.Executors)
 	for i, reason := range reasons {
 		e := lifecycle.Executor{Name: fmt.Sprint("exec-", i+1), Attempt: 1, Phase: lifecycle.DriverPending}
 		if reason != "" {
@@ -265,13 +267,53 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	return o
 }
 
+// made says when executors were made.
+func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
+	for i := range o.Executors {
+		o.Executors[i].CreatedAt = at(seconds)
+	}
+	return o
+}
+
+// TestManyExecutorsWait: a scale-up that finds no room, and the nodes that come for it one by one, are one cause to remember, one event, and no more
+// writes than the counts make anyway.
+func TestManyExecutorsWait(t *testing.T) {
+	const many = 200
+	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })
+	seen := withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), lifecycle.DriverRunning)
+	m := memoryIn(lifecycle.Running)
+	changes, events := 0, 0
+	pass := func(now int) {
+		plan := Step(app, m, seen, at(now))
+		checkPlan(t, app, m, seen, at(now), plan)
+		if plan.Next != m {
+			changes++
+		}
+		events += len(plan.Tell)
+		m = plan.Next
+	}
+	for i := range many { // they come, and the scheduler words each of its refusals in another way
+		e := lifecycle.Executor{Name: fmt.Sprint("exec-", i), Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: at(60 + i/50)}
+		e.Why = lifecycle.Cause{Reason: "Unschedulable", Message: fmt.Sprintf("0/%d nodes are available", i)}
+		seen.Executors = append(seen.Executors, e)
+		pass(60 + i/20)
+	}
+	for i := range many { // room comes, for the first ones first
+		seen.Executors[1+i].Phase, seen.Executors[1+i].Why = lifecycle.DriverRunning, lifecycle.Cause{}
+		pass(100 + i)
+	}
+	if changes != 2 || events != 1 || m.Cause.Reason != "" {
+		t.Errorf("%d changes of the memory and %d events; want 2 and 1; remembers %+v", changes, events, m.Cause)
+	}
+}
+
 // TestExecutorsWait: what the first executor that is stuck waits for is what the application waits for, and is told once.
 func TestExecutorsWait(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 3 })
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
-	known := func(m *lifecycle.Memory) {
-		m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}
-	}
+	enough := withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverRunning)
+	known0 := lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}
+	known := func(m *lifecycle.Memory) { m.Cause = known0 }
 	for _, c := range []struct {
 		name string
 		mem  lifecycle.Memory
@@ -290,8 +332,20 @@ func TestExecutorsWait(t *testing.T) {
 		{"an executor's eviction is not the driver's", memoryIn(lifecycle.Scaling), pending(ready, lifecycle.ReasonEvicted), lifecycle.Cause{}, ""},
 		{"the driver's trouble comes first", memoryIn(lifecycle.Scaling), pending(driver(lifecycle.DriverRunning, readyAt(7), deleting), "Unschedulable"),
 			lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: "driver pod app-driver is being deleted"}, "app-driver"},
-		{"enough run: no more", memoryIn(lifecycle.Scaling, known),
-			pending(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverRunning), "Unschedulable"), lifecycle.Cause{}, ""},
+		{"enough run, and another waits", memoryIn(lifecycle.Scaling, known), pending(enough, "Unschedulable"),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
+		{"it runs, and another waits", memoryIn(lifecycle.Running), pending(enough, "", "Unschedulable"),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-2 waits: m2"}, "exec-2"},
+		{"it runs with fewer than it began with", memoryIn(lifecycle.Running), pending(ready, "Unschedulable"),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
+		{"it runs, and a young one waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 56), lifecycle.Cause{}, ""},
+		{"it runs, and a young one waits for what is known", memoryIn(lifecycle.Running, known), made(pending(enough, "Unschedulable"), 56), known0, ""},
+		{"it runs, and one that is made tomorrow waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 600), lifecycle.Cause{}, ""},
+		{"it runs, and an older one waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 55),
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
+		{"it runs, and no other waits any more", memoryIn(lifecycle.Running, known), enough, lifecycle.Cause{}, ""},
+		{"it runs: the driver's trouble comes first", memoryIn(lifecycle.Running, known), pending(driver(lifecycle.DriverRunning, readyAt(7), evicted), "Unschedulable"),
+			lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "m"}, "app-driver"},
 		{"of another attempt", memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Attempt = 2 }),
 			pending(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), "Unschedulable"), lifecycle.Cause{}, ""},
 	} {

@@ -79,7 +79,7 @@ var Waits = []Wait{
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
 	{lifecycle.Ready, "the first executor; bounded by executorsStart and run"},
 	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run"},
-	{lifecycle.Running, "the driver's end; bounded by run"},
+	{lifecycle.Running, "the driver's end; bounded by run. What an executor that does not start waits for is told meanwhile"},
 	{lifecycle.Unknown, "the driver's node to answer, or its pod to be gone; nothing is concluded before"},
 	{lifecycle.Ended, "the driver of an attempt that ran out of time; deleted again every 15 s until it is gone"},
 	{lifecycle.Waiting, "the retry's timer, then the last attempt's objects; deleted again every 15 s until they are gone"},
