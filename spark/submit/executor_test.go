@@ -1,0 +1,279 @@
+package submit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// That executors are Spark's own, field by field, is held in dialect/sparkoperator, beside the pods that Spark's own code made
+// (TestExecutorIsSparksOwn). These are the single rules, and what holds for every request.
+
+func executor(t *testing.T, r Request) (*corev1.Pod, corev1.Container) {
+	t.Helper()
+	pod, err := Executor(r, 7, "driver-uid")
+	if err != nil {
+		t.Fatalf("Executor: %v", err)
+	}
+	return pod, pod.Spec.Containers[len(pod.Spec.Containers)-1]
+}
+
+func TestExecutorMemory(t *testing.T) {
+	const heap = "spark.executor.memory"
+	for _, c := range []struct {
+		name, version, resource string
+		conf                    []string
+		want                    string
+	}{
+		{"default", "4.1", "a.jar", nil, "1408Mi"},
+		{"a tenth of much", "4.1", "a.jar", []string{heap, "10g"}, "11Gi"},
+		{"the fraction is cut", "4.1", "a.jar", []string{heap, "5005m"}, "5505Mi"},
+		{"two fifths for Python", "4.1", "a.py", []string{heap, "2g"}, "2867Mi"},
+		{"Python's own", "4.1", "a.py", []string{heap, "2g", "spark.executor.pyspark.memory", "512"}, "3379Mi"},
+		{"of Python in Java", "4.1", "a.jar", []string{"spark.executor.pyspark.memory", "512"}, "1408Mi"},
+		{"said", "4.1", "a.jar", []string{"spark.executor.memoryOverhead", "100m"}, "1124Mi"},
+		{"by a factor of both", "4.1", "a.jar", []string{heap, "10g", factorKey, "0.5"}, "15Gi"},
+		{"by a factor of its own", "4.1", "a.jar", []string{heap, "10g", factorKey, "0.5", "spark.executor.memoryOverheadFactor", "0.2"}, "12Gi"},
+		{"a smaller minimum", "4.0", "a.jar", []string{"spark.executor.minMemoryOverhead", "200m"}, "1224Mi"},
+		{"a smaller minimum, too early", "3.5", "a.jar", []string{"spark.executor.minMemoryOverhead", "200m"}, "1408Mi"},
+		{"off the heap", "4.1", "a.jar", []string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "100m"}, "1508Mi"},
+		{"off the heap, in bytes", "4.1", "a.jar", []string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "104857600"}, "1508Mi"},
+		{"off the heap, switched off", "4.1", "a.jar", []string{"spark.memory.offHeap.size", "100m"}, "1408Mi"},
+	} {
+		r := with(c.conf...)
+		r.SparkVersion, r.Resource = c.version, "local:///"+c.resource
+		_, spark := executor(t, r)
+		for kind, list := range map[string]corev1.ResourceList{"request": spark.Resources.Requests, "limit": spark.Resources.Limits} {
+			if got := list.Memory().String(); got != c.want {
+				t.Errorf("%s: %s %s, want %s", c.name, kind, got, c.want)
+			}
+		}
+	}
+}
+
+func TestExecutorRules(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		r             Request
+		got           func(*corev1.Pod, corev1.Container) any
+		want          any
+	}{
+		{"its name is like the driver's", "4.1", with(), func(p *corev1.Pod, _ corev1.Container) any { return len(p.Name) }, len("my-app-1-0123456789abcdef-exec-7")},
+		{"its name is the user's", "4.1", with("spark.kubernetes.executor.podNamePrefix", "mine"), func(p *corev1.Pod, _ corev1.Container) any { return p.Name }, "mine-exec-7"},
+		{"the end of a long name is the host's", "4.1", with("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 60)),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname }, strings.Repeat("b", 56) + "-exec-7"},
+		{"a host's name begins with a letter", "4.1", with("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 55)),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname }, strings.Repeat("b", 55) + "-exec-7"},
+		{"cores", "4.1", with("spark.executor.cores", "3", "spark.kubernetes.executor.limit.cores", "4"), resources, "requests cpu=3 memory=1408Mi limits cpu=4 memory=1408Mi"},
+		{"cores asked for apart", "4.1", with("spark.executor.cores", "3", "spark.kubernetes.executor.request.cores", "100m"), resources,
+			"requests cpu=100m memory=1408Mi limits memory=1408Mi"},
+		{"devices", "4.1", with("spark.executor.resource.gpu.amount", "2", "spark.executor.resource.gpu.vendor", "amd.com"), resources,
+			"requests cpu=1 memory=1408Mi limits amd.com/gpu=2 memory=1408Mi"},
+		{"the account of the driver", "4.1", with("spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "d"},
+		{"an account of its own", "4.1", with("spark.kubernetes.authenticate.driver.serviceAccountName", "d", "spark.kubernetes.authenticate.executor.serviceAccountName", "e"), account, "e"},
+		{"the template's account", "4.1", templated("spec: {serviceAccount: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "t"},
+		{"the template's account by its newer name", "4.1", templated("spec: {serviceAccountName: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "d"},
+		{"no account", "4.1", with(), account, ""},
+		{"it comes not again", "4.1", with(), restarts, corev1.RestartPolicyNever},
+		{"it comes again in a set", "4.1", with("spark.kubernetes.allocation.pods.allocator", "statefulset"), restarts, corev1.RestartPolicyAlways},
+		{"its time to stop", "4.1", with(), grace, int64(30)},
+		{"its time to stop, said", "4.1", with(graceKey, "2m"), grace, int64(120)},
+		{"its time to stop, before", "4.0", with(graceKey, "2m"), grace, int64(-1)},
+		{"no port", "4.1", with("spark.blockManager.port", "7070"), ports, int32(7070)},
+		{"an image by version", "4.1", with("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:4.1"},
+		{"an image by version, before", "4.0", with("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:{{SPARK_VERSION}}"},
+		{"a scheduler", "4.1", with("spark.kubernetes.scheduler.name", "s"), func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.SchedulerName }, "s"},
+		{"without its ConfigMap", "4.1", with("spark.kubernetes.executor.disableConfigMap", "true"), volumes, "spark-local-dir-1"},
+		{"with it", "4.1", with(), volumes, "spark-conf-volume-exec spark-local-dir-1"},
+		{"with Hadoop's", "4.1", with("spark.kubernetes.hadoop.configMapName", "h"), volumes, "hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
+		{"without a step", "4.1", with("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.executor.pod.excludedFeatureSteps", featurePackage+"HadoopConfExecutorFeatureStep"),
+			volumes, "spark-conf-volume-exec spark-local-dir-1"},
+		{"without a step, before", "4.0", with("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.executor.pod.excludedFeatureSteps", featurePackage+"HadoopConfExecutorFeatureStep"),
+			volumes, "hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
+		{"the driver's directories", "4.1", with("spark.local.dir", "/a,/b"), func(_ *corev1.Pod, c corev1.Container) any { return envOf(c)["SPARK_LOCAL_DIRS"] }, "/a,/b"},
+		{"ids in options", "4.1", with("spark.executor.extraJavaOptions", `-Da="{{EXECUTOR_ID}} {{APP_ID}}"`), firstOption, "-Da=7 spark-6c48998273294de495e5c9d3a1722dba"},
+		{"what must be known before the driver answers", "4.1", with("spark.network.timeout", "9s", "spark.driver.port", "7000", "spark.driver.blockManager.port", "7001"), jvmOptions,
+			"-Dspark.driver.blockManager.port=7001 -Dspark.driver.port=7000 -Dspark.network.timeout=9s"},
+		{"and what is secret", "4.1", with("spark.authenticate.secret", "s", "spark.ssl.keyPassword", "p", "spark.ssl.enabled", "true"), jvmOptions,
+			"-Dspark.driver.blockManager.port=7079 -Dspark.driver.port=7078 -Dspark.ssl.enabled=true"},
+		{"before encryption of connections", "3.5", with("spark.ssl.enabled", "true"), jvmOptions, "-Dspark.driver.blockManager.port=7079 -Dspark.driver.port=7078"},
+		{"the overlay", "4.1", overlaid(overlay.Overlay{PriorityClassName: "high"}), func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.PriorityClassName }, "high"},
+		{"the files of the driver", "4.1", filed("log4j2.properties", "spark.conf"), func(p *corev1.Pod, _ corev1.Container) any {
+			return fmt.Sprint(p.Spec.Volumes[0].ConfigMap.Items[0].Key, len(p.Spec.Volumes[0].ConfigMap.Items))
+		}, "log4j2.properties1"},
+	} {
+		c.r.SparkVersion = c.version
+		if diff := cmp.Diff(c.want, c.got(executor(t, c.r))); diff != "" {
+			t.Errorf("%s, %s (-want +got):\n%s", c.name, c.version, diff)
+		}
+	}
+}
+
+func templated(template string, pairs ...string) Request {
+	r := with(pairs...)
+	r.ExecutorTemplate = []byte(template)
+	return r
+}
+
+func overlaid(o overlay.Overlay) Request {
+	r := with()
+	r.Executor = o
+	return r
+}
+
+func filed(names ...string) Request {
+	r := with()
+	r.ConfFiles = map[string]string{}
+	for _, name := range names {
+		r.ConfFiles[name] = "x"
+	}
+	return r
+}
+
+func resources(_ *corev1.Pod, c corev1.Container) any {
+	text := func(list corev1.ResourceList) (out string) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			q := list[name]
+			out += fmt.Sprintf(" %s=%s", name, q.String())
+		}
+		return out
+	}
+	return "requests" + text(c.Resources.Requests) + " limits" + text(c.Resources.Limits)
+}
+
+func account(p *corev1.Pod, _ corev1.Container) any     { return p.Spec.DeprecatedServiceAccount }
+func image(_ *corev1.Pod, c corev1.Container) any       { return c.Image }
+func ports(_ *corev1.Pod, c corev1.Container) any       { return c.Ports[0].ContainerPort }
+func firstOption(_ *corev1.Pod, c corev1.Container) any { return envOf(c)["SPARK_JAVA_OPT_0"] }
+func restarts(p *corev1.Pod, _ corev1.Container) any {
+	return p.Spec.RestartPolicy
+}
+
+func grace(p *corev1.Pod, _ corev1.Container) any {
+	if p.Spec.TerminationGracePeriodSeconds == nil {
+		return int64(-1)
+	}
+	return *p.Spec.TerminationGracePeriodSeconds
+}
+
+func volumes(p *corev1.Pod, _ corev1.Container) any {
+	var names []string
+	for _, v := range p.Spec.Volumes {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
+	var all []string
+	for _, v := range c.Env {
+		if strings.HasPrefix(v.Name, "SPARK_JAVA_OPT_") {
+			all = append(all, v.Value)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// TestExecutorsOfEveryRequest: whatever Build takes has executors: the same each time, named, labelled, owned, with what they mount, and the request
+// is not changed by it.
+func TestExecutorsOfEveryRequest(t *testing.T) {
+	forAll(t, func(t *testing.T, r Request, o Objects) {
+		before := r.Conf.Clone()
+		pod, spark := executor(t, r)
+		again, _ := executor(t, r)
+		if diff := cmp.Diff(pod, again) + cmp.Diff(before.Map(), r.Conf.Map()); diff != "" {
+			t.Errorf("not the same twice:\n%s", diff)
+		}
+		if errs := validation.IsDNS1123Subdomain(pod.Name); len(errs) > 0 && len(r.AppName) < 200 {
+			t.Errorf("%q is no name: %v", pod.Name, errs)
+		}
+		want := map[string]string{RoleLabel: RoleExecutor, SelectorLabel: r.AppID, ExecutorIDLabel: "7", VersionLabel: o.Driver.Labels[VersionLabel]}
+		maps.Copy(want, r.Labels)
+		for key, value := range want {
+			if pod.Labels[key] != value {
+				t.Errorf("label %s is %q, want %q", key, pod.Labels[key], value)
+			}
+		}
+		owner := pod.OwnerReferences[len(pod.OwnerReferences)-1]
+		if owner.UID != "driver-uid" || owner.Name != o.Driver.Name || owner.Kind != "Pod" || !*owner.Controller {
+			t.Errorf("the owner is %+v", owner)
+		}
+		if spark.Args[0] != "executor" || pod.Namespace != r.Namespace {
+			t.Errorf("it runs %v in %s", spark.Args, pod.Namespace)
+		}
+		named := map[string]bool{}
+		for _, v := range pod.Spec.Volumes {
+			named[v.Name] = true
+		}
+		for _, m := range spark.VolumeMounts {
+			if !named[m.Name] {
+				t.Errorf("it mounts %s, which is no volume", m.Name)
+			}
+		}
+	})
+}
+
+// TestExecutorRefuses: what only spark-submit can do for the driver says nothing about executors; what could never work is refused.
+func TestExecutorRefuses(t *testing.T) {
+	r := with("spark.kubernetes.driver.podTemplateFile", "s3a://bucket/pod.yaml")
+	if _, err := Build(r); err == nil {
+		t.Error("Build takes a file of the user's word")
+	}
+	if pod, _ := executor(t, r); pod.Name == "" {
+		t.Error("no executor")
+	}
+	for key, value := range map[string]string{
+		"spark.kubernetes.authenticate.submission.oauthToken": "t", "spark.executor.memory": "much", "spark.kubernetes.executor.request.cores": "few",
+		"spark.executor.pyspark.memory": "9g9", "spark.memory.offHeap.enabled": "maybe", "spark.decommission.enabled": "maybe", graceKey: "soon",
+		"spark.executor.minMemoryOverhead": "-", "spark.executor.memoryOverhead": "-", "spark.executor.memoryOverheadFactor": "-", "spark.blockManager.port": "x",
+		"spark.kubernetes.executor.disableConfigMap": "x", "spark.executorEnv.a=b": "x", "spark.executor.resource.gpu.amount": "1",
+	} {
+		r := with(key, value)
+		r.Resource = "local:///a.py"
+		_, err := Executor(r, 1, "")
+		if wrong, ok := errors.AsType[*Error](err); !ok || !strings.Contains(wrong.Error(), strings.TrimSuffix(key, ".amount")) {
+			t.Errorf("%s=%s: %v", key, value, err)
+		}
+	}
+	_, err := Executor(with("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p", "spark.executor.memory", "8000000000g"), 1, "")
+	if err == nil {
+		t.Error("more memory than there can be is taken")
+	}
+	pod, err := Executor(with(), 1, "")
+	if err != nil || len(pod.OwnerReferences) > 0 {
+		t.Errorf("without a driver it is owned: %v, %v", pod, err)
+	}
+}
+
+// FuzzExecutor holds that no configuration makes it panic, and that what it refuses is told by an error of ours.
+func FuzzExecutor(f *testing.F) {
+	f.Add("spark.executor.memory", "2g", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
+	f.Add("spark.kubernetes.executor.podNamePrefix", "-.-", "3.5", "")
+	f.Add("spark.executor.memoryOverheadFactor", "1e400", "4.3", `{"spec":{"containers":[]}}`)
+	f.Add("spark.memory.offHeap.size", "-1", "", "{}")
+	f.Fuzz(func(t *testing.T, key, value, version, template string) {
+		r := with(key, value, "spark.memory.offHeap.enabled", "true")
+		r.SparkVersion, r.ExecutorTemplate = version, []byte(template)
+		pod, err := Executor(r, 1, "u")
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				t.Errorf("the error is not one of ours: %v", err)
+			}
+			return
+		}
+		if memory := pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources.Limits.Memory(); memory.Sign() <= 0 {
+			t.Errorf("its memory is %s", memory)
+		}
+	})
+}
