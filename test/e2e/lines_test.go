@@ -28,6 +28,9 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/stored"
 )
 
+// linePatience bounds each step of the proof. Up to four JVMs start at once, and a busy machine takes minutes for that.
+const linePatience = 8 * time.Minute
+
 // sparkLines are the Spark versions that are proven by running. One is enough for every day; `make e2e` asks for them all.
 var sparkLines = flag.String("lines", cluster.SparkVersion, "Spark `versions` to run the proof on, separated by commas")
 
@@ -158,7 +161,7 @@ func (p *lineProof) native(t *testing.T, prog program) execution {
 			p.tellLogs(t, app.Name+"-driver")
 		}
 	}()
-	p.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+	p.awaitEnd(t, app, linePatience, v1beta2.ApplicationStateCompleted)
 	if got := app.Status.ExecutionAttempts; got != 1 {
 		t.Errorf("executionAttempts is %d, want 1", got)
 	}
@@ -328,7 +331,7 @@ func (w *world) awaitPod(t *testing.T, name, what string, done func(*corev1.Pod)
 			w.tellLogs(t, name)
 		}
 	}()
-	eventually(t, patience, name+" "+what, func() (string, bool) {
+	eventually(t, linePatience, name+" "+what, func() (string, bool) {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, pod); err != nil {
 			return err.Error(), false
 		}

@@ -250,12 +250,15 @@ func (f *flat) data(value any) {
 	}
 }
 
-// join writes a key that holds more than letters and digits in brackets.
+// plain keys are letters and digits.
+var plain = regexp.MustCompile(`^[a-zA-Z0-9]*$`)
+
+// join writes a key that is not plain in brackets.
 func join(path, key string) string {
-	if strings.ContainsFunc(key, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') }) {
-		return path + "[" + key + "]"
+	if plain.MatchString(key) {
+		return path + "." + key
 	}
-	return path + "." + key
+	return path + "[" + key + "]"
 }
 
 func quote(value any) string {
