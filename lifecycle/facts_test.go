@@ -439,3 +439,16 @@ func TestDriverOfASubmitter(t *testing.T) {
 		t.Errorf("the submitter of attempt 2 is %+v", got)
 	}
 }
+
+// TestCutTrace: of a long trace Kubernetes keeps the end, which begins in the middle of a frame. The class in it is no account of the failure.
+func TestCutTrace(t *testing.T) {
+	const said = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
+		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +
+		"Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden\n\tat io.fabric8.X(X.java:1)"
+	if got := excerpt(said); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
+		t.Errorf("excerpt is %q", got)
+	}
+	if got := excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {
+		t.Errorf("a sentence is taken for a frame: %q", got)
+	}
+}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -89,13 +90,15 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
+// traceFrame is a line of a JVM's stack trace, or the end of one: what is kept of a log may begin in the middle of a line.
+var traceFrame = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$`)
+
 // fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
 // of their classes.
 func fromTrouble(said string) string {
 	for rest := said; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
-		frame := strings.HasPrefix(strings.TrimSpace(line), "at ")
-		if !frame && (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) {
+		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !traceFrame.MatchString(line) {
 			return rest
 		}
 		rest = after

@@ -40,6 +40,9 @@ func (s *step) live() bool {
 	}
 	s.progress(d)
 	cause := pendingCause(d)
+	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
+		cause = lifecycle.Cause{} // what the driver lacks yet is being made
+	}
 	if cause.Reason == "" && rank[s.m.Phase] >= rank[lifecycle.Ready] {
 		name, cause := s.pendingExecutor()
 		s.waitFor(lifecycle.Executors, name, cause)

@@ -52,12 +52,16 @@ func (w *world) submittedCompletes(t *testing.T) {
 	w.noSecrets(t, app)
 }
 
-// submissionFails: what the operator cannot do goes to spark-submit by itself, and why that fails is the application's message.
+// submissionFails: what the operator cannot do goes to spark-submit by itself, and why that fails is the application's message. It is tried again,
+// for which everything of the first attempt is cleared away with the rights that the chart gives.
 func (w *world) submissionFails(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "no-such-step"
 		a.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.example.NoSuchStep"}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{
+			Type: v1beta2.RestartPolicyOnFailure, OnSubmissionFailureRetries: new(int32(1)), OnSubmissionFailureRetryInterval: new(int64(1)),
+		}
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
@@ -65,8 +69,8 @@ func (w *world) submissionFails(t *testing.T) {
 		t.Errorf("errorMessage is %q", m)
 	}
 	t.Logf("told as: %s", app.Status.AppState.ErrorMessage)
-	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 {
-		t.Errorf("condition Failed is %+v, after %d runs", c, app.Status.ExecutionAttempts)
+	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 || app.Status.SubmissionAttempts != 2 {
+		t.Errorf("condition Failed is %+v, after %d runs of %d submissions, want 0 of 2", c, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts)
 	}
 	if log, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(w.podOf(t, app, "submitter").Name, &corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil ||
 		!strings.Contains(string(log), "org.example.NoSuchStep") {
