@@ -28,6 +28,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 		Restart:          restart(&spec.RestartPolicy),
 		Limits:           limits(spec.Timeouts, d.Limits),
 		InitialExecutors: initialExecutors(spec),
+		Budget:           budgeted(spec),
 		MissingGrace:     d.MissingGrace,
 	}
 	switch {

@@ -87,10 +87,13 @@ func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitt
 	return submitter, nil
 }
 
-// Render returns the objects of the attempt that a Create action launches. Where spark-submit makes the driver pod, Objects.Driver is the pod that
+// Render returns the objects that a Create action makes: those of an attempt's launch, or its driver's budget, which is alone in Objects.Before. Where spark-submit makes the driver pod, Objects.Driver is the pod that
 // runs it, with a Secret before it. An error is a *FieldError that names what the user wrote.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
-	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
+	switch {
+	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:
+		return driverBudget(app, action.Attempt), nil
+	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
 	objects, _, err := d.submission(app, action.Attempt, now)

@@ -69,7 +69,9 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	for i := range spark.VolumeMounts {
 		spark.VolumeMounts[i].MountPath = localDir.ReplaceAllString(spark.VolumeMounts[i].MountPath, "/var/data/spark-UUID")
 	}
-	slices.SortStableFunc(spark.Env, func(a, b corev1.EnvVar) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })
+	slices.SortStableFunc(spark.Env, func(a, b corev1.EnvVar) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+	})
 	byName := func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortStableFunc(pod.Spec.Volumes, byName)
 	slices.SortStableFunc(spark.VolumeMounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })

@@ -184,7 +184,7 @@ func TestWhatIsNotServedYet(t *testing.T) {
 	for _, piece := range []string{
 		`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /a.jar}}}`,
 		`spec: {batchScheduler: volcano}`, `spec: {batchScheduler: yunikorn, batchSchedulerOptions: {queue: q}}`,
-		`spec: {sparkUIOptions: {}}`, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a}]}`, `spec: {driverPodDisruptionBudget: true}`,
+		`spec: {sparkUIOptions: {}}`, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a}]}`,
 	} {
 		if wrong := Validate(appOf(t, piece)); len(wrong) == 0 || !strings.Contains(wrong[0].Message, "not served") {
 			t.Errorf("%s: %v", piece, wrong)

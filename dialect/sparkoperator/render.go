@@ -17,13 +17,18 @@ func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 }
 
+// submissionID is an attempt's. One that was remembered is used again, so that a newer operator that computes other ids adopts what an older one
+// launched.
+func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
+	if id := app.Status.SubmissionID; id != "" && decodeMemory(&app.Status).Attempt == attempt {
+		return id
+	}
+	return lifecycle.AttemptID(string(app.UID), attempt)
+}
+
 // request reads one attempt of an application as a submission.
 func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
-	// An id that was remembered is used again, so that a newer operator that computes other ids adopts what an older one launched.
-	submissionID := app.Status.SubmissionID
-	if submissionID == "" || decodeMemory(&app.Status).Attempt != attempt {
-		submissionID = lifecycle.AttemptID(string(app.UID), attempt)
-	}
+	id := submissionID(app, attempt)
 	c, err := sparkConf(app)
 	if err != nil {
 		return submit.Request{}, err
@@ -36,12 +41,12 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	if err != nil {
 		return submit.Request{}, err
 	}
-	prefix := namePrefix(app, submissionID)
+	prefix := namePrefix(app, id)
 	return submit.Request{
 		SparkVersion:       app.Spec.SparkVersion,
 		Namespace:          app.Namespace,
 		AppName:            app.Name,
-		AppID:              appID(submissionID),
+		AppID:              appID(id),
 		ResourceNamePrefix: prefix,
 		DriverPodName:      DriverPodName(app),
 		Master:             cmp.Or(d.Master, DefaultMaster),
@@ -56,7 +61,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		Driver:             driver,
 		Executor:           executor,
 		Owner:              ownerReference(app),
-		Labels:             attemptLabels(app, attempt, submissionID),
+		Labels:             attemptLabels(app, attempt, id),
 	}, nil
 }
 

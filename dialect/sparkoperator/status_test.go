@@ -398,7 +398,7 @@ func TestDeleting(t *testing.T) {
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 	dialect.Decide(app, lifecycle.Observed{}, t0)
-	app.Spec.DriverPodDisruptionBudget = new(true) // refused, and no edit
+	app.Labels = map[string]string{"spark-role": "x"} // refused, and no edit
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}}
 	dialect.Decide(app, seen, t0)
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateRunning {
@@ -409,7 +409,7 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Do) > 0 {
 		t.Errorf("after it the state is %+v, actions %v", got, plan.Do)
 	}
-	app.Spec.DriverPodDisruptionBudget = nil
+	app.Labels = nil
 	for phase, want := range map[lifecycle.Phase]bool{
 		lifecycle.New: true, lifecycle.Waiting: true, lifecycle.Ended: true, lifecycle.Suspending: true, lifecycle.Suspended: true,
 		lifecycle.Resuming: true, lifecycle.Editing: true, lifecycle.Running: false, lifecycle.Unknown: false, lifecycle.Done: false,

@@ -34,7 +34,6 @@ func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 		{"spec.monitoring.prometheusServlet", monitoring.PrometheusServlet != nil && *monitoring.PrometheusServlet},
 		{"spec.sparkUIOptions", spec.SparkUIOptions != nil},
 		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
-		{"spec.driverPodDisruptionBudget", spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget},
 	} {
 		if f.set {
 			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})

@@ -63,18 +63,17 @@ func TestValidate(t *testing.T) {
 			}
 			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{}
 			a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{}}
-			a.Spec.DriverPodDisruptionBudget = new(true)
 		}, []string{
 			"spec.batchScheduler|not served", "spec.batchSchedulerOptions|not served",
 			"spec.monitoring.exposeDriverMetrics|not served", "spec.monitoring.exposeExecutorMetrics|not served",
 			"spec.monitoring.metricsProperties|not served", "spec.monitoring.metricsPropertiesFile|not served", "spec.monitoring.prometheus|not served", "spec.monitoring.prometheusServlet|not served",
-			"spec.sparkUIOptions|not served", "spec.driverIngressOptions|not served", "spec.driverPodDisruptionBudget|not served",
+			"spec.sparkUIOptions|not served", "spec.driverIngressOptions|not served",
 		}},
 		{"the same fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
 			a.Spec.Monitoring = &v1beta2.MonitoringSpec{MetricsProperties: new(""), PrometheusServlet: new(false)}
-			a.Spec.DriverPodDisruptionBudget = new(false)
 		}, nil},
+		{"a budget of the driver", func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }, nil},
 		{"client mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeClient }, nil},
 		{"a mode that is none", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeInClusterClient }, []string{"spec.mode|use cluster"}},
 		{"addresses of an API server, and none", func(a *v1beta2.SparkApplication) { a.Spec.Driver.KubernetesMaster = new("https://api:6443") }, nil},

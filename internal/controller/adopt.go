@@ -44,9 +44,7 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	case err != nil:
 		return nil, err
 	case !belongs(existing, p.stored):
-		return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf(
-			"%s %q already exists and does not belong to this application (%s); delete it or choose another name",
-			gvk.Kind, existing.GetName(), ownerOf(existing))}), nil
+		return refused(nameTaken(existing, gvk.Kind)), nil
 	case attemptOf(existing) != attemptOf(object):
 		return p.foundOlder(existing, gvk)
 	case existing.GetDeletionTimestamp() != nil:
@@ -81,6 +79,12 @@ func belongs(existing, owner client.Object) bool {
 		return ref != nil && ref.UID == owner.GetUID()
 	}
 	return owned(existing, owner.GetUID())
+}
+
+// nameTaken says who has a name of ours.
+func nameTaken(existing metav1.Object, kind string) lifecycle.Cause {
+	return lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf(
+		"%s %q already exists and does not belong to this application (%s); delete it or choose another name", kind, existing.GetName(), ownerOf(existing))}
 }
 
 func ownerOf(object metav1.Object) string {

@@ -41,6 +41,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
 func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	switch action.Verb {
 	case lifecycle.Create:
+		if action.Part == lifecycle.DriverBudget {
+			return r.createBudget(ctx, p, action)
+		}
 		return r.create(ctx, p, action)
 	case lifecycle.Confirm:
 		return r.confirm(ctx, p, action)

@@ -56,13 +56,18 @@ func (p *pass[T]) hinder(err error) (fact, error) {
 	if cause.Reason == "" {
 		return nil, err
 	}
+	return p.hindrance(cause, err.Error()), nil
+}
+
+// hindrance notes what the rest of the pass goes on without, and makes a fact of it.
+func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 	if p.hindered == nil {
-		p.hindered = &waitError{after: lookAgain, reason: cause.Reason, why: err.Error()}
+		p.hindered = &waitError{after: lookAgain, reason: cause.Reason, why: why}
 	}
 	if p.seen.Refusal != nil {
-		return nil, nil
+		return nil
 	}
-	return refused(cause), nil
+	return refused(cause)
 }
 
 // targets lists what an action is to delete: from the cache, and of what this pass made itself. Secrets go by their labels.
@@ -103,6 +108,8 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		return !isSecret
 	case lifecycle.DriverPod:
 		return isPod && pod.Labels[labelRole] == roleDriver
+	case lifecycle.DriverBudget:
+		return isBudget(object)
 	case lifecycle.Executors:
 		// One that ended by itself is kept for its log as long as the attempt's driver is.
 		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)

@@ -329,7 +329,7 @@ func TestRealCrashAtEveryWrite(t *testing.T) {
 			stop := w.runReal(func(env *Environment) {
 				env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 			})
-			app := w.application(name, withDriver, onFailure(1))
+			app := w.application(name, withDriver, withBudget, onFailure(1))
 			w.failFirst(app, crash.killed)
 			<-crash.killed
 			stop()
@@ -348,6 +348,7 @@ func TestRealCrashAtEveryWrite(t *testing.T) {
 			if got.Status.ExecutionAttempts != 2 {
 				t.Errorf("%s: %d runs, want 2", name, got.Status.ExecutionAttempts)
 			}
+			w.waitBudgets(app, 0)
 			stop()
 		}
 	}
@@ -402,18 +403,7 @@ func TestExecutorsAreSeen(t *testing.T) {
 	app := w.application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
-	executor := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "pi-exec-1",
-			Labels: map[string]string{
-				labelAppUID: string(app.UID), labelAttempt: "1", labelRole: roleExecutor, "spark-exec-id": "1",
-				"spark-app-selector": driver.Labels["spark-app-selector"],
-			},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)},
-				{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: app.Name, UID: app.UID}},
-		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
-	}
+	executor := w.executor(app, driver, 1)
 	w.create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	testkit.Wait(t, "the executor in the status", func(context.Context) error {

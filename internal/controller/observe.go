@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,7 @@ var childKinds = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
 	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), // Spark 4.2 and newer
+	policyv1.SchemeGroupVersion.WithKind(kindBudget),
 }
 
 // observe finds the children in the cache and reads them into facts.
@@ -117,8 +119,13 @@ func (c children) facts() lifecycle.Observed {
 		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], executorContainer))
 	}
 	for i := range c.others {
-		if attempt := attemptOf(&c.others[i]); attempt > 0 {
-			seen.Remains = append(seen.Remains, attempt)
+		attempt := attemptOf(&c.others[i])
+		if attempt <= 0 {
+			continue
+		}
+		seen.Remains = append(seen.Remains, attempt)
+		if isBudget(&c.others[i]) && c.others[i].DeletionTimestamp == nil {
+			seen.Budgets = append(seen.Budgets, attempt)
 		}
 	}
 	slices.Sort(seen.Remains)

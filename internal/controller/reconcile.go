@@ -37,6 +37,7 @@ type Reconciler[T client.Object] struct {
 	limit   time.Duration // of one pass
 	writes  ownWrites
 	waits   waits
+	answers answers
 	blind   atomic.Bool // the last read of Events failed
 }
 
@@ -52,7 +53,7 @@ type pass[T client.Object] struct {
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
-	hindered *waitError    // a deletion was refused for good; the rest of the pass went on
+	hindered *waitError    // a deletion or a budget was refused; the rest of the pass went on
 	expired  bool          // the custom resource itself was deleted
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 }
@@ -164,6 +165,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
+	r.answers.forget(key, lifecycle.DriverBudget)
 	r.metrics.Gone(r.kind.Name, key)
 }
 

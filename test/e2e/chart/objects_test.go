@@ -304,6 +304,7 @@ var (
 		"/secrets":    "create deletecollection",
 		"authorization.k8s.io/localsubjectaccessreviews": "create",
 		"networking.k8s.io/networkpolicies":              "create delete get list watch",
+		"policy/poddisruptionbudgets":                    "create delete get list watch",
 	}
 	leaseRights = map[string]string{
 		"coordination.k8s.io/leases":                                 "create",

@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// answers remembers what the API server said last to what a decision asks again and again, however often its application is looked at: a thousand
+// executors that come and go are no reason for a thousand requests. It is a few words a key. A new process asks anew.
+type answers struct {
+	mu   sync.Mutex
+	keys map[question]reply
+}
+
+type question struct {
+	key  types.NamespacedName
+	part lifecycle.Part
+}
+
+type reply struct {
+	uid     types.UID
+	attempt int32
+	at      time.Time
+	cause   lifecycle.Cause // empty where nothing stands in the way
+}
+
+// last returns the answer about an attempt that is younger than age.
+func (a *answers) last(q question, uid types.UID, attempt int32, now time.Time, age time.Duration) (lifecycle.Cause, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was, found := a.keys[q]
+	if !found || was.uid != uid || was.attempt != attempt || now.Sub(was.at) >= age {
+		return lifecycle.Cause{}, false
+	}
+	return was.cause, true
+}
+
+func (a *answers) note(q question, is reply) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keys == nil {
+		a.keys = map[question]reply{}
+	}
+	a.keys[q] = is
+}
+
+// forget drops what is remembered of a custom resource that is gone, or of one question.
+func (a *answers) forget(key types.NamespacedName, parts ...lifecycle.Part) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, part := range parts {
+		delete(a.keys, question{key, part})
+	}
+}

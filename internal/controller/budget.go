@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// budgetInterval lies between two requests for a budget that was refused.
+const budgetInterval = 15 * time.Second
+
+const kindBudget = "PodDisruptionBudget"
+
+// createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
+func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	asked := question{keyOf(p.stored), lifecycle.DriverBudget}
+	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now, budgetInterval)
+	if !known {
+		var err error
+		if cause, err = r.makeBudget(ctx, p, action); err != nil {
+			return nil, err
+		}
+	}
+	if cause.Reason == "" {
+		r.answers.forget(asked.key, asked.part)
+		return nil, nil
+	}
+	if !known {
+		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, p.now, cause})
+	}
+	return p.hindrance(cause, "the driver is not kept from evictions: "+cause.Message), nil
+}
+
+// makeBudget returns why there is none. One that is there already, and is the application's, is as good as new.
+func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (lifecycle.Cause, error) {
+	objects, cause := r.render(p, action)
+	if cause != nil {
+		return *cause, nil
+	}
+	for _, object := range objects.Before {
+		if err := ours(object, p.stored, action.Attempt); err != nil {
+			return lifecycle.Cause{}, err
+		}
+		made := object.DeepCopyObject().(client.Object)
+		err := r.client.Create(ctx, made)
+		switch cause, _ := refusal(err); {
+		case err == nil:
+			p.remember(made)
+		case apierrors.IsAlreadyExists(err):
+			return r.whoseBudget(ctx, p, object)
+		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		case cause.Reason != "":
+			return cause, nil
+		default:
+			return lifecycle.Cause{}, fmt.Errorf("create %s %s: %w", kindBudget, object.GetName(), err)
+		}
+	}
+	return lifecycle.Cause{}, nil
+}
+
+// whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited for.
+func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Cause, error) {
+	existing, gvk, err := r.readLive(ctx, object)
+	if err != nil || belongs(existing, p.stored) {
+		return lifecycle.Cause{}, client.IgnoreNotFound(err)
+	}
+	return nameTaken(existing, gvk.Kind), nil
+}
+
+func isBudget(object client.Object) bool {
+	_, typed := object.(*policyv1.PodDisruptionBudget)
+	return typed || object.GetObjectKind().GroupVersionKind().Kind == kindBudget
+}

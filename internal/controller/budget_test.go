@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBudget = new(true) }
+
+// budgets returns the application's budgets.
+func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionBudget {
+	w.t.Helper()
+	var list policyv1.PodDisruptionBudgetList
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// waitBudgets waits until the application has one budget, of the attempt given, or with 0 none.
+func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
+	w.t.Helper()
+	testkit.Wait(w.t, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
+		got := w.budgets(app)
+		if attempt == 0 {
+			return want(len(got), 0)
+		}
+		if err := want(len(got), 1); err != nil {
+			return err
+		}
+		return want(attemptOf(&got[0]), attempt)
+	})
+}
+
+// budget edits driverPodDisruptionBudget.
+func (w *world) budget(name string, asked bool) {
+	w.t.Helper()
+	app := w.get(name)
+	before := app.DeepCopy()
+	app.Spec.DriverPodDisruptionBudget = new(asked)
+	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// evict asks for an eviction as kubectl drain does, without carrying it out.
+func (w *world) evict(pod *corev1.Pod) error {
+	return w.api.SubResource("eviction").Create(w.t.Context(), pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
+	})
+}
+
+// ready plays the kubelet of a pod whose first container runs, and the pod is ready.
+func (w *world) ready(name string) {
+	w.t.Helper()
+	pod := w.waitPod(name)
+	before := pod.DeepCopy()
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(), Ready: true}}
+	if err := w.api.Status().Patch(w.t.Context(), pod, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestDriverIsKeptFromEvictions: from its start to its end, as long as the application asks for it, and not a moment longer.
+func TestDriverIsKeptFromEvictions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, withBudget, onFailure(1))
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitBudgets(app, 1)
+	made := w.budgets(app)[0]
+	if owner := metav1.GetControllerOf(&made); made.Name != driver.Name || owner == nil || owner.UID != app.UID {
+		t.Errorf("the budget is %s of %v", made.Name, owner)
+	}
+	testkit.Wait(t, "an eviction to be refused", func(context.Context) error {
+		if err := w.evict(driver); !apierrors.IsTooManyRequests(err) {
+			return fmt.Errorf("the eviction is answered with %v", err)
+		}
+		return nil
+	})
+	// The operator's own deletions do not ask.
+	if err := w.api.Delete(t.Context(), &made); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "another budget", func(context.Context) error {
+		if now := w.budgets(app); len(now) != 1 || now[0].UID == made.UID {
+			return fmt.Errorf("there are %d", len(now))
+		}
+		return nil
+	})
+	w.budget("pi", false)
+	w.waitBudgets(app, 0)
+	if err := w.evict(driver); err != nil {
+		t.Errorf("nobody asks any more, and an eviction is answered with %v", err)
+	}
+	w.budget("pi", true)
+	w.waitBudgets(app, 1)
+	w.kubelet(driver.Name, corev1.PodFailed, exited(1, "again"))
+	second := w.driverOf(app, 2)
+	w.ready(second.Name)
+	w.waitBudgets(app, 2)
+	// A sidecar goes on: its pod may be drained all the same.
+	w.kubelet(second.Name, corev1.PodRunning, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.waitBudgets(app, 0)
+	if got.Status.ExecutionAttempts != 2 {
+		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
+	}
+	w.waitPod(second.Name) // kept for its log
+}
+
+func TestBudgetGoesWithItsApplication(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, withBudget)
+	w.ready(w.driverOf(app, 1).Name)
+	w.waitBudgets(app, 1)
+	w.suspend("pi", true)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.waitBudgets(app, 0)
+	w.suspend("pi", false)
+	w.ready(w.driverOf(app, 2).Name)
+	w.waitBudgets(app, 2)
+	if err := w.api.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitBudgets(app, 0)
+	w.waitNothingOf(app)
+}
+
+// TestBudgetOfSomebodyElse: a name that is taken is told; what is there is not touched, and the application runs without a budget.
+func TestBudgetOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	theirs := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")}}
+	w.create(theirs)
+	w.runReal()
+	app := w.application("pi", withDriver, withBudget)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.waitEvent(app, reasonNameTaken, "not kept from evictions", "does not belong to this application")
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
+		t.Errorf("theirs: %v", err)
+	}
+}
+
+// TestBudgetIsForbidden: without the right the application runs without, says so, and does not ask with each of its executors.
+func TestBudgetIsForbidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := "system:serviceaccount:" + w.namespace + ":operator"
+	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "sparkoperator.k8s.io", "networking.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"policy"}, Resources: []string{"*"}, Verbs: []string{"list", "watch"}},
+	}})
+	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Impersonate.UserName = user
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	begun := time.Now()
+	app := w.application("pi", withDriver, withBudget)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	for i := range 20 {
+		w.create(w.executor(app, driver, i+1))
+	}
+	testkit.Wait(t, "the executors in the status", func(context.Context) error {
+		if counts := w.get("pi").Status.Executors; counts == nil || counts.Pending != 20 {
+			return fmt.Errorf("the counts are %+v", counts)
+		}
+		return nil
+	})
+	w.waitEvent(app, reasonOperatorForbidden, "not kept from evictions", "cannot create resource")
+	asked, most := made.since(nil)["POST poddisruptionbudgets"], 1+int(time.Since(begun)/budgetInterval)
+	if asked < 1 || asked > most {
+		t.Errorf("asked %d times, want at most %d", asked, most)
+	}
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+}
+
+// executor is a pod as Spark makes it.
+func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: fmt.Sprintf("%s-exec-%d", app.Name, id),
+			Labels: map[string]string{
+				labelAppUID: string(app.UID), labelAttempt: driver.Labels[labelAttempt], labelRole: roleExecutor, "spark-exec-id": fmt.Sprint(id),
+				"spark-app-selector": driver.Labels["spark-app-selector"],
+			},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)},
+				{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: app.Name, UID: app.UID}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
+	}
+}
+
+// TestAnswers: what was said is believed for a while, of the same object and attempt.
+func TestAnswers(t *testing.T) {
+	var a answers
+	q := question{keyOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), "part"}
+	last := func(uid string, attempt int32, after time.Duration) bool {
+		_, known := a.last(q, types.UID("u"+uid), attempt, noon.Add(after), time.Minute)
+		return known
+	}
+	if last("", 1, 0) {
+		t.Error("it knows what nobody said")
+	}
+	a.note(q, reply{uid: "u", attempt: 1, at: noon})
+	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0), last("x", 1, 0)}
+	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
+		t.Errorf("known: %v, want %v", got, want)
+	}
+	a.forget(q.key, q.part)
+	if last("", 1, 0) || len(a.keys) > 0 {
+		t.Error("it does not forget")
+	}
+}
