@@ -44,6 +44,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkoperatorv1beta2.NamePathApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("OperatorCause"):
 		return &sparkoperatorv1beta2.OperatorCauseApplyConfiguration{}
+	case v1beta2.SchemeGroupVersion.WithKind("OperatorExecutors"):
+		return &sparkoperatorv1beta2.OperatorExecutorsApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("OperatorStatus"):
 		return &sparkoperatorv1beta2.OperatorStatusApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("OperatorTransition"):

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// DefaultTTL keeps a finished application that has no timeToLiveSeconds for so long; 0 means for ever.
 	DefaultTTL time.Duration
-	// MaxTrackedExecutors bounds the entries of status.executorState; 0 means none. The counts are right as long as no more executors
-	// exist at once; else those are missing that ended without an entry.
+	// MaxTrackedExecutors bounds the entries of status.executorState; 0 means none. The counts are those of
+	// all executors, whatever it is.
 	MaxTrackedExecutors int
 	// Limits are the deadlines of an application that sets none; 0 means no bound.
 	Limits lifecycle.Deadlines

@@ -18,6 +18,9 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	known := s.SparkApplicationID
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
 		s.ExecutorState, s.Executors, known = nil, nil, "" // of an earlier attempt
+		if s.Operator != nil {
+			s.Operator.Executors = nil
+		}
 	}
 	encodeMemory(s, m)
 	s.Operator.History = history(s.Operator.History, plan.Trail)

@@ -22,38 +22,35 @@ var executorStates = map[lifecycle.DriverPhase]v1beta2.ExecutorState{
 const maxExecutorNews = 10
 
 // trackExecutors brings status.executorState and the counts up to date, and returns the executors that failed since the last time.
-// Executors whose pods are gone keep their last entry: Spark deletes an executor that it does not need any more, so one that went while
-// the application was well has COMPLETED; one that went with a failed driver has FAILED.
 //
-// The map holds at most limit entries: those that exist first, then the others. An ended executor that had to leave it stays in the counts.
-// Where more executors exist at once than the map has room for, the ended ones of those that have none are not counted: nothing would
-// remember that they were.
+// The counts are those of all executors of the attempt (tally). The map holds at most limit entries: those that exist first, then the others,
+// which keep their last entry.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
-	counts := forgottenExecutors(s)
-	all := map[string]v1beta2.ExecutorState{}
+	pods = slices.DeleteFunc(slices.Clone(pods), func(e lifecycle.Executor) bool { return e.Attempt != m.Attempt })
+	before := decodeTally(s.Operator.Executors)
+	var last v1beta2.ExecutorCounts
+	if s.Executors != nil {
+		last = *s.Executors
+	}
+	now, counts := before.next(last, pods)
+
+	most := maxExecutorNews
+	if len(before.failed) >= maxRanges {
+		most = 0 // some that were told of may not be remembered
+	}
+	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
 	for name, was := range s.ExecutorState {
-		all[name] = lastState(was, m.Outcome)
+		all[name] = lastState(was, before.leaving.has(executorID(name)))
 	}
-	exists := map[string]bool{}
-	for _, pod := range pods {
-		if pod.Attempt == m.Attempt {
-			exists[pod.Name], all[pod.Name] = true, executorStates[pod.Phase]
-		}
-	}
-	kept := bounded(all, exists, limit)
-	for name, state := range all {
-		_, tracked := kept[name]
-		if tracked || !exists[name] || state != v1beta2.ExecutorStateCompleted && state != v1beta2.ExecutorStateFailed {
-			count(&counts, state)
-		}
-	}
-	for _, pod := range pods {
-		if kept[pod.Name] == v1beta2.ExecutorStateFailed && s.ExecutorState[pod.Name] != v1beta2.ExecutorStateFailed && len(news) < maxExecutorNews {
+	for i := range pods {
+		pod := &pods[i]
+		exists[pod.Name], all[pod.Name] = true, executorStates[pod.Phase]
+		if pod.Phase == lifecycle.DriverFailed && !before.failed.has(executorID(pod.Name)) && len(news) < most {
 			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
 		}
 	}
-	s.ExecutorState, s.Executors = nil, nil
-	if len(kept) > 0 {
+	s.ExecutorState, s.Executors, s.Operator.Executors = nil, nil, now.encode()
+	if kept := bounded(all, exists, limit); len(kept) > 0 {
 		s.ExecutorState = kept
 	}
 	if counts != (v1beta2.ExecutorCounts{}) {
@@ -62,30 +59,12 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods 
 	return news
 }
 
-// lastState is the state of an executor whose pod is gone.
-func lastState(was v1beta2.ExecutorState, outcome lifecycle.Outcome) v1beta2.ExecutorState {
-	switch {
-	case was == v1beta2.ExecutorStateCompleted || was == v1beta2.ExecutorStateFailed:
-		return was
-	case outcome == lifecycle.Undecided || outcome == lifecycle.Succeeded:
-		return v1beta2.ExecutorStateCompleted
+// lastState is the state of an executor whose pod is gone; leaving where it was on its way to failing.
+func lastState(was v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
+	if was == v1beta2.ExecutorStateFailed || was != v1beta2.ExecutorStateCompleted && leaving {
+		return v1beta2.ExecutorStateFailed
 	}
-	return v1beta2.ExecutorStateFailed
-}
-
-// forgottenExecutors are the ended executors that are in the counts and not in the map any more.
-func forgottenExecutors(s *v1beta2.SparkApplicationStatus) v1beta2.ExecutorCounts {
-	if s.Executors == nil {
-		return v1beta2.ExecutorCounts{}
-	}
-	var kept v1beta2.ExecutorCounts
-	for _, state := range s.ExecutorState {
-		count(&kept, state)
-	}
-	return v1beta2.ExecutorCounts{
-		Completed: max(0, s.Executors.Completed-kept.Completed),
-		Failed:    max(0, s.Executors.Failed-kept.Failed),
-	}
+	return v1beta2.ExecutorStateCompleted
 }
 
 func count(c *v1beta2.ExecutorCounts, state v1beta2.ExecutorState) {

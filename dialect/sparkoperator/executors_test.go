@@ -3,6 +3,7 @@ package sparkoperator
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,29 @@ const (
 
 func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
+}
+
+// track is trackExecutors on a status as encodeMemory leaves it, through the JSON of a status.
+func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
+	t.Helper()
+	if s.Operator == nil {
+		s.Operator = &v1beta2.OperatorStatus{}
+	}
+	news := trackExecutors(s, m, pods, limit)
+	roundTrip(t, s)
+	return news
+}
+
+// asStates are pods that would be seen in some states.
+func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
+	for name, state := range states {
+		for phase, word := range executorStates {
+			if word == state {
+				pods = append(pods, executor(name, phase))
+			}
+		}
+	}
+	return pods
 }
 
 func TestTrackExecutors(t *testing.T) {
@@ -44,19 +68,22 @@ func TestTrackExecutors(t *testing.T) {
 		{"failed already", live, states{"e4": failed}, []lifecycle.Executor{executor("e4", lifecycle.DriverFailed)}, states{"e4": failed}, v1beta2.ExecutorCounts{Failed: 1}, nil},
 		{"gone while all is well", live, states{"e1": running, "e2": pending}, nil, states{"e1": completed, "e2": completed}, v1beta2.ExecutorCounts{Completed: 2}, nil},
 		{"gone with a driver that succeeded", over, states{"e1": running}, nil, states{"e1": completed}, v1beta2.ExecutorCounts{Completed: 1}, nil},
-		{"gone with a driver that failed", broken, states{"e1": running, "e2": completed}, nil, states{"e1": failed, "e2": completed}, v1beta2.ExecutorCounts{Completed: 1, Failed: 1}, nil},
+		{"gone with a driver that failed", broken, states{"e1": running, "e2": completed}, nil, states{"e1": completed, "e2": completed}, v1beta2.ExecutorCounts{Completed: 2}, nil},
+		{"gone with its node", live, states{"e1": v1beta2.ExecutorStateUnknown, "e2": running}, []lifecycle.Executor{executor("e2", lifecycle.DriverRunning)},
+			states{"e1": failed, "e2": running}, v1beta2.ExecutorCounts{Running: 1, Failed: 1}, nil},
+		{"its node is back", live, states{"e1": v1beta2.ExecutorStateUnknown}, []lifecycle.Executor{executor("e1", lifecycle.DriverRunning)},
+			states{"e1": running}, v1beta2.ExecutorCounts{Running: 1}, nil},
+		{"failed on a node that was lost", live, states{"e1": v1beta2.ExecutorStateUnknown}, []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)},
+			states{"e1": failed}, v1beta2.ExecutorCounts{Failed: 1}, []string{"e1"}},
+		{"one of many failed and gone, another comes", live, states{"e1": failed, "e2": running}, []lifecycle.Executor{executor("e2", lifecycle.DriverRunning), executor("e3", lifecycle.DriverPending)},
+			states{"e1": failed, "e2": running, "e3": pending}, v1beta2.ExecutorCounts{Pending: 1, Running: 1, Failed: 1}, nil},
 		{"failed and gone", over, states{"e1": failed}, nil, states{"e1": failed}, v1beta2.ExecutorCounts{Failed: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := v1beta2.SparkApplicationStatus{ExecutorState: c.before}
-			if c.before != nil {
-				s.Executors = &v1beta2.ExecutorCounts{}
-				for _, state := range c.before {
-					count(s.Executors, state)
-				}
-			}
+			var s v1beta2.SparkApplicationStatus
+			track(t, &s, live, asStates(c.before), 1000)
 			var names []string
-			for _, n := range trackExecutors(&s, c.m, c.pods, 1000) {
+			for _, n := range track(t, &s, c.m, c.pods, 1000) {
 				names = append(names, n.Name)
 			}
 			if diff := cmp.Diff(c.want, s.ExecutorState); diff != "" {
@@ -76,40 +103,120 @@ func TestTrackExecutors(t *testing.T) {
 	}
 }
 
-// TestCountsBeyondTheMap: as long as the executors that exist at once have room in the map, the counts are those of all that there ever were,
-// and a second look adds nothing.
-func TestCountsBeyondTheMap(t *testing.T) {
-	for _, limit := range []int{10, 25, 1000} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(limit), 5))
-			var s v1beta2.SparkApplicationStatus
-			m := in(lifecycle.Running)
-			ends := []lifecycle.DriverPhase{lifecycle.DriverSucceeded, lifecycle.DriverFailed}
-			var want v1beta2.ExecutorCounts
-			// Executors come in waves; all of a wave end, are seen ended, and are then removed.
-			for wave := range 20 {
-				var pods []lifecycle.Executor
-				for i := range 1 + r.IntN(10) {
-					pods = append(pods, executor(fmt.Sprintf("e-%d-%d", wave, i), lifecycle.DriverRunning))
-				}
-				for range 2 {
-					trackExecutors(&s, m, pods, limit)
-				}
-				for i := range pods {
-					pods[i].Phase = ends[r.IntN(2)]
-					count(&want, executorStates[pods[i].Phase])
-				}
-				for _, exist := range [][]lifecycle.Executor{pods, pods, nil, nil} {
-					trackExecutors(&s, m, exist, limit)
-					if diff := cmp.Diff(&want, s.Executors); diff != "" {
-						t.Fatalf("wave %d (-want +got):\n%s", wave, diff)
-					}
-				}
-				if len(s.ExecutorState) > limit {
-					t.Fatalf("%d entries", len(s.ExecutorState))
+// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted and are lost, many or few at once, and compares the counts
+// with what the operator saw of each, whatever the map has room for. A second look at the same changes nothing.
+func TestCountsAreExact(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		limit := []int{0, 1, 5, 1000}[r.IntN(4)]
+		crowd := 1 + r.IntN(50)
+		var s v1beta2.SparkApplicationStatus
+		var pods []lifecycle.Executor
+		saw := map[string]v1beta2.ExecutorState{} // the last of each that was seen
+		going := map[string]bool{}                // and whether it was being lost then
+		next := 0
+		for range 60 {
+			for range r.IntN(1 + crowd/4) {
+				next += 1 + r.IntN(2)*r.IntN(3) // the API server refuses some
+				if len(pods) < crowd {
+					pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", next), lifecycle.DriverPending))
 				}
 			}
-		})
+			for i := range pods {
+				worldMoves(r, &pods[i])
+			}
+			pods = slices.DeleteFunc(pods, func(e lifecycle.Executor) bool {
+				_, wasSeen := saw[e.Name]
+				return (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
+			})
+			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+			track(t, &s, in(lifecycle.Running), pods, limit)
+
+			want, exists := v1beta2.ExecutorCounts{}, map[string]bool{}
+			for i := range pods {
+				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, executorStates[pods[i].Phase], leaving(&pods[i])
+			}
+			for name, state := range saw {
+				if !exists[name] {
+					state = lastState(state, going[name])
+				}
+				count(&want, state)
+				if kept, tracked := s.ExecutorState[name]; tracked && kept != state {
+					t.Fatalf("life %d: %s is %s, want %s", seed, name, kept, state)
+				}
+			}
+			if want != (v1beta2.ExecutorCounts{}) && cmp.Diff(&want, s.Executors) != "" {
+				t.Fatalf("life %d, at most %d entries (-want +got):\n%s", seed, limit, cmp.Diff(&want, s.Executors))
+			}
+			if len(s.ExecutorState) > limit {
+				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
+			}
+			before := s.DeepCopy()
+			if news := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(news) > 0 {
+				t.Fatalf("life %d: a second look tells of %d and changes\n%s", seed, len(news), cmp.Diff(before, &s))
+			}
+		}
+	}
+}
+
+// worldMoves takes an executor on as a cluster would.
+func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
+	switch e.Phase {
+	case lifecycle.DriverPending:
+		if r.IntN(2) == 0 {
+			e.Phase, e.Why = lifecycle.DriverRunning, lifecycle.Cause{}
+		}
+	case lifecycle.DriverUnknown:
+		if r.IntN(3) == 0 {
+			e.Phase = lifecycle.DriverRunning
+		}
+	case lifecycle.DriverRunning:
+		switch r.IntN(20) {
+		case 0:
+			e.Phase = lifecycle.DriverSucceeded
+		case 1, 2:
+			e.Phase = lifecycle.DriverFailed
+		case 3:
+			e.Phase = lifecycle.DriverUnknown
+		case 4:
+			e.Why.Reason = lifecycle.ReasonEvicted
+		}
+	}
+}
+
+// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make a status that cannot be stored. What does not fit is
+// not told of again and again, and what is there is counted.
+func TestTallyIsBounded(t *testing.T) {
+	var s v1beta2.SparkApplicationStatus
+	var pods []lifecycle.Executor
+	for i := range 3000 {
+		pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", 2*i+1), lifecycle.DriverFailed))
+	}
+	track(t, &s, in(lifecycle.Running), pods, 10)
+	if o := s.Operator.Executors; len(o.Seen)+len(o.Failed) > 10_000 || s.Executors.Failed != 3000 || s.Executors.Completed != 0 {
+		t.Errorf("%d and %d bytes, counts %+v", len(o.Seen), len(o.Failed), s.Executors)
+	}
+	before := s.DeepCopy()
+	if news := track(t, &s, in(lifecycle.Running), pods, 10); len(news) > 0 || cmp.Diff(before, &s) != "" {
+		t.Errorf("a second look tells of %d and changes\n%s", len(news), cmp.Diff(before, &s))
+	}
+}
+
+func TestExecutorID(t *testing.T) {
+	for name, want := range map[string]int64{
+		"pi-0123-exec-1": 1, "exec-7": 7, "a-exec-b-exec-12": 12, "pi-exec-2147483647": 2147483647,
+	} {
+		if got := executorID(name); got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+	others := map[int64]string{}
+	for _, name := range []string{"pi-exec-", "pi-exec-x", "pi-exec--1", "pi-exec-2147483648", "spark-s-1-0-0", "spark-s-1-1-0", "pi", ""} {
+		id := executorID(name)
+		if id <= 1<<31 || id > maxID || others[id] != "" {
+			t.Errorf("%q is %d, as is %q", name, id, others[id])
+		}
+		others[id] = name
 	}
 }
 
@@ -123,12 +230,12 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 				pods = append(pods, executor(fmt.Sprintf("e%02d", i), phases[i%4]))
 			}
 			var s v1beta2.SparkApplicationStatus
-			news := trackExecutors(&s, in(lifecycle.Running), pods, limit)
-			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || int(e.Failed) != len(news) || len(s.ExecutorState) != limit {
+			news := track(t, &s, in(lifecycle.Running), pods, limit)
+			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || e.Failed != 10 || len(news) != 10 || len(s.ExecutorState) != limit {
 				t.Errorf("counts %+v, %d events, %d entries", e, len(news), len(s.ExecutorState))
 			}
 			before := s.DeepCopy()
-			if again := trackExecutors(&s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
+			if again := track(t, &s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
 				t.Errorf("a second look: %d events\n%s", len(again), cmp.Diff(before, &s))
 			}
 		})
@@ -142,7 +249,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 	for i := range 500 {
 		pods = append(pods, executor(fmt.Sprint("e", i), lifecycle.DriverFailed))
 	}
-	if news := trackExecutors(&s, in(lifecycle.Running), pods, 1000); len(news) != maxExecutorNews || s.Executors.Failed != 500 {
+	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != maxExecutorNews || s.Executors.Failed != 500 {
 		t.Errorf("%d events, %d counted", len(news), s.Executors.Failed)
 	}
 }
@@ -150,7 +257,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 // TestMapKeepsWhatExists: when the map is full, executors that exist have a place before those that are gone.
 func TestMapKeepsWhatExists(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"a1": completed, "a2": failed}}
-	trackExecutors(&s, in(lifecycle.Running), []lifecycle.Executor{executor("z9", lifecycle.DriverRunning), executor("z10", lifecycle.DriverPending)}, 3)
+	track(t, &s, in(lifecycle.Running), []lifecycle.Executor{executor("z9", lifecycle.DriverRunning), executor("z10", lifecycle.DriverPending)}, 3)
 	want := map[string]v1beta2.ExecutorState{"z9": running, "z10": pending, "a1": completed}
 	if diff := cmp.Diff(want, s.ExecutorState); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
@@ -167,7 +274,7 @@ func TestCountsOfALaterAttempt(t *testing.T) {
 	}
 	second := in(lifecycle.Launched, func(m *lifecycle.Memory) { m.Attempt, m.AttemptID = 2, "id2" })
 	dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: second}, seen, t0)
-	if app.Status.Executors != nil || app.Status.ExecutorState != nil {
-		t.Errorf("executors %+v, %v", app.Status.Executors, app.Status.ExecutorState)
+	if app.Status.Executors != nil || app.Status.ExecutorState != nil || app.Status.Operator.Executors != nil {
+		t.Errorf("executors %+v, %v, %+v", app.Status.Executors, app.Status.ExecutorState, app.Status.Operator.Executors)
 	}
 }

@@ -195,11 +195,31 @@ type OperatorStatus struct {
 	// Why it did, or what the current phase waits for.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
+	// What the counts of status.executors rest on.
+	// +optional
+	Executors *OperatorExecutors `json:"executors,omitempty"`
 	// The last phases entered, oldest first, at most MaxHistory.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	History []OperatorTransition `json:"history,omitempty"`
+}
+
+// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
+// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+type OperatorExecutors struct {
+	// Those that were seen.
+	// +optional
+	Seen string `json:"seen,omitempty"`
+	// Those that failed and whose pods are still there.
+	// +optional
+	Failed string `json:"failed,omitempty"`
+	// Those that are on nodes that do not answer, or are being taken from their nodes: they failed when they are gone.
+	// +optional
+	Leaving string `json:"leaving,omitempty"`
+	// How many failed and are gone.
+	// +optional
+	FailedAndGone int32 `json:"failedAndGone,omitempty"`
 }
 
 // OperatorCause says why: a CamelCase reason for machines and a sentence for people.

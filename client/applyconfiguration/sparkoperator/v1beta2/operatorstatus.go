@@ -35,6 +35,8 @@ type OperatorStatusApplyConfiguration struct {
 	Outcome *string `json:"outcome,omitempty"`
 	// Why it did, or what the current phase waits for.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	// What the counts of status.executors rest on.
+	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
 	// The last phases entered, oldest first, at most MaxHistory.
 	History []OperatorTransitionApplyConfiguration `json:"history,omitempty"`
 }
@@ -130,6 +132,14 @@ func (b *OperatorStatusApplyConfiguration) WithOutcome(value string) *OperatorSt
 // If called multiple times, the Cause field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.Cause = value
+	return b
+}
+
+// WithExecutors sets the Executors field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Executors field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithExecutors(value *OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.Executors = value
 	return b
 }
 

@@ -1,0 +1,104 @@
+package sparkoperator
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxRanges bounds an idSet as it is stored, to some 10 kB. Spark numbers executors from 1 on, so what was seen is mostly one range; a number is
+// left out where the API server refused the pod.
+const maxRanges = 500
+
+// maxID is beyond every number there is: it keeps arithmetic with what somebody else wrote from running over.
+const maxID = 1 << 40
+
+// An idSet is a set of executor numbers, as ranges that neither meet nor overlap, lowest first.
+type idSet []idRange
+
+type idRange struct{ from, to int64 } // both are in it
+
+// parseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order: it is not ours.
+func parseIDs(text string) idSet {
+	var set idSet
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		if !ranged {
+			last = first
+		}
+		from, err1 := strconv.ParseInt(first, 10, 64)
+		to, err2 := strconv.ParseInt(last, 10, 64)
+		if err1 != nil || err2 != nil || from < 0 || to < from || to > maxID || len(set) > 0 && from <= set[len(set)-1].to+1 {
+			continue
+		}
+		set = append(set, idRange{from, to})
+	}
+	return set
+}
+
+// String is the set as "1-40,42".
+func (s idSet) String() string {
+	parts := make([]string, len(s))
+	for i, r := range s {
+		parts[i] = strconv.FormatInt(r.from, 10)
+		if r.to > r.from {
+			parts[i] += "-" + strconv.FormatInt(r.to, 10)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// find returns the first range that ends at id or behind it, and whether id is in it.
+func (s idSet) find(id int64) (at int, in bool) {
+	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
+	return at, at < len(s) && s[at].from <= id
+}
+
+func (s idSet) has(id int64) bool {
+	_, in := s.find(id)
+	return in
+}
+
+// add puts id into the set and reports whether it was not there.
+func (s *idSet) add(id int64) bool {
+	at, in := s.find(id)
+	if in {
+		return false
+	}
+	set := *s
+	joins, leads := at > 0 && set[at-1].to == id-1, at < len(set) && set[at].from == id+1
+	switch {
+	case joins && leads:
+		set[at-1].to = set[at].to
+		set = slices.Delete(set, at, at+1)
+	case joins:
+		set[at-1].to = id
+	case leads:
+		set[at].from = id
+	default:
+		set = slices.Insert(set, at, idRange{id, id})
+	}
+	*s = set
+	return true
+}
+
+// len is how many are in the set.
+func (s idSet) len() (n int64) {
+	for _, r := range s {
+		n += r.to - r.from + 1
+	}
+	return n
+}
+
+// closed is the set with at most limit ranges: the lowest gaps are closed, since what was not seen for so long never was.
+func (s idSet) closed(limit int) idSet {
+	if over := len(s) - limit; over > 0 {
+		s[over].from = s[0].from
+		s = s[over:]
+	}
+	return s
+}
+
+// cut is the set with at most limit ranges: the highest are left out.
+func (s idSet) cut(limit int) idSet { return s[:min(len(s), limit)] }

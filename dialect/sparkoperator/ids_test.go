@@ -1,0 +1,78 @@
+package sparkoperator
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseIDs(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""}, {"1", "1"}, {"1-4", "1-4"}, {"1-4,6,9-10", "1-4,6,9-10"}, {"0", "0"}, {"3-3", "3"}, {"4294967296-4294967297", "4294967296-4294967297"},
+		{"x", ""}, {"1,x,3", "1,3"}, {"4-1", ""}, {"-3", ""}, {"1-", ""}, {"5,3", "5"}, {"1-4,3-9", "1-4"}, {"1-4,5", "1-4"},
+		{"99999999999999999999", ""}, {"1-9223372036854775807,5", "5"}, {"1-9223372036854775808,5", "5"},
+	} {
+		if got := parseIDs(c.text).String(); got != c.want {
+			t.Errorf("%q is read as %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestIDsAreASet compares with a map, whatever the order in which numbers come.
+func TestIDsAreASet(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		most := int64(1 + r.IntN(80))
+		var set idSet
+		want := map[int64]bool{}
+		for range 120 {
+			id := r.Int64N(most)
+			if got := set.add(id); got == want[id] {
+				t.Fatalf("life %d: adding %d to %s says %v", seed, id, set, got)
+			}
+			want[id] = true
+			if int64(len(want)) != set.len() {
+				t.Fatalf("life %d: %s has %d, want %d", seed, set, set.len(), len(want))
+			}
+		}
+		for id := range most + 2 {
+			if set.has(id) != want[id] {
+				t.Fatalf("life %d: %s has %d: %v", seed, set, id, set.has(id))
+			}
+		}
+		if diff := cmp.Diff(set.String(), parseIDs(set.String()).String()); diff != "" || !slices.Equal(set, parseIDs(set.String())) {
+			t.Fatalf("life %d: written and read (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+func TestIDsAreBounded(t *testing.T) {
+	set := func() idSet { return parseIDs("1-4,6,9-10,20") }
+	for limit, want := range map[int][2]string{
+		1: {"1-20", "1-4"}, 2: {"1-10,20", "1-4,6"}, 3: {"1-6,9-10,20", "1-4,6,9-10"}, 4: {"1-4,6,9-10,20", "1-4,6,9-10,20"}, 9: {"1-4,6,9-10,20", "1-4,6,9-10,20"},
+	} {
+		if closed, cut := set().closed(limit).String(), set().cut(limit).String(); closed != want[0] || cut != want[1] {
+			t.Errorf("at most %d: closed to %q and cut to %q, want %q", limit, closed, cut, want)
+		}
+	}
+}
+
+func FuzzParseIDs(f *testing.F) {
+	f.Add("1-4,6", int64(5))
+	f.Add("9223372036854775806", int64(9223372036854775807))
+	f.Fuzz(func(t *testing.T, text string, id int64) {
+		set := parseIDs(text)
+		if again := parseIDs(set.String()); !slices.Equal(set, again) {
+			t.Fatalf("%q is read as %s, and that as %s", text, set, again)
+		}
+		if id < 0 || id > maxID {
+			return
+		}
+		had := set.has(id)
+		if set.add(id) == had || !set.has(id) || !slices.Equal(set, parseIDs(set.String())) {
+			t.Fatalf("%d in %q: had %v, now %s", id, text, had, set)
+		}
+	})
+}
