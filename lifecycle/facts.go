@@ -10,6 +10,8 @@ import (
 
 // What facts are read from a pod's metadata.
 const (
+	// AppUIDLabel holds the UID of the custom resource that an object belongs to. With AttemptLabel it is the object's identity.
+	AppUIDLabel = "sparkoperator.dev/app-uid"
 	// AttemptLabel holds the number of the attempt that a pod belongs to.
 	AttemptLabel = "sparkoperator.dev/attempt"
 	// SpecHashAnnotation holds, on a driver pod, the hash of the spec that it was made from (App.SpecHash).

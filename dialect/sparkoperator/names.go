@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // Labels that readers of this API group select by. Dashboards, Airflow and Kueue rely on them.
@@ -20,15 +22,15 @@ const (
 
 // Labels of ours: the identity of everything that an attempt creates.
 const (
-	LabelAppUID  = "sparkoperator.dev/app-uid"
-	LabelAttempt = "sparkoperator.dev/attempt"
+	LabelAppUID  = lifecycle.AppUIDLabel
+	LabelAttempt = lifecycle.AttemptLabel
 	LabelManaged = "sparkoperator.dev/managed"
 )
 
 // Names of the Spark containers in driver and executor pods, unless a pod template names its own.
 const (
-	DriverContainer   = "spark-kubernetes-driver"
-	ExecutorContainer = "spark-kubernetes-executor"
+	DriverContainer   = overlay.DriverContainer
+	ExecutorContainer = overlay.ExecutorContainer
 )
 
 // confDriverPodName is the Spark configuration key by which a user may also name the driver pod.

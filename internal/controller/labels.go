@@ -10,12 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // The labels by which children are found. Identity is the owner's UID and the attempt, never a name.
 const (
-	labelAppUID   = "sparkoperator.dev/app-uid"
+	labelAppUID   = lifecycle.AppUIDLabel
 	labelAttempt  = lifecycle.AttemptLabel
 	labelRole     = submit.RoleLabel // Spark's own
 	roleDriver    = submit.RoleDriver
@@ -25,8 +26,8 @@ const (
 
 // The containers that Spark runs in, unless a user's template names its own.
 const (
-	driverContainer   = "spark-kubernetes-driver"
-	executorContainer = "spark-kubernetes-executor"
+	driverContainer   = overlay.DriverContainer
+	executorContainer = overlay.ExecutorContainer
 )
 
 // confVolume is the volume of a driver pod with the ConfigMap that spark-submit makes last (KubernetesClientApplication).
