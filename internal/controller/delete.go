@@ -22,7 +22,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 		return p.hinder(r.expire(ctx, p))
 	}
 	targets := p.targets(action)
-	errs := make([]error, len(targets))
+	errs := make([]error, len(targets)+1)
 	slots := make(chan struct{}, deletesAtOnce)
 	var all sync.WaitGroup
 	for i, target := range targets {
@@ -34,7 +34,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 	}
 	all.Wait()
 	if action.Part == lifecycle.Attempt && r.mayHaveSecrets(p, action.Attempt) {
-		errs = append(errs, r.deleteSecrets(ctx, p, action.Attempt))
+		errs[len(targets)] = r.deleteSecrets(ctx, p, action.Attempt)
 	}
 	var first fact // in the targets' order, so that one world gives one account
 	for i, err := range errs {

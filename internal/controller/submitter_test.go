@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -60,9 +61,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	driver.Namespace = w.namespace
 	driver.Name, _ = settings.Get("spark.kubernetes.driver.pod.name")
 	driver.Labels = map[string]string{labelRole: roleDriver, "spark-app-selector": "spark-of-" + submitter.Name}
-	for key, value := range settings.WithPrefix("spark.kubernetes.driver.label.") {
-		driver.Labels[key] = value
-	}
+	maps.Insert(driver.Labels, settings.WithPrefix("spark.kubernetes.driver.label."))
 	driver.Spec.ServiceAccountName, _ = settings.Get("spark.kubernetes.authenticate.driver.serviceAccountName")
 	driver.Spec.RestartPolicy = corev1.RestartPolicyNever
 	driver.Spec.Containers[len(driver.Spec.Containers)-1].Image = submitter.Spec.Containers[0].Image

@@ -3,6 +3,7 @@ package submit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -223,8 +224,7 @@ func TestRunnerRefuses(t *testing.T) {
 				}
 				return
 			}
-			wrong, ok := err.(*Error)
-			if !ok || wrong.Key+wrong.Field != c.about {
+			if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key+wrong.Field != c.about {
 				t.Errorf("error %v, want one about %s", err, c.about)
 			}
 		})
