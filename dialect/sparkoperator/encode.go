@@ -156,11 +156,20 @@ func errorMessage(m lifecycle.Memory) string {
 	}
 	switch m.Phase {
 	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Unknown:
-		return m.Cause.Message
+		return notSubmitted(m) + m.Cause.Message
 	case lifecycle.Waiting:
 		if !m.NextAttempt.IsZero() || m.Outcome == lifecycle.Refused {
-			return m.Cause.Message
+			return notSubmitted(m) + m.Cause.Message
 		}
 	}
 	return ""
+}
+
+// notSubmitted begins the message of a submission that failed with the words by which readers of this API have always found one, whoever submits.
+// A spec that could never be submitted was refused before; conditions and events tell the cause alone.
+func notSubmitted(m lifecycle.Memory) string {
+	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
+		return ""
+	}
+	return "failed to run spark-submit: "
 }

@@ -36,6 +36,8 @@ func ended(o lifecycle.Outcome) func(*lifecycle.Memory) {
 	}
 }
 
+func invalid(m *lifecycle.Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }
+
 func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
@@ -58,20 +60,21 @@ func TestStates(t *testing.T) {
 		{in(lifecycle.Unknown, because), "UNKNOWN", "why", "Ready- Reconciling+ Submitted+"},
 		{in(lifecycle.Ended, ended(lifecycle.Succeeded)), "SUCCEEDING", "", "Ready- Reconciling+"},
 		{in(lifecycle.Ended, ended(lifecycle.Failed)), "FAILING", "why", "Ready- Reconciling+"},
-		{in(lifecycle.Ended, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Ended, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "failed to run spark-submit: why", "Ready- Reconciling+"},
 		{in(lifecycle.Ended, ended(lifecycle.RunTimedOut)), "FAILING", "why", "Ready- Reconciling+"},
 		{in(lifecycle.Waiting, ended(lifecycle.Failed), timer), "FAILING", "why", "Ready- Reconciling+"},
 		{in(lifecycle.Waiting, ended(lifecycle.Evicted), timer), "FAILING", "why", "Ready- Reconciling+"},
 		{in(lifecycle.Waiting, ended(lifecycle.Succeeded), timer), "SUCCEEDING", "", "Ready- Reconciling+"},
-		{in(lifecycle.Waiting, ended(lifecycle.Refused), timer), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
-		{in(lifecycle.Waiting, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Refused), timer), "SUBMISSION_FAILED", "failed to run spark-submit: why", "Ready- Reconciling+"},
+		{in(lifecycle.Waiting, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "failed to run spark-submit: why", "Ready- Reconciling+"},
 		{in(lifecycle.Waiting, ended(lifecycle.Failed)), "PENDING_RERUN", "", "Ready- Reconciling+"},
 		{in(lifecycle.Waiting, ended(lifecycle.Succeeded)), "PENDING_RERUN", "", "Ready- Reconciling+"},
 		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), "COMPLETED", "", "Ready+ Submitted+ Succeeded+"},
 		{in(lifecycle.Done, ended(lifecycle.Succeeded)), "COMPLETED", "", "Ready+ Submitted+ Succeeded+"},
 		{in(lifecycle.Retained, ended(lifecycle.Failed)), "FAILED", "why", "Failed+ Ready- Stalled+ Submitted+"},
 		{in(lifecycle.Done, ended(lifecycle.Lost)), "FAILED", "why", "Failed+ Ready- Stalled+ Submitted+"},
-		{in(lifecycle.Done, ended(lifecycle.Refused)), "FAILED", "why", "Failed+ Ready- Stalled+"},
+		{in(lifecycle.Done, ended(lifecycle.Refused)), "FAILED", "failed to run spark-submit: why", "Failed+ Ready- Stalled+"},
+		{in(lifecycle.Done, ended(lifecycle.Refused), invalid), "FAILED", "why", "Failed+ Ready- Stalled+"},
 		{in(lifecycle.Suspending, because), "SUSPENDING", "", "Ready- Reconciling+"},
 		{in(lifecycle.Suspended, because), "SUSPENDED", "", "Ready- Suspended+"},
 		{in(lifecycle.Resuming), "RESUMING", "", "Ready- Reconciling+"},
