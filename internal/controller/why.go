@@ -15,6 +15,9 @@ import (
 const (
 	// pendingGrace is how long a driver may be pending before anybody is asked why: most are not for that long.
 	pendingGrace = 2 * time.Second
+	// submittedGrace is the same for a driver that spark-submit made: the ConfigMap that it mounts comes after it, so that the kubelet mostly
+	// complains once and tries again.
+	submittedGrace = 10 * time.Second
 	// pendingInterval lies between two reads about a driver that is pending for up to a minute, so that a cause is known within 5 s of
 	// Kubernetes saying it. What waits for longer is asked about less often, down to maxPendingInterval: a queue may hold hundreds of
 	// drivers for hours.
@@ -35,8 +38,8 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 	defer cancel()
 	for _, pod := range pendingPods(&p.seen) {
 		age := p.now.Sub(pod.created)
-		if age < pendingGrace {
-			p.check = soonest(p.check, pendingGrace-max(age, 0))
+		if age < pod.grace {
+			p.check = soonest(p.check, pod.grace-max(age, 0))
 			continue
 		}
 		p.check = soonest(p.check, explainAgain(age))
@@ -56,6 +59,7 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 type pendingPod struct {
 	name, uid string
 	created   time.Time
+	grace     time.Duration
 	why       *lifecycle.Cause
 }
 
@@ -65,13 +69,17 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 	for i := range seen.Drivers {
 		d := &seen.Drivers[i]
 		if d.Phase == lifecycle.DriverPending && !d.Deleting && d.Why.Reason == "" {
-			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, &d.Why})
+			grace := pendingGrace
+			if d.Submitter != "" {
+				grace = submittedGrace
+			}
+			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, grace, &d.Why})
 		}
 	}
 	for i := range seen.Submitters {
 		s := &seen.Submitters[i]
 		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
-			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, &s.Why})
+			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, pendingGrace, &s.Why})
 		}
 	}
 	return pods

@@ -94,6 +94,7 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 	}{
 		{"young", lifecycle.Driver{Phase: lifecycle.DriverPending}, 500 * time.Millisecond, 1500 * time.Millisecond},
 		{"of a clock ahead of ours", lifecycle.Driver{Phase: lifecycle.DriverPending}, -time.Hour, pendingGrace},
+		{"made by spark-submit", lifecycle.Driver{Phase: lifecycle.DriverPending, Submitter: "s"}, 3 * time.Second, 7 * time.Second},
 		{"explained by its status", lifecycle.Driver{Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable"}}, time.Hour, 0},
 		{"going", lifecycle.Driver{Phase: lifecycle.DriverPending, Deleting: true}, time.Hour, 0},
 		{"running", lifecycle.Driver{Phase: lifecycle.DriverRunning}, time.Hour, 0},

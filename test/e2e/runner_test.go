@@ -24,7 +24,7 @@ func (w *world) bySparkSubmit(t *testing.T) {
 // submittedCompletes: the result is there, and what an operator's user reads is as it is for any other application.
 func (w *world) submittedCompletes(t *testing.T) {
 	t.Parallel()
-	app := w.example(t, "spark-pi-spark-submit.yaml", nil)
+	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(1)) })
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 	if log := w.driverLog(t, app); !piLine.MatchString(log) {
