@@ -259,7 +259,7 @@ func TestTrimPod(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
-			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x"},
+			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
@@ -272,7 +272,7 @@ func TestTrimPod(t *testing.T) {
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
-			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x"},
+			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},

@@ -438,3 +438,39 @@ func TestUnknownFieldsOfATemplate(t *testing.T) {
 	w.execute(w.driverOf(app, 1), exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
+
+// TestMayHaveSecrets: an attempt's Secrets are deleted where something tells that there are some, or nothing tells anything.
+func TestMayHaveSecrets(t *testing.T) {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
+	app.Spec.Image = new("image")
+	native, submitted, submitter := *tinyDriver(app, 1), *tinyDriver(app, 1), *tinyDriver(app, 1)
+	submitted.Annotations = map[string]string{lifecycle.SubmitterAnnotation: "s"}
+	submitter.Labels[labelRole] = roleSubmitter
+	for _, c := range []struct {
+		name     string
+		children children
+		made     []client.Object
+		off      bool // no attempt may have Secrets
+		want     bool
+	}{
+		{"a driver that the operator made", children{drivers: []corev1.Pod{native}}, nil, false, false},
+		{"a driver that spark-submit made", children{drivers: []corev1.Pod{submitted}}, nil, false, true},
+		{"a pod that submits", children{submitters: []corev1.Pod{submitter}}, nil, false, true},
+		{"made in this pass", children{}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 1)}}, false, true},
+		{"of another attempt", children{drivers: []corev1.Pod{native}}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 2)}}, false, false},
+		{"nothing is known", children{}, nil, false, true},
+		{"nothing is known, and there are none", children{}, nil, true, false},
+	} {
+		r := &Reconciler[*v1beta2.SparkApplication]{kind: Kind[*v1beta2.SparkApplication]{Secrets: !c.off}}
+		p := &pass[*v1beta2.SparkApplication]{children: c.children, made: c.made}
+		if got := r.mayHaveSecrets(p, 1); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+		if targets := p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); slices.ContainsFunc(targets, func(o client.Object) bool {
+			_, is := o.(*corev1.Secret)
+			return is
+		}) {
+			t.Errorf("%s: a Secret is deleted by its name", c.name)
+		}
+	}
+}
