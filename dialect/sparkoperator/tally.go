@@ -70,10 +70,10 @@ func (t tally) next(last v1beta2.ExecutorCounts, pods []lifecycle.Executor) (tal
 
 // leaving reports whether an executor that goes on is being lost.
 func leaving(e *lifecycle.Executor) bool {
-	switch {
-	case e.Phase == lifecycle.DriverUnknown:
+	switch e.Phase {
+	case lifecycle.DriverUnknown:
 		return true
-	case e.Phase == lifecycle.DriverSucceeded:
+	case lifecycle.DriverSucceeded:
 		return false
 	}
 	return e.Why.Reason == lifecycle.ReasonEvicted || e.Why.Reason == lifecycle.ReasonPreempted

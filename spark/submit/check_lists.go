@@ -20,12 +20,19 @@ func notURI(text string) string {
 			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
 				return text[i:min(i+3, len(text))]
 			}
-		case r < 0x80 && (r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r)), r >= 0x80 && (unicode.IsControl(r) || unicode.IsSpace(r)),
-			path && (r == '[' || r == ']'):
+		case neverInURI(r), path && (r == '[' || r == ']'):
 			return string(r)
 		}
 	}
 	return ""
+}
+
+// neverInURI tells the characters that are illegal anywhere in a URI.
+func neverInURI(r rune) bool {
+	if r >= 0x80 {
+		return unicode.IsControl(r) || unicode.IsSpace(r)
+	}
+	return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r)
 }
 
 func isHex(b byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", b) >= 0 }

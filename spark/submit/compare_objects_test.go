@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math/big"
+	"net/http"
 	"path"
 	"regexp"
 	"slices"
@@ -64,7 +65,7 @@ func recordedObjects(t *testing.T, r record.Recording) []object {
 	t.Helper()
 	var out []object
 	for _, request := range r.Requests {
-		if request.Method == "DELETE" {
+		if request.Method == http.MethodDelete {
 			t.Fatalf("a recording with a DELETE is one of a submission that failed half way: %s", request.Path)
 		}
 		o := object{tree: decode(t, request.Body)}

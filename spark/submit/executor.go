@@ -132,18 +132,18 @@ func lastValue(env []corev1.EnvVar, name string) (value string) {
 }
 
 // namePrefix begins the executors' names: the user's, or one like the driver makes of the application's name and a fresh id.
-func (e *draft) namePrefix() string {
-	if prefix, _ := e.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
+func (d *draft) namePrefix() string {
+	if prefix, _ := d.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
 		return prefix
 	}
-	return ResourceNamePrefix(e.r.AppName, digest("executors/"+e.r.AppID, 16))
+	return ResourceNamePrefix(d.r.AppName, digest("executors/"+d.r.AppID, 16))
 }
 
-func (e *draft) excludedExecutorSteps() ([]string, error) {
-	if !e.q.excludedSteps {
+func (d *draft) excludedExecutorSteps() ([]string, error) {
+	if !d.q.excludedSteps {
 		return nil, nil
 	}
-	names, err := e.conf.List("spark.kubernetes.executor.pod.excludedFeatureSteps", nil)
+	names, err := d.conf.List("spark.kubernetes.executor.pod.excludedFeatureSteps", nil)
 	for i := range names {
 		names[i] = strings.TrimPrefix(names[i], featurePackage)
 	}
@@ -298,19 +298,19 @@ func executorOptions(e *draft) ([]string, error) {
 	return options, nil
 }
 
-func (e *draft) startsExecutors(key string) bool {
+func (d *draft) startsExecutors(key string) bool {
 	for _, prefix := range []string{"spark.auth", "spark.rpc", "spark.network", "spark.port."} {
 		if strings.HasPrefix(key, prefix) {
 			return key != "spark.authenticate.secret"
 		}
 	}
-	return e.q.major >= 4 && strings.HasPrefix(key, "spark.ssl") && !strings.Contains(key, "Password") ||
+	return d.q.major >= 4 && strings.HasPrefix(key, "spark.ssl") && !strings.Contains(key, "Password") ||
 		strings.HasPrefix(key, "spark.") && strings.HasSuffix(key, ".port")
 }
 
 // ids replaces what stands for the application's and the executor's id.
-func (e *draft) ids() *strings.Replacer {
-	return strings.NewReplacer("{{APP_ID}}", e.r.AppID, "{{EXECUTOR_ID}}", e.of.id)
+func (d *draft) ids() *strings.Replacer {
+	return strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", d.of.id)
 }
 
 // executorMeta names, labels and owns the pod (KubernetesExecutorConf).
@@ -403,7 +403,7 @@ func executorAccountStep(e *draft) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil
 	}
-	account, err := e.firstOf("", "spark.kubernetes.authenticate.executor.serviceAccountName", "spark.kubernetes.authenticate.driver.serviceAccountName")
+	account, err := e.firstOf("spark.kubernetes.authenticate.executor.serviceAccountName", "spark.kubernetes.authenticate.driver.serviceAccountName")
 	if account != "" {
 		e.pod.Spec.ServiceAccountName, e.pod.Spec.DeprecatedServiceAccount = account, account
 	}

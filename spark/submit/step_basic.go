@@ -29,20 +29,20 @@ func basicStep(d *draft) error {
 	return nil
 }
 
-// firstOf reads the first of keys that has a value.
-func (d *draft) firstOf(def string, keys ...string) (string, error) {
+// firstOf reads the first of keys that has a value; without any it is empty.
+func (d *draft) firstOf(keys ...string) (string, error) {
 	for _, key := range keys {
 		if _, _, ok := d.conf.Lookup(key); ok {
-			return d.conf.String(key, def)
+			return d.conf.String(key, "")
 		}
 	}
-	return def, nil
+	return "", nil
 }
 
 func basicImage(d *draft) error {
 	const key = "spark.kubernetes.container.image"
 	own := "spark.kubernetes." + d.role + ".container.image"
-	image, err := d.firstOf("", own, key)
+	image, err := d.firstOf(own, key)
 	if err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func basicPlacement(d *draft) error {
 			d.pod.Spec.NodeSelector[key] = value
 		}
 	}
-	scheduler, err := d.firstOf("", "spark.kubernetes."+d.role+".scheduler.name", "spark.kubernetes.scheduler.name")
+	scheduler, err := d.firstOf("spark.kubernetes."+d.role+".scheduler.name", "spark.kubernetes.scheduler.name")
 	if err != nil {
 		return err
 	}

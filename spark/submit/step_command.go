@@ -53,7 +53,7 @@ func pythonEnv(d *draft) error {
 	if err != nil {
 		return err
 	}
-	driver, err := d.firstOf("", "spark.pyspark.driver.python", "spark.pyspark.python")
+	driver, err := d.firstOf("spark.pyspark.driver.python", "spark.pyspark.python")
 	if err != nil {
 		return err
 	}
