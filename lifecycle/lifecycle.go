@@ -83,6 +83,8 @@ type App struct {
 	Limits    Deadlines
 	// Executors that the application starts with; 0 means that it is not known or none are wanted.
 	InitialExecutors int32
+	// Executors that the application always wants while it runs; 0 means that it is not known or none are.
+	MinExecutors int32
 	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
 	TTL *time.Duration
 	// Budget asks for a budget that keeps the driver from being evicted. It may change at any time, and is no edit.
@@ -138,6 +140,7 @@ type Memory struct {
 	SubmittedAt time.Time
 	EndedAt     time.Time // end of the last attempt; zero while one goes on
 	NextAttempt time.Time // when a waiting retry is due; zero if none waits
+	ShortSince  time.Time // since when fewer executors exist than are wanted, and no other came; zero while enough do
 	Outcome     Outcome   // of the attempt that ended last; kept in Waiting for the retry's sake
 	Cause       Cause     // of Outcome, or of what a live phase waits for
 }
@@ -232,6 +235,9 @@ type Observed struct {
 	// Inspected is set when a live read compared the current attempt's driver with what it mounts; Driver.Torn has the result. It is a fact
 	// of one pass, and implies Confirmed.
 	Inspected bool
+	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil
+	// where nobody asked. It is a fact of one pass.
+	Probed *Cause
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause
 }
@@ -276,7 +282,9 @@ const (
 	Submission   Part = "Submission"
 	Attempt      Part = "Attempt"      // everything an attempt has in the cluster: submitter, driver, executors, ConfigMaps, Services
 	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
-	Executors    Part = "Executors"    // an ended attempt's executors that have not ended themselves; those that have are kept for their logs
+	// Executors are an ended attempt's executors that have not ended themselves; those that have are kept for their logs. To confirm them is to ask
+	// whether another could be made.
+	Executors    Part = "Executors"
 	DriverPod    Part = "DriverPod"    // the driver pod alone; to confirm it is to look live for drivers and submitters
 	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
 	Application  Part = "Application"  // the custom resource itself (expiry)

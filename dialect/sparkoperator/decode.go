@@ -28,6 +28,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 		Restart:          restart(&spec.RestartPolicy),
 		Limits:           limits(spec.Timeouts, d.Limits),
 		InitialExecutors: initialExecutors(spec),
+		MinExecutors:     minExecutors(spec),
 		Budget:           budgeted(spec),
 		MissingGrace:     d.MissingGrace,
 	}
@@ -94,28 +95,45 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
 		return 0
 	}
-	number := func(field *int32, key string) (int32, bool) {
-		if field != nil {
-			return *field, true
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
-		return int32(n), err == nil
-	}
-	instances, set := number(spec.Executor.Instances, "spark.executor.instances")
+	instances, set := number(spec, spec.Executor.Instances, "spark.executor.instances")
 	if dynamicAllocationEnabled(spec) {
-		var typed v1beta2.DynamicAllocation
+		var field *int32
 		if spec.DynamicAllocation != nil {
-			typed = *spec.DynamicAllocation
+			field = spec.DynamicAllocation.InitialExecutors
 		}
 		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
-		initial, _ := number(typed.InitialExecutors, "spark.dynamicAllocation.initialExecutors")
-		least, _ := number(typed.MinExecutors, "spark.dynamicAllocation.minExecutors")
-		return max(initial, least, instances)
+		initial, _ := number(spec, field, "spark.dynamicAllocation.initialExecutors")
+		return max(initial, minExecutors(spec), instances)
 	}
 	if !set {
 		return 1
 	}
 	return instances
+}
+
+// minExecutors is how many executors the application always wants: all of them, but with dynamic allocation those that Spark never lets go.
+func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
+	switch {
+	case driverOnly(spec):
+		return 0
+	case !dynamicAllocationEnabled(spec):
+		return initialExecutors(spec)
+	}
+	var field *int32
+	if spec.DynamicAllocation != nil {
+		field = spec.DynamicAllocation.MinExecutors
+	}
+	least, _ := number(spec, field, "spark.dynamicAllocation.minExecutors")
+	return least
+}
+
+// number reads a typed field, or the key that it becomes where sparkConf has it.
+func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, set bool) {
+	if field != nil {
+		return *field, true
+	}
+	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
+	return int32(parsed), err == nil
 }
 
 func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
@@ -140,6 +158,7 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	}
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), moment(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = moment(o.SubmittedAt), moment(o.EndedAt), moment(o.NextAttemptTime)
+	m.ShortSince = moment(o.ShortSince)
 	m.Outcome, m.Spared = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash

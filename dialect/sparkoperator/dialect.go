@@ -1,9 +1,13 @@
 package sparkoperator
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -85,6 +89,17 @@ func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitt
 		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
 	return submitter, nil
+}
+
+// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
+// known without the driver (submit.Executor). Nobody creates it.
+func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
+	r, err := d.request(app, attempt, now)
+	if err != nil {
+		return nil, err
+	}
+	r.AppID = cmp.Or(app.Status.SparkApplicationID, r.AppID) // spark-submit gives one of its own
+	return submit.Executor(r, id, driver)
 }
 
 // Render returns the objects that a Create action makes: those of an attempt's launch, or its driver's budget, which is alone in Objects.Before. Where spark-submit makes the driver pod, Objects.Driver is the pod that

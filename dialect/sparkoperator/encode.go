@@ -60,6 +60,7 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = stored(m.Since), stored(m.SubmittedAt), stored(m.EndedAt), stored(m.NextAttempt)
+	o.ShortSince = stored(m.ShortSince)
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
 		if n, err := strconv.ParseInt(version, 10, 32); err == nil {

@@ -41,7 +41,7 @@ func FuzzMemory(f *testing.F) {
 		}
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
-			SubmittedAt: moment(at), EndedAt: moment(later), NextAttempt: moment(at ^ later), Outcome: lifecycle.Outcome(valid(outcome)),
+			SubmittedAt: moment(at), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
 			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
 		}
 		if digest := valid(digest); digest != "" {
@@ -119,7 +119,7 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	if seen.Refusal != nil {
 		return // it was of that pass alone
 	}
-	seen.Confirmed = false
+	seen.Confirmed, seen.Probed = false, nil
 	again := app.DeepCopy()
 	plan := d.Decide(again, seen, now)
 	if len(plan.Trail) > 0 || asks(plan) {
@@ -171,6 +171,12 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: fmt.Sprint("exec-", i), Attempt: s.Operator.Attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
 		})
+	}
+	if r.IntN(3) > 0 {
+		seen.Probed = &lifecycle.Cause{}
+		if r.IntN(2) == 0 {
+			seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
+		}
 	}
 	if r.IntN(6) == 0 {
 		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}

@@ -24,19 +24,19 @@ type question struct {
 type reply struct {
 	uid     types.UID
 	attempt int32
-	at      time.Time
+	until   time.Time       // it is not asked again before
 	cause   lifecycle.Cause // empty where nothing stands in the way
 }
 
-// last returns the answer about an attempt that is younger than age.
-func (a *answers) last(q question, uid types.UID, attempt int32, now time.Time, age time.Duration) (lifecycle.Cause, bool) {
+// last returns what was said last about an attempt, and whether that holds still.
+func (a *answers) last(q question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	was, found := a.keys[q]
-	if !found || was.uid != uid || was.attempt != attempt || now.Sub(was.at) >= age {
+	if !found || was.uid != uid || was.attempt != attempt {
 		return lifecycle.Cause{}, false
 	}
-	return was.cause, true
+	return was.cause, now.Before(was.until)
 }
 
 func (a *answers) note(q question, is reply) {
@@ -48,7 +48,7 @@ func (a *answers) note(q question, is reply) {
 	a.keys[q] = is
 }
 
-// forget drops what is remembered of a custom resource that is gone, or of one question.
+// forget drops what is remembered about parts of a custom resource.
 func (a *answers) forget(key types.NamespacedName, parts ...lifecycle.Part) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

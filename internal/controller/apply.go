@@ -46,6 +46,9 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 		}
 		return r.create(ctx, p, action)
 	case lifecycle.Confirm:
+		if action.Part == lifecycle.Executors {
+			return r.probe(ctx, p, action)
+		}
 		return r.confirm(ctx, p, action)
 	case lifecycle.Delete:
 		return r.delete(ctx, p, action)

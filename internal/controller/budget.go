@@ -21,7 +21,7 @@ const kindBudget = "PodDisruptionBudget"
 // createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
 func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	asked := question{keyOf(p.stored), lifecycle.DriverBudget}
-	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now, budgetInterval)
+	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if !known {
 		var err error
 		if cause, err = r.makeBudget(ctx, p, action); err != nil {
@@ -33,7 +33,7 @@ func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lif
 		return nil, nil
 	}
 	if !known {
-		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, p.now, cause})
+		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, p.now.Add(budgetInterval), cause})
 	}
 	return p.hindrance(cause, "the driver is not kept from evictions: "+cause.Message), nil
 }

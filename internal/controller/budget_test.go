@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -97,7 +98,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	}
 	testkit.Wait(t, "an eviction to be refused", func(context.Context) error {
 		if err := w.evict(driver); !apierrors.IsTooManyRequests(err) {
-			return fmt.Errorf("the eviction is answered with %v", err)
+			return errors.Join(errors.New("the eviction is not refused"), err)
 		}
 		return nil
 	})
@@ -231,13 +232,13 @@ func TestAnswers(t *testing.T) {
 	var a answers
 	q := question{keyOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), "part"}
 	last := func(uid string, attempt int32, after time.Duration) bool {
-		_, known := a.last(q, types.UID("u"+uid), attempt, noon.Add(after), time.Minute)
+		_, known := a.last(q, types.UID("u"+uid), attempt, noon.Add(after))
 		return known
 	}
 	if last("", 1, 0) {
 		t.Error("it knows what nobody said")
 	}
-	a.note(q, reply{uid: "u", attempt: 1, at: noon})
+	a.note(q, reply{uid: "u", attempt: 1, until: noon.Add(time.Minute)})
 	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0), last("x", 1, 0)}
 	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("known: %v, want %v", got, want)

@@ -8,6 +8,8 @@ package controller
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -28,6 +30,9 @@ type Kind[T client.Object] struct {
 	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is
 	// the user's: no attempt of this spec can be rendered.
 	Render func(T, lifecycle.Action, time.Time) (submit.Objects, error)
+	// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id. It is never
+	// created, only asked about. Without the function nobody asks.
+	Executor func(object T, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
 	// Events returns what to tell about a plan once the status that holds it is stored.

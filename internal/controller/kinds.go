@@ -24,11 +24,12 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication] {
 	dialect := sparkoperator.Dialect{Options: dialectOptions(cfg)}
 	return Kind[*v1beta2.SparkApplication]{
-		Name:   "sparkapplication",
-		New:    func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
-		Status: func(app *v1beta2.SparkApplication) any { return &app.Status },
-		Decide: dialect.Decide,
-		Render: dialect.Render,
+		Name:     "sparkapplication",
+		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
+		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
+		Decide:   dialect.Decide,
+		Render:   dialect.Render,
+		Executor: dialect.Executor,
 		// Only pods that run spark-submit have one.
 		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {

@@ -45,10 +45,15 @@ func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 		}
 		if missing != "" {
 			driver.Why.Reason = reasonForbidden
-			driver.Why.Message = fmt.Sprintf("service account %q is forbidden to %s in namespace %q; bind it to a Role like the one of the chart's driver service account; %s",
-				account, missing, p.stored.GetNamespace(), driver.Why.Message)
+			driver.Why.Message = lacks(account, missing, p.stored.GetNamespace()) + "; " + driver.Why.Message
 		}
 	}
+}
+
+// lacks says what to do about a right that a driver has not.
+func lacks(account, right, namespace string) string {
+	return fmt.Sprintf("service account %q is forbidden to %s in namespace %q; bind it to a Role like the one of the chart's driver service account",
+		account, right, namespace)
 }
 
 func serviceAccountOf(pods []corev1.Pod, uid string) string {

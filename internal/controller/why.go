@@ -18,11 +18,6 @@ const (
 	// submittedGrace is the same for a driver that spark-submit made: the ConfigMap that it mounts comes after it, so that the kubelet mostly
 	// complains once and tries again.
 	submittedGrace = 10 * time.Second
-	// pendingInterval lies between two reads about a driver that is pending for up to a minute, so that a cause is known within 5 s of
-	// Kubernetes saying it. What waits for longer is asked about less often, down to maxPendingInterval: a queue may hold hundreds of
-	// drivers for hours.
-	pendingInterval    = 4 * time.Second
-	maxPendingInterval = time.Minute
 	// explainTimeout bounds the reads of a pass: a cause is nice to have, the rest of the pass is not.
 	explainTimeout = 3 * time.Second
 	// maxEventsRead bounds one read of Events about one pod.
@@ -42,7 +37,7 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 			p.check = soonest(p.check, pod.grace-max(age, 0))
 			continue
 		}
-		p.check = soonest(p.check, explainAgain(age))
+		p.check = soonest(p.check, lifecycle.AskAgain(age))
 		var events corev1.EventList
 		err := r.live.List(ctx, &events, client.InNamespace(p.stored.GetNamespace()), client.Limit(maxEventsRead),
 			client.MatchingFields{"involvedObject.uid": pod.uid})
@@ -83,11 +78,6 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 		}
 	}
 	return pods
-}
-
-// explainAgain is when to ask again about a driver of an age: a fifteenth of it, within the bounds.
-func explainAgain(age time.Duration) time.Duration {
-	return min(max(age/15, pendingInterval), maxPendingInterval)
 }
 
 // unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.

@@ -108,18 +108,6 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestOldPendingDriverIsAskedAboutLessOften: within 4 s for the first minute, then ever later, a minute at most.
-func TestOldPendingDriverIsAskedAboutLessOften(t *testing.T) {
-	for _, test := range []struct{ age, again time.Duration }{
-		{pendingGrace, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},
-		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
-	} {
-		if got := explainAgain(test.age); got != test.again {
-			t.Errorf("at the age of %s again after %s, want %s", test.age, got, test.again)
-		}
-	}
-}
-
 // TestEventsThatCannotBeRead: a right that is missing costs the explanation, not the pass, and is logged once.
 func TestEventsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
@@ -133,7 +121,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 			{Name: "two", UID: "2", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},
 		}
 		p.check = 0
-		if r.explainPending(ctrllog.IntoContext(t.Context(), log), p); p.check != pendingInterval {
+		if r.explainPending(ctrllog.IntoContext(t.Context(), log), p); p.check != lifecycle.AskAgain(0) {
 			t.Errorf("look again after %s", p.check)
 		}
 	}

@@ -44,7 +44,11 @@ func (s *step) live() bool {
 		cause = lifecycle.Cause{} // what the driver lacks yet is being made
 	}
 	if cause.Reason == "" && rank[s.m.Phase] >= rank[lifecycle.Ready] {
+		s.sinceWhen()
 		name, cause := s.pendingExecutor()
+		if cause.Reason == "" {
+			cause = s.unmade()
+		}
 		s.waitFor(lifecycle.Executors, name, cause)
 		return false
 	}

@@ -109,7 +109,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	t.Helper()
 	refused := seen.Refusal != nil
-	seen.Refusal, seen.Confirmed, seen.Inspected = nil, false, false
+	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Probed = nil, false, false, nil
 	second := Step(app, plan.Next, seen, now)
 	// A stored wait that is over at once (an interval of nothing) goes on in the next pass.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
@@ -160,6 +160,7 @@ func (a anything) app() lifecycle.App {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
 	}
 	app.Budget = a.of(3) == 0
+	app.MinExecutors = int32(a.of(5))
 	if a.of(3) == 0 {
 		app.TTL = new(time.Duration(a.of(100)-10) * time.Second)
 	}
@@ -183,7 +184,10 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 		Outcome: outcomes[a.of(len(outcomes))], Spared: int32(a.of(2)),
 	}
 	if a.of(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff"}[a.of(4)], Message: "m"}
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"}[a.of(5)], Message: "m"}
+	}
+	if m.Phase.Live() {
+		m.ShortSince = a.time(now)
 	}
 	return m
 }
@@ -204,6 +208,9 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		})
 	}
 	a.submitters(now, &seen)
+	if a.of(3) == 0 {
+		seen.Probed = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.of(3)], Message: "e"}
+	}
 	for range a.of(6) {
 		e := lifecycle.Executor{Name: "e", Attempt: int32(a.of(5)), Phase: phases[a.of(5)]}
 		if a.of(40) == 0 {

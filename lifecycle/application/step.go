@@ -42,9 +42,12 @@ const (
 // carried out before Next is stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing
 // but what it must ask for again: live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem.Attempt}
+	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem.Attempt, held: mem.Cause}
 	s.run()
 	s.guard()
+	if rank[s.m.Phase] < rank[lifecycle.Ready] {
+		s.m.ShortSince = time.Time{} // no executors are awaited
+	}
 	s.plan.Next = s.m
 	return s.plan
 }
@@ -58,6 +61,8 @@ type step struct {
 	plan lifecycle.Plan
 	// stored is the attempt that is remembered. What is newer is remembered before it is deleted: its number would be used again.
 	stored int32
+	// held is the cause that is remembered: what stands in the way of executors is no news because some of them came.
+	held lifecycle.Cause
 	// tried is set when this pass has decided on a launch: there is one a pass, whatever the interval.
 	tried bool
 }

@@ -77,8 +77,8 @@ var Waits = []Wait{
 	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live. Where " +
 		"spark-submit makes it, first the pod that runs that, which has a deadline of its own; if it ends half way, for its driver to go"},
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
-	{lifecycle.Ready, "the first executor; bounded by executorsStart and run"},
-	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run"},
+	{lifecycle.Ready, "the first executor; bounded by executorsStart and run. What keeps it from being made is asked for"},
+	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run. What keeps them from being made is asked for"},
 	{lifecycle.Running, "the driver's end; bounded by run. What an executor that does not start waits for is told meanwhile"},
 	{lifecycle.Unknown, "the driver's node to answer, or its pod to be gone; nothing is concluded before"},
 	{lifecycle.Ended, "the driver of an attempt that ran out of time; deleted again every 15 s until it is gone"},

@@ -27,6 +27,7 @@ type world struct {
 	cache   []pod            // what the operator sees of it
 	remains []int32          // attempts with ConfigMaps and Services
 	budgets []int32          // attempts whose driver has a budget
+	full    bool             // a quota lets no more executors in
 	name    int              // the driver pod's name as the spec has it
 	hash    int
 
@@ -88,6 +89,9 @@ func newWorld(seed uint64) *world {
 		w.app.Suspend = true
 	}
 	w.app.Budget = r.IntN(2) == 0
+	if r.IntN(2) == 0 {
+		w.app.MinExecutors = w.app.InitialExecutors
+	}
 	w.chooseMode()
 	return w
 }
@@ -121,6 +125,10 @@ func (w *world) tick() {
 	}
 	if w.users {
 		w.user()
+	}
+	if w.chance(0.05) {
+		w.full = !w.full
+		w.tell("room for executors: %v", !w.full)
 	}
 	if w.chance(0.6) {
 		w.sync()
@@ -176,7 +184,7 @@ func (w *world) fate(p *pod) {
 			if w.chance(0.8) {
 				p.silent = w.now
 			}
-		case p.driver && p.ready && w.chance(0.4):
+		case p.driver && p.ready && !w.full && w.chance(0.4):
 			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now})
 		}
 	}
@@ -286,7 +294,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 		return
 	}
 	if !p.driver {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase})
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.made})
 		return
 	}
 	d := lifecycle.Driver{
@@ -412,6 +420,9 @@ func (w *world) guarded() {
 
 // confirm looks live for what the operator does not see, and at what a driver mounts.
 func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	if a.Part == lifecycle.Executors {
+		return w.probe(a.Attempt, seen)
+	}
 	inspects := a.Part == lifecycle.Submission
 	if seen.Confirmed && !inspects || seen.Inspected {
 		w.fail("asks again in one pass")
@@ -427,6 +438,36 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 		if d := o.Driver(a.Attempt); inspects && d != nil {
 			o.Inspected, d.Torn = true, torn
 		}
+	}
+}
+
+// probe asks whether another executor could be made.
+func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	if d := seen.Driver(attempt); seen.Probed != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
+		w.fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.Probed)
+	}
+	answer := lifecycle.Cause{}
+	if w.full {
+		answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: fmt.Sprint("quota, ", w.r.Int())}
+	}
+	return func(o *lifecycle.Observed) { o.Probed = &answer }
+}
+
+// explained holds a shortage of executors to being told: why, if anything stands in their way, after 5 s, and no longer than it does.
+func (w *world) explained() {
+	m := w.stored
+	told := m.Cause.Reason == "QuotaExceeded"
+	switch short := !m.ShortSince.IsZero() && w.now.Sub(m.ShortSince) >= unasked; {
+	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
+		if !m.ShortSince.IsZero() {
+			w.fail("short of executors in %s", m.Phase)
+		}
+	case !slices.ContainsFunc(w.pods, func(p *pod) bool {
+		return p.driver && p.attempt == m.Attempt && p.phase == lifecycle.DriverRunning && !p.deleting
+	}):
+		// What becomes of the driver comes first.
+	case told && (!short || !w.full), !told && short && w.full && m.Cause.Reason == "":
+		w.fail("told: %v, room: %v, short since %s: %+v", told, !w.full, w.now.Sub(m.ShortSince), m.Cause)
 	}
 }
 
@@ -548,6 +589,7 @@ func (w *world) live(t *testing.T) {
 		w.pass(t)
 		if !w.gone {
 			w.guarded()
+			w.explained()
 		}
 	}
 	if !w.settled() || !w.quiet() {

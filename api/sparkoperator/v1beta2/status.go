@@ -189,6 +189,11 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
+	// Since when fewer executors exist than are wanted, and no other came. Absent while enough do.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
 	// How the attempt that ended last ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`

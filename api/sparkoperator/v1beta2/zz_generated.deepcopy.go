@@ -481,6 +481,10 @@ func (in *OperatorStatus) DeepCopyInto(out *OperatorStatus) {
 		in, out := &in.NextAttemptTime, &out.NextAttemptTime
 		*out = (*in).DeepCopy()
 	}
+	if in.ShortSince != nil {
+		in, out := &in.ShortSince, &out.ShortSince
+		*out = (*in).DeepCopy()
+	}
 	if in.Cause != nil {
 		in, out := &in.Cause, &out.Cause
 		*out = new(OperatorCause)

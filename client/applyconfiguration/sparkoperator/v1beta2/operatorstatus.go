@@ -31,6 +31,8 @@ type OperatorStatusApplyConfiguration struct {
 	EndedAt *v1.MicroTime `json:"endedAt,omitempty"`
 	// When a waiting retry is due. Absent if none waits.
 	NextAttemptTime *v1.MicroTime `json:"nextAttemptTime,omitempty"`
+	// Since when fewer executors exist than are wanted, and no other came. Absent while enough do.
+	ShortSince *v1.MicroTime `json:"shortSince,omitempty"`
 	// How the attempt that ended last ended.
 	Outcome *string `json:"outcome,omitempty"`
 	// Why it did, or what the current phase waits for.
@@ -116,6 +118,14 @@ func (b *OperatorStatusApplyConfiguration) WithEndedAt(value v1.MicroTime) *Oper
 // If called multiple times, the NextAttemptTime field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithNextAttemptTime(value v1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.NextAttemptTime = &value
+	return b
+}
+
+// WithShortSince sets the ShortSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ShortSince field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithShortSince(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+	b.ShortSince = &value
 	return b
 }
 

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// probe finds out why executors are wanted and not there. The driver itself is told no more than 403, and writes that into a log that nobody reads.
+// So the API server is asked to create one like theirs, and to do nothing (a server-side dry run), which says what it says to the driver: the
+// quota, the pod security, the service account, the priority class. What that passes, the driver's own account may not do.
+//
+// The answer holds for a while, however often the application is looked at. Where none can be had the pass goes on with the one before.
+func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	asked := question{keyOf(p.stored), lifecycle.Executors}
+	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
+	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
+		ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+		defer cancel()
+		now, err := r.executorCause(ctx, p, driver)
+		if err == nil {
+			cause = now
+		} else {
+			log.FromContext(ctx).V(1).Info("it cannot be found out why executors are not made", "cause", err.Error())
+		}
+		again := p.now.Add(lifecycle.AskAgain(p.now.Sub(p.plan.Next.ShortSince)))
+		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
+	}
+	return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
+}
+
+// executorCause is what stands in the way of another executor, or nothing.
+func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
+	if r.kind.Executor == nil {
+		return lifecycle.Cause{}, nil
+	}
+	pod, err := r.kind.Executor(p.object, driver.Attempt, nextExecutor(p.seen.Executors, driver.Attempt), types.UID(driver.UID), p.now)
+	switch {
+	case err != nil:
+		// What its driver could be made of by spark-submit, the operator cannot follow. The account tells still.
+		log.FromContext(ctx).V(1).Info("no executor can be rendered", "cause", err.Error())
+	case pod.Namespace != p.stored.GetNamespace():
+		return lifecycle.Cause{}, fmt.Errorf("executor %s is rendered for namespace %q", pod.Name, pod.Namespace)
+	default:
+		cause, err := r.dryRun(ctx, pod)
+		if err != nil || cause.Reason != "" {
+			return cause, err
+		}
+	}
+	namespace, account := p.stored.GetNamespace(), serviceAccountOf(p.children.drivers, driver.UID)
+	missing, err := r.missingRight(ctx, namespace, account)
+	if err != nil || missing == "" {
+		return lifecycle.Cause{}, err
+	}
+	return lifecycle.Cause{Reason: reasonForbidden, Message: lacks(account, missing, namespace)}, nil
+}
+
+// dryRun asks the API server to create a pod and to store nothing.
+func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
+	err := r.client.Create(ctx, pod, client.DryRunAll)
+	cause, permanent := refusal(err)
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return lifecycle.Cause{}, nil
+	case strings.Contains(err.Error(), "does not support dry run"):
+		return lifecycle.Cause{}, nil // a webhook with side effects keeps what it thinks to itself
+	case permanent:
+		return cause, nil
+	}
+	// Weather; or the operator itself may not, which says nothing about the driver.
+	return lifecycle.Cause{}, err
+}
+
+// nextExecutor is an id that no executor of an attempt has.
+func nextExecutor(executors []lifecycle.Executor, attempt int32) int {
+	last := 0
+	for i := range executors {
+		if id, err := strconv.Atoi(executors[i].ID); err == nil && executors[i].Attempt == attempt {
+			last = max(last, id)
+		}
+	}
+	return last + 1
+}

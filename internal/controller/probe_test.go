@@ -1,0 +1,328 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// able lets the drivers' account do what Spark does.
+func (w *world) able() {
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: w.namespace}},
+	})
+}
+
+// label sets a label of the test's namespace, or takes it away.
+func (w *world) label(key string, value any) {
+	w.t.Helper()
+	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %v}}}`, key, value)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	if err := w.api.Patch(w.t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) remove(object client.Object) {
+	w.t.Helper()
+	if err := w.api.Delete(w.t.Context(), object); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestExecutorsThatCannotBeMade: what keeps Spark from making executors is in condition, event and status within seconds, though Spark says nothing,
+// and goes when it is put right. The application stays RUNNING.
+func TestExecutorsThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	const enforce = "pod-security.kubernetes.io/enforce"
+	for _, test := range []struct {
+		name   string
+		app    func(*world, *v1beta2.SparkApplication)
+		hinder func(*world) (lift func())
+		reason string
+		says   string
+	}{
+		{"quota", nil, func(w *world) func() {
+			quota := &corev1.ResourceQuota{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "one-pod"},
+				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
+			}
+			w.create(quota)
+			return func() { w.remove(quota) }
+		}, reasonQuota, "exceeded quota: one-pod"},
+		{"pod security", nil, func(w *world) func() {
+			w.label(enforce, `"restricted"`)
+			return func() { w.label(enforce, "null") }
+		}, reasonPodSecurity, "violates PodSecurity"},
+		{"service account", func(_ *world, app *v1beta2.SparkApplication) { app.Spec.Executor.ServiceAccount = new("absent") }, func(w *world) func() {
+			return func() {
+				w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "absent"}})
+			}
+		}, reasonServiceAccount, "absent"},
+		{"priority class", func(w *world, app *v1beta2.SparkApplication) { app.Spec.Executor.PriorityClassName = new(w.namespace) }, func(w *world) func() {
+			return func() {
+				class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Value: 1}
+				w.create(class)
+				w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), class) })
+			}
+		}, reasonForbidden, "no PriorityClass with name"},
+		{"limit range", nil, func(w *world) func() {
+			limits := &corev1.LimitRange{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "small"},
+				Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+					Type: corev1.LimitTypePod, Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("100Mi")},
+				}}},
+			}
+			w.create(limits)
+			return func() { w.remove(limits) }
+		}, reasonForbidden, "maximum memory usage per Pod is 100Mi"},
+		{"rights", nil, nil, reasonForbidden, `service account "default" is forbidden to get pods`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.runReal()
+			if test.hinder != nil {
+				w.able()
+			}
+			app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+				if test.app != nil {
+					test.app(w, app)
+				}
+			})
+			driver := w.driverOf(app, 1)
+			lift := w.able
+			if test.hinder != nil {
+				lift = test.hinder(w)
+			}
+			w.ready(driver.Name)
+			w.waitReady("pi", test.reason, "executors are wanted and cannot be made: ", test.says)
+			w.waitEvent(app, "SparkExecutorPending", test.reason, test.says)
+			got := w.get("pi")
+			if got.Status.AppState.State != v1beta2.ApplicationStateRunning || got.Status.AppState.ErrorMessage != "" || got.Status.Operator.ShortSince == nil {
+				t.Errorf("the state is %+v, short since %v", got.Status.AppState, got.Status.Operator.ShortSince)
+			}
+			lift()
+			w.waitReady("pi", "Ready", "0 of 1 executors run")
+			if told := w.eventsOf(app)["SparkExecutorPending"]; strings.Contains(told, "\n") {
+				t.Errorf("told more than once: %s", told)
+			}
+			w.create(w.executor(app, driver, 1))
+			w.kubelet("pi-exec-1", corev1.PodRunning, running())
+			w.waitReady("pi", "Running", "")
+			if got := w.get("pi").Status.Operator.ShortSince; got != nil {
+				t.Errorf("short since %v", got)
+			}
+		})
+	}
+}
+
+// waitReady waits until the condition Ready has a reason, and says all of the texts.
+func (w *world) waitReady(name, reason string, says ...string) {
+	w.t.Helper()
+	testkit.Wait(w.t, name+" to wait for "+reason, func(context.Context) error {
+		c := condition(w.get(name), "Ready")
+		for _, text := range says {
+			if !strings.Contains(c.Message, text) {
+				return fmt.Errorf("Ready is %+v", c)
+			}
+		}
+		return want(c.Reason, reason)
+	})
+}
+
+// TestExecutorLostToAQuota: also of an application that ran well: one executor went, and another may not come in its place.
+func TestExecutorLostToAQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	w.able()
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	executor := w.executor(app, driver, 1)
+	w.create(executor)
+	w.kubelet(executor.Name, corev1.PodRunning, running())
+	w.waitReady("pi", "Running")
+	w.noPods()
+	w.kubelet(executor.Name, corev1.PodFailed, exited(1, "boom"))
+	w.waitEvent(app, "SparkExecutorPending", reasonQuota, "no-pods", "-exec-2")
+	got := w.get("pi")
+	if ready, degraded := condition(got, "Ready"), condition(got, "Degraded"); ready.Status != metav1.ConditionTrue || degraded.Reason != reasonQuota {
+		t.Errorf("Ready is %+v, Degraded %+v", ready, degraded)
+	}
+}
+
+// TestNobodyIsAskedWhileAllIsWell: an application whose executors are there costs no request for that; one whose executors cannot be made costs one
+// every few seconds, however many of them come and go, and no writes.
+func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	well := w.application("well", withDriver)
+	driver := w.driverOf(well, 1)
+	w.ready(driver.Name)
+	w.create(w.executor(well, driver, 1))
+	w.kubelet("well-exec-1", corev1.PodRunning, running())
+	w.waitReady("well", "Running")
+
+	begun := time.Now()
+	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(1000)) })
+	driver = w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitReady("pi", reasonForbidden) // the account has no rights; the pod itself is fine
+	// From here on nothing is told any more.
+	before, status := made.since(nil), w.get("pi").Status
+	for i := range 30 {
+		w.create(w.executor(app, driver, i+1))
+	}
+	testkit.Wait(t, "the executors to be counted", func(context.Context) error {
+		counts := w.get("pi").Status.Executors
+		if counts == nil {
+			return errors.New("there are none")
+		}
+		return want(int(counts.Pending), 30)
+	})
+	most := 1 + int(time.Since(begun)/lifecycle.AskAgain(0))
+	all := made.since(nil)
+	if asked := all["POST localsubjectaccessreviews"]; asked < 1 || asked > most {
+		t.Errorf("asked about rights %d times, want at most %d", asked, most)
+	}
+	if pods := all["POST pods"]; pods < 3 || pods > 2+most {
+		t.Errorf("%d requests to create pods: two drivers, and at most %d questions", pods, most)
+	}
+	if events := made.since(before)["POST events"]; events > 1 {
+		t.Errorf("%d events", events)
+	}
+	if now := w.get("pi").Status; now.Operator.ShortSince.Time != status.Operator.ShortSince.Time || condition(w.get("pi"), "Ready").Reason != reasonForbidden {
+		t.Errorf("short since %v, then %v; Ready is %+v", status.Operator.ShortSince, now.Operator.ShortSince, condition(w.get("pi"), "Ready"))
+	}
+	if w.get("well").Status.Operator.ShortSince != nil {
+		t.Error("an application with all its executors is short of them")
+	}
+	var pods corev1.PodList
+	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) != 2+1+30 {
+		t.Errorf("there are %d pods: somebody made an executor in earnest", len(pods.Items))
+	}
+}
+
+// TestProbeAnswers: what is no refusal of the executor is none.
+func TestProbeAnswers(t *testing.T) {
+	forbidden := func(why string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `pods "e" is forbidden: ` + why}}
+	}
+	terminating := forbidden("unable to create new content in namespace n because it is being terminated")
+	terminating.(*apierrors.StatusError).ErrStatus.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+	for _, test := range []struct {
+		name    string
+		err     error
+		reason  string
+		weather bool
+	}{
+		{"it would be made", nil, "", false},
+		{"it is there", apierrors.NewAlreadyExists(corev1.Resource("pods"), "e"), "", false},
+		{"a quota", forbidden("exceeded quota: q"), reasonQuota, false},
+		{"the operator may not", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods"`), "", true},
+		{"the namespace is going", terminating, "", false},
+		{"a webhook that cannot only ask", apierrors.NewBadRequest("admission webhook \"w\" does not support dry run"), "", false},
+		{"a webhook that does not answer", apierrors.NewInternalError(errors.New("failed calling webhook")), "", true},
+		{"no answer", errors.New("connection refused"), "", true},
+	} {
+		r := &Reconciler[*v1beta2.SparkApplication]{client: answering{err: test.err}}
+		cause, err := r.dryRun(t.Context(), &corev1.Pod{})
+		if cause.Reason != test.reason || (err != nil) != test.weather {
+			t.Errorf("%s: %+v, %v", test.name, cause, err)
+		}
+	}
+}
+
+// answering is an API server that says one thing to whatever is to be created.
+type answering struct {
+	client.Client
+	err error
+}
+
+func (a answering) Create(_ context.Context, _ client.Object, options ...client.CreateOption) error {
+	dry := &client.CreateOptions{}
+	for _, option := range options {
+		option.ApplyToCreate(dry)
+	}
+	if len(dry.DryRun) != 1 || dry.DryRun[0] != metav1.DryRunAll {
+		return errors.New("it is to be created in earnest")
+	}
+	return a.err
+}
+
+// TestProbeKeepsItsAnswer: it holds for a while, and where no other is to be had.
+func TestProbeKeepsItsAnswer(t *testing.T) {
+	said := errors.New("weather")
+	api := &answering{err: said}
+	kind := tinyKind()
+	asked := 0
+	kind.Executor = func(app *v1beta2.SparkApplication, _ int32, id int, driver types.UID, _ time.Time) (*corev1.Pod, error) {
+		asked++
+		if id != 10 || driver != "d" {
+			t.Errorf("asked about executor %d of %s", id, driver)
+		}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
+	}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api}
+	ask := func(after time.Duration) lifecycle.Cause {
+		t.Helper()
+		p := &pass[*v1beta2.SparkApplication]{
+			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(after),
+			seen: lifecycle.Observed{
+				Drivers:   []lifecycle.Driver{{Attempt: 1, UID: "d"}},
+				Executors: []lifecycle.Executor{{ID: "9", Attempt: 1}, {ID: "2", Attempt: 1}, {ID: "99", Attempt: 2}, {ID: "EXECID", Attempt: 1}},
+			},
+		}
+		p.object, p.plan.Next.ShortSince = p.stored, noon
+		found, err := r.probe(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found(&p.seen)
+		return *p.seen.Probed
+	}
+	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
+	for i, step := range []struct {
+		after  time.Duration
+		says   error
+		reason string
+		asked  int
+	}{
+		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, reasonQuota, 2}, {7 * time.Second, said, reasonQuota, 2},
+		{8 * time.Second, said, reasonQuota, 3}, {5 * time.Minute, said, reasonQuota, 4}, {5*time.Minute + 19*time.Second, said, reasonQuota, 4},
+		{5*time.Minute + 20*time.Second, quota, reasonQuota, 5},
+	} {
+		api.err = step.says
+		if cause := ask(step.after); cause.Reason != step.reason || asked != step.asked {
+			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, cause, asked, step.reason, step.asked)
+		}
+	}
+}

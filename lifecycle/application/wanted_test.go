@@ -1,0 +1,179 @@
+package application
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// wants is an application that begins with some executors and never goes below others.
+func wants(initial, least int32) func(*lifecycle.App) {
+	return func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = initial, least }
+}
+
+func shortSince(seconds int) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) { m.ShortSince = at(seconds) }
+}
+
+func remembers(reason, message string) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
+}
+
+// TestExecutorsThatAreNotMade: too few for 5 s makes somebody ask why; the answer is what the application waits for.
+func TestExecutorsThatAreNotMade(t *testing.T) {
+	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
+	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
+	told := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors are wanted and cannot be made: used 3"}
+	runs := func(phases ...lifecycle.DriverPhase) lifecycle.Observed {
+		return withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), phases...)
+	}
+	madeAt := func(o lifecycle.Observed, seconds int) lifecycle.Observed {
+		for i := range o.Executors {
+			o.Executors[i].CreatedAt = at(seconds)
+		}
+		return o
+	}
+	answered := func(o lifecycle.Observed, answer lifecycle.Cause) lifecycle.Observed {
+		o.Probed = &answer
+		return o
+	}
+	waits := func(o lifecycle.Observed, reason string) lifecycle.Observed {
+		o.Executors[0].Why = lifecycle.Cause{Reason: reason, Message: "m"}
+		return o
+	}
+	const running, pending, failed, unknown = lifecycle.DriverRunning, lifecycle.DriverPending, lifecycle.DriverFailed, lifecycle.DriverUnknown
+	for _, c := range []struct {
+		name  string
+		app   lifecycle.App
+		m     lifecycle.Memory
+		seen  lifecycle.Observed
+		do    []lifecycle.Action
+		check time.Duration
+		short int // seconds; -1 is enough
+		cause lifecycle.Cause
+		told  bool
+	}{
+		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"for 5 s", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), runs(), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"for minutes", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
+		{"for hours", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
+		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, unasked, 90, lifecycle.Cause{}, false},
+		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 55, lifecycle.Cause{}, false},
+		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), answered(runs(), quota), nil, 4 * second, 55, told, true},
+		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 55,
+			lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 2"}, false},
+		{"and does no more", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 55,
+			lifecycle.Cause{}, false},
+		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 55, told, true},
+		{"one of two", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"one waits", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one ended", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"one's node is lost", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, unknown), nil, 0, -1, lifecycle.Cause{}, false},
+		{"another came", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 58), nil, 3 * second, 58, lifecycle.Cause{}, false},
+		{"another came before", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 40), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"another comes tomorrow", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 90000), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"another came, and the quota is known", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), madeAt(runs(running), 58), ask, 4 * second, 50,
+			lifecycle.Cause{}, false},
+		{"enough, when the quota was known", appWith(wants(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one waits for a node, and others are not there", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
+			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec waits: m"}, true},
+		{"one went while it runs", appWith(wants(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, told, true},
+		{"they are let go by dynamic allocation", appWith(wants(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"all of them", appWith(wants(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
+		{"none are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},
+		{"the driver is being deleted", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(running, readyAt(7), deleting), nil, 0, 50,
+			lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: "driver pod app-driver is being deleted"}, true},
+		{"its node is lost", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(unknown), nil, 0, -1, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost,
+			Message: "the driver's node does not answer"}, false},
+		{"it ended", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(lifecycle.DriverSucceeded), nil, 0, -1, lifecycle.Cause{}, false},
+	} {
+		plan := Step(c.app, c.m, c.seen, at(60))
+		checkPlan(t, c.app, c.m, c.seen, at(60), plan)
+		short := time.Time{}
+		if c.short != -1 {
+			short = at(c.short)
+		}
+		if !plan.Next.ShortSince.Equal(short) || plan.Check != c.check {
+			t.Errorf("%s: short since %s, want %s; check %s, want %s", c.name, plan.Next.ShortSince, short, plan.Check, c.check)
+		}
+		if diff := cmp.Diff(c.do, plan.Do); diff != "" {
+			t.Errorf("%s: actions (-want +got):\n%s", c.name, diff)
+		}
+		// What a plan that asks remembers is never stored.
+		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Do, ask) {
+			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
+		}
+		if told := len(plan.Tell) > 0; told != c.told {
+			t.Errorf("%s: told %v", c.name, plan.Tell)
+		}
+	}
+}
+
+// TestShortageIsToldOnce: however the figures of a quota change, and however long it lasts, it is one event and one cause; and another when it comes
+// back.
+func TestShortageIsToldOnce(t *testing.T) {
+	app, m, told := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
+	seen := driver(lifecycle.DriverRunning, readyAt(7))
+	pass := func(seconds int, used string) {
+		t.Helper()
+		seen.Probed = nil
+		plan := Step(app, m, seen, at(seconds))
+		if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Part == lifecycle.Executors }) {
+			seen.Probed = &lifecycle.Cause{}
+			if used != "" {
+				seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: used}
+			}
+			plan = Step(app, m, seen, at(seconds))
+		}
+		checkPlan(t, app, m, seen, at(seconds), plan)
+		m, told = plan.Next, told+len(plan.Tell)
+	}
+	for i, used := range []string{"used 0", "used 1", "used 2", "used 2", "used 2"} {
+		pass(10*i, used)
+		if i < 2 { // with room for two only
+			seen = withExecutors(seen, lifecycle.DriverRunning)
+			seen.Executors[len(seen.Executors)-1].CreatedAt = at(10*i + 1)
+		}
+	}
+	if told != 1 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Scaling {
+		t.Fatalf("told %d times; %s, %+v", told, m.Phase, m.Cause)
+	}
+	pass(100, "")
+	seen = withExecutors(seen, lifecycle.DriverRunning, lifecycle.DriverRunning)
+	pass(110, "")
+	if told != 1 || m.Cause != (lifecycle.Cause{}) || m.Phase != lifecycle.Running || !m.ShortSince.IsZero() {
+		t.Fatalf("with room told %d times; %+v", told, m)
+	}
+	seen.Executors[0].Phase = lifecycle.DriverFailed
+	pass(120, "used 3")
+	pass(130, "used 3")
+	pass(140, "used 3")
+	if told != 2 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Running {
+		t.Errorf("again told %d times; %+v", told, m)
+	}
+}
+
+// TestRampUpAsksNobody: executors that come one after the other, however many, are no shortage to ask about.
+func TestRampUpAsksNobody(t *testing.T) {
+	const all = 300
+	app, m := appWith(wants(all, all)), memoryIn(lifecycle.Ready)
+	seen := driver(lifecycle.DriverRunning, readyAt(0))
+	for i := range all {
+		seen = withExecutors(seen, lifecycle.DriverRunning)
+		seen.Executors[i].CreatedAt = at(i)
+		plan := Step(app, m, seen, at(i+1))
+		if len(plan.Do) > 0 {
+			t.Fatalf("after %d s it does %v", i, plan.Do)
+		}
+		m = plan.Next
+	}
+	if m.Phase != lifecycle.Running {
+		t.Errorf("it is %s", m.Phase)
+	}
+}

@@ -1,0 +1,18 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAskAgain: within 4 s for the first minute, then ever later, a minute at most.
+func TestAskAgain(t *testing.T) {
+	for _, test := range []struct{ amiss, again time.Duration }{
+		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},
+		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
+	} {
+		if got := AskAgain(test.amiss); got != test.again {
+			t.Errorf("amiss for %s it is asked again after %s, want %s", test.amiss, got, test.again)
+		}
+	}
+}
