@@ -25,6 +25,7 @@ const (
 	userAppException = "org.apache.spark.SparkUserAppException"
 	appIDLabel       = "spark-app-selector" // Spark's own
 	executorIDLabel  = "spark-exec-id"      // Spark's own
+	versionLabel     = "spark-version"      // Spark's own
 )
 
 // DriverFacts reads a driver pod. Container is the name of the container that Spark runs in; where the pod has none of that name, the
@@ -34,7 +35,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	d := Driver{
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
-		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation],
+		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation], SparkVersion: pod.Labels[versionLabel],
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time
@@ -83,7 +84,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
 	e := Executor{
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
-		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time,
+		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel],
 	}
 	taken := disruption(pod)
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {

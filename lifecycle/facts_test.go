@@ -24,7 +24,7 @@ func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "app-driver", UID: "pod-uid", CreationTimestamp: metav1.NewTime(noon),
-			Labels: map[string]string{AttemptLabel: "3", appIDLabel: "spark-1", executorIDLabel: "7"},
+			Labels: map[string]string{AttemptLabel: "3", appIDLabel: "spark-1", executorIDLabel: "7", versionLabel: "4.1.4"},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: container}}},
 		Status: corev1.PodStatus{Phase: phase},
@@ -79,7 +79,7 @@ var (
 )
 
 func TestDriverFacts(t *testing.T) {
-	base := Driver{Name: "app-driver", UID: "pod-uid", Attempt: 3, AppID: "spark-1", CreatedAt: noon}
+	base := Driver{Name: "app-driver", UID: "pod-uid", Attempt: 3, AppID: "spark-1", CreatedAt: noon, SparkVersion: "4.1.4"}
 	with := func(change func(*Driver)) Driver {
 		d := base
 		change(&d)
@@ -315,7 +315,7 @@ func TestLastWords(t *testing.T) {
 }
 
 func TestExecutorFacts(t *testing.T) {
-	base := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", CreatedAt: noon}
+	base := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", CreatedAt: noon, SparkVersion: "4.1.4"}
 	for _, c := range []struct {
 		name  string
 		pod   *corev1.Pod

@@ -182,6 +182,9 @@ type Driver struct {
 	SpecHash string
 	// Submitter is the name of the pod that made this one by spark-submit; empty where the operator made it.
 	Submitter string
+	// SparkVersion is the version that whoever made the pod put on it: the declared one where the operator did, the image's own where spark-submit
+	// did; empty where the pod does not tell.
+	SparkVersion string
 	// Torn is set when a live read found that the pod waits for a ConfigMap that nobody will make any more: its submitter died between the
 	// two. It means something only where Observed.Inspected says that there was such a read.
 	Torn bool
@@ -207,13 +210,15 @@ type Submitter struct {
 
 // Executor holds the facts read from one executor pod.
 type Executor struct {
-	Name      string
-	ID        string // spark-exec-id
-	Attempt   int32
-	AppID     string
-	Phase     DriverPhase
-	CreatedAt time.Time
-	Why       Cause
+	Name    string
+	ID      string // spark-exec-id
+	Attempt int32
+	AppID   string
+	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty where the pod does not tell.
+	SparkVersion string
+	Phase        DriverPhase
+	CreatedAt    time.Time
+	Why          Cause
 }
 
 // Observed is what exists in the cluster for one application.

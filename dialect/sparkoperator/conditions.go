@@ -82,7 +82,7 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 }
 
 // encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
-func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
+func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := standings(m)
 	if degraded(app, wanted, m) {
@@ -92,13 +92,19 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	if lost != "" && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
 		hold = append(hold, standing{ConditionFieldsOverwritten, metav1.ConditionTrue})
 	}
+	if mismatch != "" {
+		hold = append(hold, standing{ConditionSparkVersionMismatch, metav1.ConditionTrue})
+	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
 	})
 	for _, h := range hold {
 		reason, message := account(h, wanted, m)
-		if h.kind == ConditionFieldsOverwritten {
+		switch h.kind {
+		case ConditionFieldsOverwritten:
 			reason, message = reasonSetBySpark, lost
+		case ConditionSparkVersionMismatch:
+			reason, message = reasonAnotherVersion, mismatch
 		}
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: h.kind, Status: h.status, Reason: reason, Message: message,

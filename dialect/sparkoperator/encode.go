@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -21,6 +22,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		if s.Operator != nil {
 			s.Operator.Executors = nil
 		}
+		meta.RemoveStatusCondition(&s.Conditions, ConditionSparkVersionMismatch)
 	}
 	encodeMemory(s, m)
 	s.Operator.History = history(s.Operator.History, plan.Trail)
@@ -34,7 +36,9 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		}
 		news = trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
 	}
-	encodeConditions(app, wanted, m, now)
+	mismatch := versionMismatch(app, m, seen)
+	news = append(news, mismatchNews(s, m.Attempt, mismatch)...)
+	encodeConditions(app, wanted, m, mismatch, now)
 	return news
 }
 

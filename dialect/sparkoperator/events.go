@@ -61,6 +61,8 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 func noticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
+	case n.Part == lifecycle.Application: // its reason is the event's
+		return Event{corev1.EventTypeWarning, n.Cause.Reason, n.Cause.Message}
 	case n.Part == lifecycle.SubmitterPod:
 		reason, n.Name = EventSubmitterPending, "" // the cause names it
 	case n.Part == lifecycle.Executors && n.Waits:
