@@ -39,21 +39,26 @@ func (s *step) live() bool {
 		return s.interrupted(d)
 	}
 	s.progress(d)
+	s.await(d)
+	return false
+}
+
+// await remembers what an attempt waits for that goes on: what its driver does, else what its executors do.
+func (s *step) await(d *lifecycle.Driver) {
 	cause := pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
 		cause = lifecycle.Cause{} // what the driver lacks yet is being made
 	}
-	if cause.Reason == "" && rank[s.m.Phase] >= rank[lifecycle.Ready] {
-		s.sinceWhen()
-		name, cause := s.pendingExecutor()
-		if cause.Reason == "" {
-			cause = s.unmade()
-		}
-		s.waitFor(lifecycle.Executors, name, cause)
-		return false
+	if cause.Reason != "" || rank[s.m.Phase] < rank[lifecycle.Ready] {
+		s.waitFor(lifecycle.DriverPod, d.Name, cause)
+		return
 	}
-	s.waitFor(lifecycle.DriverPod, d.Name, cause)
-	return false
+	s.sinceWhen()
+	name, cause := s.pendingExecutor()
+	if cause.Reason == "" {
+		cause = s.unmade()
+	}
+	s.waitFor(lifecycle.Executors, name, cause)
 }
 
 // pendingExecutor is what the executors of the attempt wait for, and one that does. What is remembered stays as long as any of them waits
