@@ -40,6 +40,32 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 	}
 }
 
+// TestExecutorOfAnApplication: what is asked about has the identity of what the driver would make, also where spark-submit made the driver.
+func TestExecutorOfAnApplication(t *testing.T) {
+	for _, piece := range []string{`spec: {}`, `spec: {submission: {mode: SparkSubmit}}`, `spec: {mainApplicationFile: "s3a://b/a.jar", mainClass: null}`} {
+		app := appOf(t, piece)
+		app.Status.SparkApplicationID = "spark-application-1"
+		pod, err := Dialect{}.Executor(app, 2, 4, "driver", t0)
+		if err != nil {
+			t.Fatalf("%s: %v", piece, err)
+		}
+		want := map[string]string{
+			LabelAttempt: "2", LabelAppUID: string(app.UID), "spark-role": "executor", "spark-exec-id": "4", "spark-app-selector": "spark-application-1",
+		}
+		for key, value := range want {
+			if pod.Labels[key] != value {
+				t.Errorf("%s: label %s is %q, want %q", piece, key, pod.Labels[key], value)
+			}
+		}
+		if pod.Namespace != "jobs" || pod.OwnerReferences[1].UID != "driver" || pod.OwnerReferences[1].Name != "pi-driver" {
+			t.Errorf("%s: it is in %s, of %v", piece, pod.Namespace, pod.OwnerReferences)
+		}
+	}
+	if _, err := (Dialect{}).Executor(appOf(t, `spec: {executor: {memoryLimit: much}}`), 1, 1, "", t0); err == nil {
+		t.Error("what cannot be rendered is")
+	}
+}
+
 // claimNumber is a claim's place among the volumes.
 var claimNumber = regexp.MustCompile(`-pvc-[0-9]+$`)
 

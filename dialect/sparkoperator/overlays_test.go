@@ -19,24 +19,30 @@ func TestMemoryQuantity(t *testing.T) {
 	}
 }
 
-// TestInitialExecutors: how many executors an application waits for, of all that may say so.
+// TestInitialExecutors: how many executors an application waits for, and always wants, of all that may say so.
 func TestInitialExecutors(t *testing.T) {
 	for _, c := range []struct {
-		piece string
-		want  int32
+		piece       string
+		want, least int32
 	}{
-		{`{executor: {instances: null}}`, 1},
-		{`{executor: {instances: 3}}`, 3},
-		{`{executor: {instances: null}, sparkConf: {spark.executor.instances: "4"}}`, 4},
-		{`{executor: {instances: 3}, sparkConf: {spark.executor.instances: "4"}}`, 3},
-		{`{executor: {instances: null}, dynamicAllocation: {enabled: true}}`, 0},
-		{`{executor: {instances: 2}, dynamicAllocation: {enabled: true, minExecutors: 1, initialExecutors: 5}}`, 5},
-		{`{executor: {instances: null}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.minExecutors: "2"}}`, 2},
-		{`{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 3}}`, 0},
+		{`{executor: {instances: null}}`, 1, 1},
+		{`{executor: {instances: 3}}`, 3, 3},
+		{`{executor: {instances: null}, sparkConf: {spark.executor.instances: "4"}}`, 4, 4},
+		{`{executor: {instances: 3}, sparkConf: {spark.executor.instances: "4"}}`, 3, 3},
+		{`{executor: {instances: null}, dynamicAllocation: {enabled: true}}`, 0, 0},
+		{`{executor: {instances: 2}, dynamicAllocation: {enabled: true, minExecutors: 1, initialExecutors: 5}}`, 5, 1},
+		{`{executor: {instances: 7}, dynamicAllocation: {enabled: true, initialExecutors: 5}}`, 7, 0},
+		{`{executor: {instances: null}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.minExecutors: "2"}}`, 2, 2},
+		{`{executor: {instances: null}, dynamicAllocation: {enabled: true, minExecutors: 3}, sparkConf: {spark.dynamicAllocation.minExecutors: "2"}}`, 3, 3},
+		{`{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 3}}`, 0, 0},
+		{`{driver: {kubernetesMaster: "local[2]"}, dynamicAllocation: {enabled: true, minExecutors: 3}}`, 0, 0},
 	} {
 		app := appOf(t, "spec: "+c.piece)
 		if got := initialExecutors(&app.Spec); got != c.want {
 			t.Errorf("%s: waits for %d executors, want %d", c.piece, got, c.want)
+		}
+		if got := (Dialect{}).app(app).MinExecutors; got != c.least {
+			t.Errorf("%s: always wants %d executors, want %d", c.piece, got, c.least)
 		}
 	}
 }

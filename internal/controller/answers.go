@@ -16,13 +16,16 @@ type answers struct {
 	keys map[question]reply
 }
 
+// partWarnings is the part of a question about the Events of one executor.
+const partWarnings lifecycle.Part = "Warnings"
+
 type question struct {
 	key  types.NamespacedName
 	part lifecycle.Part
 }
 
 type reply struct {
-	uid     types.UID
+	uid     types.UID // of the custom resource, or of the pod that was asked about
 	attempt int32
 	until   time.Time       // it is not asked again before
 	cause   lifecycle.Cause // empty where nothing stands in the way

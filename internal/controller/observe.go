@@ -60,6 +60,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	}
 	p.seen = p.children.facts()
 	r.explainPending(ctx, p)
+	r.explainExecutor(ctx, p)
 	r.explainFailed(ctx, p)
 	return nil
 }

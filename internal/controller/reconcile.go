@@ -165,7 +165,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
-	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors)
+	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings)
 	r.metrics.Gone(r.kind.Name, key)
 }
 

@@ -15,8 +15,8 @@ import (
 const (
 	// pendingGrace is how long a driver may be pending before anybody is asked why: most are not for that long.
 	pendingGrace = 2 * time.Second
-	// submittedGrace is the same for a driver that spark-submit made: the ConfigMap that it mounts comes after it, so that the kubelet mostly
-	// complains once and tries again.
+	// submittedGrace is the same for a driver that spark-submit made, and for executors: the ConfigMap that it mounts comes after it (that of
+	// executors until Spark 4.2), so that the kubelet mostly complains once and tries again.
 	submittedGrace = 10 * time.Second
 	// explainTimeout bounds the reads of a pass: a cause is nice to have, the rest of the pass is not.
 	explainTimeout = 3 * time.Second
@@ -38,16 +38,22 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 			continue
 		}
 		p.check = soonest(p.check, lifecycle.AskAgain(age))
-		var events corev1.EventList
-		err := r.live.List(ctx, &events, client.InNamespace(p.stored.GetNamespace()), client.Limit(maxEventsRead),
-			client.MatchingFields{"involvedObject.uid": pod.uid})
-		if err != nil {
-			r.unexplained(ctx, pod.name, err)
-			continue
+		if cause, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, types.UID(pod.uid)); read {
+			*pod.why = cause
 		}
-		r.blind.Store(false)
-		*pod.why = latestWarning(events.Items, types.UID(pod.uid))
 	}
+}
+
+// warned reads what Kubernetes warns of about a pod.
+func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+	var events corev1.EventList
+	err := r.live.List(ctx, &events, client.InNamespace(namespace), client.Limit(maxEventsRead), client.MatchingFields{"involvedObject.uid": string(uid)})
+	if err != nil {
+		r.unexplained(ctx, name, err)
+		return lifecycle.Cause{}, false
+	}
+	r.blind.Store(false)
+	return latestWarning(events.Items, uid), true
 }
 
 // pendingPod is a pod that waits and does not say for what.
@@ -81,12 +87,12 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 }
 
 // unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.
-func (r *Reconciler[T]) unexplained(ctx context.Context, driver string, err error) {
+func (r *Reconciler[T]) unexplained(ctx context.Context, pod string, err error) {
 	logger := log.FromContext(ctx)
 	if r.blind.Swap(true) {
 		logger = logger.V(1)
 	}
-	logger.Info("the events of a pending driver cannot be read; what it waits for is not told", "pod", driver, "cause", err.Error())
+	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())
 }
 
 // latestWarning returns the newest event about the pod when that is a warning. A newer normal event (scheduled, pulled) means that the

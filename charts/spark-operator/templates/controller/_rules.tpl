@@ -1,6 +1,7 @@
 {{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
-     read to tell why a pod does not come up, and access reviews tell whether a driver failed for want of a right. Secrets are made for the pods
+     read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
+     are also created in dry runs, which tell why a driver gets no executors. Secrets are made for the pods
      that run spark-submit and deleted by the labels that say whose they are; none is ever read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]

@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// explainExecutor does for executors what explainPending does for drivers, for the one that waits for longest: what keeps it mostly keeps all of
+// them. Its Events are read at most every few seconds, however often the application is looked at, and not at all while another says by its
+// status what it waits for.
+func (r *Reconciler[T]) explainExecutor(ctx context.Context, p *pass[T]) {
+	pod, facts := p.waitingExecutor()
+	if pod == nil {
+		return
+	}
+	age := p.now.Sub(pod.CreationTimestamp.Time)
+	if age < submittedGrace {
+		p.check = soonest(p.check, submittedGrace-max(age, 0))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	asked := question{keyOf(p.stored), partWarnings}
+	cause, fresh := r.answers.last(asked, pod.UID, facts.Attempt, p.now)
+	again := lifecycle.AskAgain(age)
+	if !fresh {
+		if now, read := r.warned(ctx, pod.Namespace, pod.Name, pod.UID); read {
+			cause = now
+		}
+		r.answers.note(asked, reply{pod.UID, facts.Attempt, p.now.Add(again), cause})
+	}
+	p.check = soonest(p.check, again)
+	facts.Why = cause
+}
+
+// waitingExecutor is the oldest executor of a running driver that waits and does not say for what; nil where there is none, or another says it.
+func (p *pass[T]) waitingExecutor() (oldest *corev1.Pod, facts *lifecycle.Executor) {
+	for i := range p.seen.Executors {
+		e, pod := &p.seen.Executors[i], &p.children.executors[i]
+		if d := p.seen.Driver(e.Attempt); d == nil || d.Phase != lifecycle.DriverRunning || e.Phase != lifecycle.DriverPending || pod.DeletionTimestamp != nil {
+			continue
+		}
+		if e.Why.Reason != "" {
+			return nil, nil
+		}
+		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest, facts = pod, e
+		}
+	}
+	return oldest, facts
+}
