@@ -174,7 +174,7 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	s.check(left)
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
-		doubted.Phase, doubted.Why = lifecycle.DriverRunning, s.m.Cause
+		doubted.Phase, doubted.Why, doubted.Deleting = lifecycle.DriverRunning, s.m.Cause, false // what is done to it shows when the node does
 		*d = &doubted
 	}
 	return false

@@ -441,6 +441,8 @@ func TestDriver(t *testing.T) {
 			want{reason: lifecycle.ReasonNodeLost}},
 		{"marked: what it waits for stays remembered", appWith(), lost("Unschedulable"), driver(lifecycle.DriverUnknown, silentSince(50), why(lifecycle.ReasonNodeLost)), at(60),
 			want{check: 5 * second, reason: "Unschedulable"}},
+		{"marked, and taken by a taint: nothing is told that the node may not do", appWith(), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverUnknown, silentSince(50), evicted, dueToGo(90)), at(60), want{check: 5 * second}},
 		{"marked: its deadlines hold on", appWith(func(a *lifecycle.App) { a.Limits.Run = 57 * second }), memoryIn(lifecycle.Running),
 			driver(lifecycle.DriverUnknown, silentSince(50)), at(55), want{check: 2 * second}},
 		{"taken by a taint, in time", appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7), evicted, dueToGo(60)), at(50),
