@@ -24,7 +24,10 @@ func (w *world) bySparkSubmit(t *testing.T) {
 // submittedCompletes: the result is there, and what an operator's user reads is as it is for any other application.
 func (w *world) submittedCompletes(t *testing.T) {
 	t.Parallel()
-	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(1)) })
+	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = "by-spark-submit" // what spark-submit makes without our label is told from other applications' by its name
+		a.Spec.Executor.Instances = new(int32(1))
+	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 	if log := w.driverLog(t, app); !piLine.MatchString(log) {
@@ -34,7 +37,7 @@ func (w *world) submittedCompletes(t *testing.T) {
 		t.Errorf("%d runs of %d submissions, executors %v", s.ExecutionAttempts, s.SubmissionAttempts, s.ExecutorState)
 	}
 	driver, submitter := w.podOf(t, app, "driver"), w.podOf(t, app, "submitter")
-	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID || driver.Name != "spark-pi-spark-submit-driver" {
+	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID || driver.Name != "by-spark-submit-driver" {
 		t.Errorf("the driver is %s, its controller %+v", driver.Name, ref)
 	}
 	if id := driver.Labels["spark-app-selector"]; id == "" || id != app.Status.SparkApplicationID {

@@ -128,7 +128,8 @@ func (w *world) remove(t *testing.T, app *v1beta2.SparkApplication) {
 	})
 }
 
-// children lists what belongs to the application, by our label, by owner and by name: one that lost its label would be found as well.
+// children lists what belongs to the application, by our label, by owner and by name: one that lost its label would be found as well. What carries
+// the label of another, whose name begins alike, is not its own.
 func (w *world) children(t *testing.T, app *v1beta2.SparkApplication) []string {
 	t.Helper()
 	var found []string
@@ -138,7 +139,8 @@ func (w *world) children(t *testing.T, app *v1beta2.SparkApplication) []string {
 		}
 		for _, o := range objects(list) {
 			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
-			if owned || o.GetLabels()[labelAppUID] == string(app.UID) || strings.HasPrefix(o.GetName(), app.Name+"-") {
+			uid, labelled := o.GetLabels()[labelAppUID]
+			if owned || uid == string(app.UID) || !labelled && strings.HasPrefix(o.GetName(), app.Name+"-") {
 				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
 			}
 		}
