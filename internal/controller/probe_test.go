@@ -233,11 +233,11 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 
 // TestProbeAnswers: what is no refusal of the executor is none.
 func TestProbeAnswers(t *testing.T) {
-	forbidden := func(why string) error {
+	forbidden := func(why string) *apierrors.StatusError {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `pods "e" is forbidden: ` + why}}
 	}
 	terminating := forbidden("unable to create new content in namespace n because it is being terminated")
-	terminating.(*apierrors.StatusError).ErrStatus.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+	terminating.ErrStatus.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
 	for _, test := range []struct {
 		name    string
 		err     error

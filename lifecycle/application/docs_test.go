@@ -92,10 +92,10 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
   once more whatever the restart policy says.
 - Where the application asks for it, a budget keeps the driver from evictions, from the first sight of its pod until its end. It goes before the
   next attempt, and with the end also where the pod goes on in a sidecar. One that cannot be made holds nothing up.
-- Executors that are wanted and do not come are asked for: where there are too few for 5 s, and none came in that time, the API server is asked
-  whether another could be made, as the driver would, and the answer is told. Again within 4 s for the first minute, then after a fifteenth of
-  the time, a minute at most. How many are wanted is known of those that the application begins with, and of those that it never goes below:
-  what dynamic allocation wants beyond is known to the driver alone.
+- Executors that are wanted and do not come are asked for: where there are too few for 5 s and none came in that time, or none at all for the
+  driver's first 10 s, the API server is asked whether another could be made, as the driver would, and the answer is told. Again within 4 s
+  for the first minute, then after a fifteenth of the time, a minute at most. How many are wanted is known of those that the application begins
+  with, and of those that it never goes below: what dynamic allocation wants beyond is known to the driver alone.
 - An end is stored and told before a time to live of nothing deletes the application.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be

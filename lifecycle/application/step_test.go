@@ -389,7 +389,7 @@ func TestDriver(t *testing.T) {
 		{"ready, nothing awaited", appWith(), memoryIn(lifecycle.Started), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
 			want{trail: phases(lifecycle.Ready, lifecycle.Running)}},
 		{"ready", appWith(executors(2)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
-			want{trail: phases(lifecycle.Started, lifecycle.Ready), check: unasked}},
+			want{trail: phases(lifecycle.Started, lifecycle.Ready), check: unbegun}},
 		{"first executor", appWith(executors(2)), memoryIn(lifecycle.Ready), withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), lifecycle.DriverPending), at(60),
 			want{trail: phases(lifecycle.Scaling), check: unasked}},
 		{"enough executors", appWith(executors(2)), memoryIn(lifecycle.Scaling),

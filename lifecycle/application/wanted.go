@@ -6,9 +6,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// unasked is for how long fewer executors may be there than are wanted before anybody is asked why: Spark asks for some each second, and for
-// another in the place of one that went.
-const unasked = 5 * time.Second
+const (
+	// unasked is for how long fewer executors may be there than are wanted before anybody is asked why: Spark asks for some each second, and for
+	// another in the place of one that went.
+	unasked = 5 * time.Second
+	// unbegun is the same before the first of them, when the driver's JVM and Spark in it are still starting.
+	unbegun = 10 * time.Second
+)
 
 // unmade is why executors are wanted and not there at all: what the API server says against a pod like theirs. Spark itself is told no more than
 // that it is forbidden, and goes on trying without a word on any pod. What was remembered stays while the reason does: the figures of a quota are
@@ -18,8 +22,8 @@ func (s *step) unmade() lifecycle.Cause {
 		return lifecycle.Cause{}
 	}
 	short := max(s.now.Sub(s.m.ShortSince), 0)
-	if short < unasked {
-		s.check(unasked - short)
+	if left := patience(s.m.Phase) - short; left > 0 {
+		s.check(left)
 		return lifecycle.Cause{}
 	}
 	s.check(lifecycle.AskAgain(short))
@@ -35,6 +39,13 @@ func (s *step) unmade() lifecycle.Cause {
 		return s.held
 	}
 	return lifecycle.Cause{Reason: answer.Reason, Message: "executors are wanted and cannot be made: " + answer.Message}
+}
+
+func patience(phase lifecycle.Phase) time.Duration {
+	if phase == lifecycle.Ready {
+		return unbegun
+	}
+	return unasked
 }
 
 // short reports whether fewer executors exist than the application wants: those that it begins with, and once they ran those that it never goes below.

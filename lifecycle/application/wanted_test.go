@@ -23,7 +23,7 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
 
-// TestExecutorsThatAreNotMade: too few for 5 s makes somebody ask why; the answer is what the application waits for.
+// TestExecutorsThatAreNotMade: too few for 5 s, or none for 10 s, makes somebody ask why; the answer is what the application waits for.
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
@@ -57,19 +57,20 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		cause lifecycle.Cause
 		told  bool
 	}{
-		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, unasked, 60, lifecycle.Cause{}, false},
-		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 2 * second, 57, lifecycle.Cause{}, false},
-		{"for 5 s", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), runs(), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, unbegun, 60, lifecycle.Cause{}, false},
+		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
+		{"for 10 s", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
 		{"for minutes", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
 		{"for hours", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
-		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, unasked, 90, lifecycle.Cause{}, false},
-		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 55, lifecycle.Cause{}, false},
-		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55)), answered(runs(), quota), nil, 4 * second, 55, told, true},
-		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 55,
+		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, unbegun, 90, lifecycle.Cause{}, false},
+		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
+		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, told, true},
+		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
 			lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 2"}, false},
-		{"and does no more", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 55,
+		{"and does no more", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(55), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 55, told, true},
+		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, told, true},
+		{"one of two for 5 s", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(55)), runs(running), ask, 4 * second, 55, lifecycle.Cause{}, false},
 		{"one of two", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
 		{"one waits", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
 		{"one ended", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},

@@ -457,7 +457,7 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 func (w *world) explained() {
 	m := w.stored
 	told := m.Cause.Reason == "QuotaExceeded"
-	switch short := !m.ShortSince.IsZero() && w.now.Sub(m.ShortSince) >= unasked; {
+	switch short := !m.ShortSince.IsZero() && w.now.Sub(m.ShortSince) >= patience(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
 		if !m.ShortSince.IsZero() {
 			w.fail("short of executors in %s", m.Phase)
