@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// wholeLife asks for every scenario of an application's life, those included that mostly wait: -args -life.
+var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, not only the most telling")
+
+// The states of a run that goes well, and of one that is followed by another.
+var (
+	created   = v1beta2.ApplicationStateNew
+	submitted = v1beta2.ApplicationStateSubmitted
+	running   = v1beta2.ApplicationStateRunning
+	completed = v1beta2.ApplicationStateCompleted
+	failed    = v1beta2.ApplicationStateFailed
+	failing   = v1beta2.ApplicationStateFailing
+	rerun     = v1beta2.ApplicationStatePendingRerun
+)
+
+func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
+
+// TestOperator is to run it beside "applications" and "lines"; until then nothing does.
+var _ = (*world).life
+
+// life follows applications through what happens to them between their creation and their end: every state that is stored on the way, and
+// what is told of it.
+func (w *world) life(t *testing.T) {
+	program, err := os.ReadFile("testdata/life/main.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.make(t, configMap("life-program", "main.py", string(program)))
+	t.Run("side by side", func(t *testing.T) {
+		w.side(t, "suspended, resumed, edited, expired", w.longLife)
+		w.side(t, "evicted, then deleted by hand", w.taken)
+		w.side(t, "retried to success, outlived by a sidecar", w.outlived)
+		if *wholeLife {
+			w.side(t, "evicted by the kubelet", w.overfull)
+			w.side(t, "out of heap", w.outOfHeap)
+			w.side(t, "executors come and go", w.comeAndGo)
+			w.side(t, "executors fail", w.executorsFail)
+		}
+	})
+}
+
+func (w *world) side(t *testing.T, name string, scenario func(*testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		scenario(t)
+	})
+}
+
+// told is an application whose driver takes the steps of testdata/life/main.py. It is as small as it can be.
+func (w *world) told(t *testing.T, name string, steps []string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	t.Helper()
+	return w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
+		a.Name = name
+		a.Spec.MainApplicationFile, a.Spec.Arguments = "local:///opt/life/main.py", steps
+		a.Spec.Driver.CoreRequest, a.Spec.Executor.CoreRequest = new("100m"), new("100m")
+		a.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "life-program", Path: "/opt/life"}}
+		if change != nil {
+			change(a)
+		}
+	})
+}
+
+// onceAgain lets one failed run be followed by another, after some seconds: a driver's end is known to the second, and FAILING is seen only
+// where some of the interval is left.
+func onceAgain() v1beta2.RestartPolicy {
+	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
+}
+
+// tell makes the ConfigMap that says what the step "told" of an application is to be, and mounts it.
+func (w *world) tell(t *testing.T, app *v1beta2.SparkApplication, step string) {
+	t.Helper()
+	w.make(t, configMap(toldOf(app), "step", step))
+	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: toldOf(app), Path: "/opt/told"})
+}
+
+// tellNext changes what the next run is told; one that goes on has read it.
+func (w *world) tellNext(t *testing.T, app *v1beta2.SparkApplication, step string) {
+	t.Helper()
+	if err := w.Client.Update(t.Context(), configMap(toldOf(app), "step", step)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toldOf does not begin with the application's name: what does should be gone with it.
+func toldOf(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
+
+func configMap(name, key, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Data: map[string]string{key: value}}
+}
+
+// longLife: a running application is suspended and resumed, its spec is edited, and it expires. What only steers the operator changes without
+// a new run. The mode is client, which is no other life: the driver has a pod of its own.
+func (w *world) longLife(t *testing.T) {
+	s := w.begin(t, w.told(t, "long", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.Mode = v1beta2.DeployModeClient
+		a.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "nobodys", "example.dev/team": "life"}
+	}))
+	s.untilWorking(t, 1)
+	s.kueueContract(t)
+
+	submission := s.app.Status.SubmissionID
+	s.patch(t, `{"metadata": {"labels": {"example.dev/team": "another"}}, "spec": {"timeToLiveSeconds": 3600, "timeouts": {"runSeconds": 3600},
+		"restartPolicy": {"type": "OnFailure", "onFailureRetries": 1}}}`)
+	s.until(t, patience, "the patch to be seen", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	if s.app.Status.SubmissionID != submission {
+		t.Errorf("fields that only steer the operator made another run")
+	}
+
+	s.patch(t, `{"spec": {"suspend": true}}`)
+	s.untilState(t, v1beta2.ApplicationStateSuspended)
+	if left := w.children(t, s.app); len(left) > 0 {
+		t.Errorf("suspended, and still there: %s", left)
+	}
+	if diff := cmp.Diff(endConditions(v1beta2.ApplicationStateSuspended), conditions(s.app)); diff != "" || s.app.Status.ExecutionAttempts != 1 {
+		t.Errorf("suspended after %d runs, want 1; conditions (-want +got):\n%s", s.app.Status.ExecutionAttempts, diff)
+	}
+	s.patch(t, `{"spec": {"suspend": false}}`)
+	s.untilWorking(t, 2)
+	if got := s.app.Status.ExecutionAttempts; got != 2 {
+		t.Errorf("resumed as run %d, want 2: the attempts are kept", got)
+	}
+
+	s.patch(t, `{"spec": {"arguments": ["end"], "timeToLiveSeconds": 2}}`)
+	s.comesTo(t, ending{
+		states: states(created, submitted, running, v1beta2.ApplicationStateSuspending, v1beta2.ApplicationStateSuspended,
+			submitted, running, v1beta2.ApplicationStateInvalidating, submitted, running, completed),
+		runs: 1, submissions: 1, reason: "Succeeded",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationResuming", "SparkApplicationSpecChanged", "SparkApplicationSubmitted",
+			"SparkApplicationSubmitted", "SparkApplicationSubmitted", "SparkApplicationSuspended", "SparkApplicationSuspending",
+			"SparkDriverRunning", "SparkDriverRunning", "SparkDriverRunning"},
+	})
+	s.expires(t)
+}
+
+// untilWorking waits until an attempt's driver runs and has an executor that does.
+func (s *story) untilWorking(t *testing.T, attempt int32) {
+	t.Helper()
+	s.until(t, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.AppState.State == running && a.Status.Operator.Attempt == attempt && a.Status.Executors != nil && a.Status.Executors.Running > 0
+	})
+}
+
+// kueueContract: Kueue finds driver and executors by their owner, and its labels stay with the application. Others are the pods' too.
+func (s *story) kueueContract(t *testing.T) {
+	t.Helper()
+	driver := s.driver(t)
+	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != s.app.UID {
+		t.Errorf("the driver's controller is %v, want the application", ref)
+	}
+	executors := s.executors(t)
+	if len(executors) == 0 {
+		t.Error("no executor pod")
+	}
+	for _, pod := range executors {
+		own := slices.IndexFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.app.UID })
+		if own < 0 || pod.OwnerReferences[own].Controller != nil {
+			t.Errorf("the owners of executor %s are %v, want the application as a plain one", pod.Name, pod.OwnerReferences)
+		}
+	}
+	for _, pod := range append(executors, *driver) {
+		for label := range pod.Labels {
+			if strings.HasPrefix(label, "kueue.x-k8s.io/") {
+				t.Errorf("pod %s has the label %s", pod.Name, label)
+			}
+		}
+		if pod.Labels["example.dev/team"] != "life" {
+			t.Errorf("pod %s has not the application's label", pod.Name)
+		}
+	}
+}
+
+// taken: a driver that is evicted is run again by the policy; one that somebody deletes is as well, as long as the policy has a run left.
+func (w *world) taken(t *testing.T) {
+	s := w.begin(t, w.told(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = onceAgain() }))
+	s.untilRun(t, 1)
+	driver := s.driver(t)
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
+	if err := w.Core.PolicyV1().Evictions(driver.Namespace).Evict(t.Context(), eviction); err != nil {
+		t.Fatal(err)
+	}
+	s.untilState(t, failing)
+	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !strings.Contains(s.app.Status.AppState.ErrorMessage, "Eviction API") {
+		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
+	}
+	s.untilRun(t, 2)
+	if err := w.Client.Delete(t.Context(), s.driver(t)); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(t, ending{
+		states: states(created, submitted, running, failing, rerun, submitted, running, failed),
+		runs:   2, submissions: 2, reason: "DriverDeleted", says: []string{"deleted"},
+		events: []string{"SparkApplicationFailed", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+			"SparkDriverFailed", "SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
+	})
+}
+
+// outlived: the driver's end is the end of the run, whatever goes on beside it. The first run fails and its pod goes; the second succeeds.
+func (w *world) outlived(t *testing.T) {
+	app := w.told(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.RestartPolicy = onceAgain()
+		a.Spec.Driver.Template = raw(`{"spec": {"terminationGracePeriodSeconds": 2, "containers": [
+			{"name": "spark-kubernetes-driver"},
+			{"name": "beside", "image": "` + *a.Spec.Image + `", "command": ["sleep", "infinity"]}]}}`)
+	})
+	w.tell(t, app, "fail")
+	s := w.begin(t, app)
+	s.untilState(t, failing)
+	s.besideRuns(t)
+	w.tellNext(t, app, "end")
+	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	s.besideRuns(t)
+	s.ends(t, ending{
+		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
+		runs:   2, submissions: 2, reason: "Succeeded",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
+	})
+	if len(s.told) != 1 || !contains(s.told[0], []string{"driver container failed with exit code 1"}) {
+		t.Errorf("the failures were told as %q", s.told)
+	}
+}
+
+// besideRuns wants the driver's sidecar to be running beside the driver that has ended.
+func (s *story) besideRuns(t *testing.T) {
+	t.Helper()
+	pod := s.driver(t)
+	ended := map[string]bool{}
+	for _, c := range pod.Status.ContainerStatuses {
+		ended[c.Name] = c.State.Terminated != nil
+	}
+	if !ended["spark-kubernetes-driver"] || ended["beside"] || pod.Status.Phase != corev1.PodRunning {
+		t.Errorf("the pod is %s, its containers have ended: %v; want the sidecar alone to run", pod.Status.Phase, ended)
+	}
+}
