@@ -49,11 +49,8 @@ func (w *world) release(name string) {
 // TestNameIsTaken goes through everything that can be found under the name of an object that is to be created.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
-	foreignPod := func(*v1beta2.SparkApplication) client.Object {
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "pi-driver"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
-		}
+	foreign := func(app *v1beta2.SparkApplication) client.Object {
+		return foreignPod(app.Namespace, driverName(app.Name))
 	}
 	configMap := func(change func(*corev1.ConfigMap)) func(*v1beta2.SparkApplication) client.Object {
 		return func(app *v1beta2.SparkApplication) client.Object {
@@ -69,7 +66,7 @@ func TestNameIsTaken(t *testing.T) {
 		cause string
 		kept  bool // whether the first of taken is still the same object in the end
 	}{
-		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreignPod},
+		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreign},
 			v1beta2.ApplicationStateFailed, reasonNameTaken, true},
 		{"a pod of another application with our label", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object {
 			pod := tinyDriver(app, 1)

@@ -163,6 +163,14 @@ func (w *world) create(object client.Object) {
 	}
 }
 
+// foreignPod is a pod that has nothing to do with any application but its name.
+func foreignPod(namespace, name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
+	}
+}
+
 func (w *world) get(name string) *v1beta2.SparkApplication {
 	w.t.Helper()
 	app := &v1beta2.SparkApplication{}

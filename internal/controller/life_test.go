@@ -145,10 +145,7 @@ func TestApplicationFails(t *testing.T) {
 func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
-	}
+	foreign := foreignPod(w.namespace, driverName("pi"))
 	w.create(foreign)
 	w.runReal()
 	app := w.application("pi", withDriver)

@@ -223,10 +223,7 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
-	}
+	foreign := foreignPod(w.namespace, driverName("pi"))
 	w.create(foreign)
 	w.runReal()
 	app := w.application("pi", withDriver, bySparkSubmit)
