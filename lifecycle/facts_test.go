@@ -280,7 +280,7 @@ func TestLastWords(t *testing.T) {
 		{"no exception: the end", podIn(corev1.PodFailed, exits(3, "Error", long+"bye")), func(m string) bool {
 			return strings.HasSuffix(m, "\nbye") && strings.HasPrefix(m, "driver container failed with exit code 3: all is well") && len(m) <= maxExcerpt+100
 		}},
-		{"a long trace", podIn(corev1.PodFailed, exits(1, "Error", "Exception: é\n"+strings.Repeat("\tat ééé\n", 1000))), func(m string) bool {
+		{"a long trace", podIn(corev1.PodFailed, exits(1, "Error", "Exception: é\n"+strings.Repeat("ValueError: ééé\n", 1000))), func(m string) bool {
 			return strings.HasSuffix(m, "...") && len(m) <= maxExcerpt+100 && strings.ToValidUTF8(m, "") == m
 		}},
 		{"one line without an end", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("x", 5000))), func(m string) bool {
@@ -300,6 +300,28 @@ func TestLastWords(t *testing.T) {
 			func(m string) bool {
 				return strings.HasSuffix(m, "with exit code 1: Caused by: java.io.IOException: boom")
 			}},
+		{"of every trace one frame, for what caused it is further down", podIn(corev1.PodFailed, exits(1, "Error",
+			"Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\n"+strings.Repeat("\tat app//a.B.d(B.java:2)\n", 100)+
+				"Caused by: Y: the cause\n\tat a.C.d(C.scala:3)\n\t... 12 more\n")), func(m string) bool {
+			return strings.HasSuffix(m, ": Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\nCaused by: Y: the cause\n\tat a.C.d(C.scala:3)")
+		}},
+		{"Spark stops, and logs that", podIn(corev1.PodFailed, exits(1, "Error",
+			"    raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n"+
+				"26/01/01 00:00:00 WARN Watch: closed\n26/01/01 00:00:00 INFO ShutdownHookManager: Deleting directory /tmp/spark\n")), func(m string) bool {
+			return strings.HasSuffix(m, "exit code 1: raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 WARN Watch: closed")
+		}},
+		{"nothing but what Spark logs while it stops", podIn(corev1.PodFailed, exits(1, "Error",
+			"26/01/01 00:00:00 INFO SparkContext: Successfully stopped SparkContext\n26/01/01 00:00:00 INFO ShutdownHookManager: Shutdown hook called\n")),
+			func(m string) bool { return strings.HasSuffix(m, "INFO ShutdownHookManager: Shutdown hook called") }},
+		{"frames alone", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
+			func(m string) bool { return m == "driver container failed with exit code 1" }},
+		{"frames alone, and Spark's account of a Python program", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {
+			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
+		}), func(m string) bool {
+			return strings.HasSuffix(m, "SparkUserAppException: User application exited with 1")
+		}},
+		{"a sentence among frames", podIn(corev1.PodFailed, exits(1, "Error", "\tat app//a.B.c(B.java:1)\nKilled\n\tat app//a.B.c(B.java:1)\n")),
+			func(m string) bool { return strings.HasSuffix(m, "exit code 1: Killed") }},
 		{"a signal of the runtime's", podIn(corev1.PodFailed, state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Signal: 11}})),
 			func(m string) bool { return m == "driver container failed with exit code 255 (SIGSEGV)" }},
 		{"an abort", podIn(corev1.PodFailed, exits(134, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(SIGABRT)") }},

@@ -48,12 +48,12 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		return Cause{ReasonDriverDeleted, sentence(how, "the driver pod was deleted before it ended")}
 	}
 	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
-	// Python or R program it tells no more than the exit code, and what the program said itself is in the log.
-	said := firstOf(end.Message, pod.Status.Message)
-	if left := pod.Annotations[exitExceptionAnnotation]; left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
+	// Python or R program it tells no more than the exit code, and what the program said itself is in the log, unless that is cut away.
+	said := excerpt(firstOf(end.Message, pod.Status.Message))
+	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (said == "" || !strings.HasPrefix(left, userAppException)) {
 		said = left
 	}
-	return Cause{reason, sentence(how, excerpt(said))}
+	return Cause{reason, sentence(how, said)}
 }
 
 // sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and org.apache.spark.executor.ExecutorExitCode,
@@ -90,8 +90,12 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-// traceFrame is a line of a JVM's stack trace, or the end of one: what is kept of a log may begin in the middle of a line.
-var traceFrame = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$`)
+var (
+	// traceFrame is a line of a JVM's stack trace, or the end of one: what is kept of a log may begin in the middle of a line.
+	traceFrame = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$|^\s*\.\.\. \d+ (more|common frames omitted)$`)
+	// chatter is a line of Spark's log, in its default layout, that tells of no trouble.
+	chatter = regexp.MustCompile(`^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (INFO|DEBUG|TRACE) `)
+)
 
 // fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
 // of their classes.
@@ -131,12 +135,17 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 }
 
 // excerpt cuts what a container said last to maxExcerpt bytes, from where it begins to tell of an error: Kubernetes hands over the last
-// lines of the log, and the first exception among them says more than the end of its stack trace.
+// lines of the log, and the first exception among them says more than the end of its stack trace. Of each stack trace one frame is kept, so that
+// there is room for what caused it, and of what Spark logs while it stops nothing. Where nothing tells of an error it is the end, without frames:
+// "" where there is nothing else.
 func excerpt(said string) string {
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
 	if telling := fromTrouble(said); telling != "" {
-		return cut(telling)
+		return cut(without(telling, func(before, line string) bool {
+			return traceFrame.MatchString(line) && traceFrame.MatchString(before) || chatter.MatchString(line)
+		}))
 	}
+	said = without(said, func(_, line string) bool { return traceFrame.MatchString(line) })
 	if len(said) > maxExcerpt {
 		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
 		if _, whole, ok := strings.Cut(said, "\n"); ok {
@@ -144,6 +153,20 @@ func excerpt(said string) string {
 		}
 	}
 	return said
+}
+
+// without is a text without some of its lines; drop is told the line before as well.
+func without(text string, drop func(before, line string) bool) string {
+	var kept strings.Builder
+	before := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if !drop(before, line) {
+			kept.WriteString(line + "\n")
+		}
+		before = line
+	}
+	return strings.TrimSpace(kept.String())
 }
 
 func cut(text string) string {

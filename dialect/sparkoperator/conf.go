@@ -9,6 +9,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // kueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job integrations).
@@ -34,8 +35,11 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	set(c, "spark.kubernetes.container.image", spec.Image)
 	weakFields(c, spec)
 	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
-	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace.
-	c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
+	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace. Of a Python
+	// or R program it knows none, and would make a Kubernetes client after the program's last words, whose log pushes them out.
+	if submit.IsJVM(spec.MainApplicationFile) {
+		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
+	}
 	// An operator never waits in a JVM; a user's true would only be misleading in the driver's properties.
 	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
 

@@ -13,7 +13,10 @@ import (
 )
 
 func TestSparkConf(t *testing.T) {
-	const wait = "spark.kubernetes.submission.waitAppCompletion"
+	const (
+		wait     = "spark.kubernetes.submission.waitAppCompletion"
+		annotate = "spark.kubernetes.driver.annotateExitException"
+	)
 	for _, tc := range []struct {
 		name string
 		app  v1beta2.SparkApplication
@@ -141,7 +144,7 @@ func TestSparkConf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want[wait], tc.want["spark.kubernetes.driver.annotateExitException"] = "false", "true"
+			tc.want[wait], tc.want[annotate] = "false", "true"
 			if tc.want["spark.dynamicAllocation.enabled"] == "" && tc.want["spark.executor.instances"] == "" {
 				tc.want["spark.executor.instances"] = "1" // this API's default
 			}
@@ -149,6 +152,36 @@ func TestSparkConf(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestExitExceptionOfJVMs: a driver leaves the exception that ended it where there can be one, and unless the user says otherwise.
+func TestExitExceptionOfJVMs(t *testing.T) {
+	const key = "spark.kubernetes.driver.annotateExitException"
+	for _, tc := range []struct {
+		file, said, want string
+	}{
+		{"local:///a.jar", "", "true"},
+		{"s3a://b/a", "", "true"},
+		{"", "", "true"}, // a class of the image's
+		{"local:///a.jar", "false", "false"},
+		{"local:///a.py", "", ""},
+		{"local:///a.py", "true", "true"},
+		{"local:///a.R", "", ""},
+		{"local:///a.r", "", ""},
+		{"local:///a.PY", "", "true"}, // nothing but a name to SparkSubmit
+	} {
+		app := &v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{MainApplicationFile: tc.file}}
+		if tc.said != "" {
+			app.Spec.SparkConf = map[string]string{key: tc.said}
+		}
+		c, err := sparkConf(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := c.Get(key); got != tc.want {
+			t.Errorf("%q with %q: %q, want %q", tc.file, tc.said, got, tc.want)
+		}
 	}
 }
 

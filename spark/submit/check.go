@@ -31,6 +31,10 @@ func typeOf(resource string) resourceType {
 	return typeJava
 }
 
+// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). Else it starts an interpreter of Python or R, and knows of that
+// no more than how it exited. An empty resource, which is a class of the image's class path, is the JVM's (SparkSubmit.isPython, isR).
+func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
+
 // refused are keys that make spark-submit read a file or an URL of the submitter, or act with credentials of the submitter. The reason
 // ends each message. A trailing dot makes a key a prefix. With byJVM the real spark-submit in the application's image could do it.
 var refused = []struct {
