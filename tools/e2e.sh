@@ -4,4 +4,4 @@
 # example -run 'TestOperator/applications/examples' or -run 'TestOperator/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/../test/e2e"
-exec go test -count=1 -v -timeout=60m "$@" . -args -lines="${SPARK_LINES:-3.5.9,4.0.5,4.1.4,4.3.0}"
+exec go test -count=1 -v -timeout=60m "$@" . -args -lines="${SPARK_LINES:-3.5.9,4.0.5,4.1.4,4.3.0}" -life

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// wholeLife asks for every scenario of an application's life, those included that mostly wait: -args -life.
+// wholeLife asks for every scenario of an application's life, those included that mostly wait; `make e2e` does.
 var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, not only the most telling")
 
 // The states of a run that goes well, and of one that is followed by another.
@@ -27,12 +27,10 @@ var (
 	failed    = v1beta2.ApplicationStateFailed
 	failing   = v1beta2.ApplicationStateFailing
 	rerun     = v1beta2.ApplicationStatePendingRerun
+	unknown   = v1beta2.ApplicationStateUnknown
 )
 
 func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
-
-// TestOperator is to run it beside "applications" and "lines"; until then nothing does.
-var _ = (*world).life
 
 // life follows applications through what happens to them between their creation and their end: every state that is stored on the way, and
 // what is told of it.
@@ -46,13 +44,19 @@ func (w *world) life(t *testing.T) {
 		w.side(t, "suspended, resumed, edited, expired", w.longLife)
 		w.side(t, "evicted, then deleted by hand", w.taken)
 		w.side(t, "retried to success, outlived by a sidecar", w.outlived)
+		w.side(t, "kept from evictions", w.disruptionBudget)
+		w.side(t, "executors refused by a quota", w.quotaRefuses)
 		if *wholeLife {
+			w.side(t, "executors refused for their account", w.accountRefuses)
 			w.side(t, "evicted by the kubelet", w.overfull)
 			w.side(t, "out of heap", w.outOfHeap)
 			w.side(t, "executors come and go", w.comeAndGo)
 			w.side(t, "executors fail", w.executorsFail)
 		}
 	})
+	if *wholeLife {
+		t.Run("node lost", w.nodeLost) // it takes the node from everybody
+	}
 }
 
 func (w *world) side(t *testing.T, name string, scenario func(*testing.T)) {
@@ -231,7 +235,7 @@ func (w *world) outlived(t *testing.T) {
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
-	if len(s.told) != 1 || !contains(s.told[0], []string{"driver container failed with exit code 1"}) {
+	if len(s.told) != 1 || !contains(s.told[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
 		t.Errorf("the failures were told as %q", s.told)
 	}
 }

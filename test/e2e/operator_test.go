@@ -59,6 +59,7 @@ func TestOperator(t *testing.T) {
 		t.Run("deleted while it runs", world.deletedWhileRunning)
 		t.Run("by spark-submit", world.bySparkSubmit)
 	})
+	t.Run("life", world.life)
 	t.Run("lines", world.lines)
 	t.Run("uninstall", world.uninstall)
 }

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// nodeLost stops the kubelet, so that Kubernetes takes the node for lost while its containers go on, and lets it go on. Two drivers are there,
+// and somebody deletes one of them meanwhile, as Kubernetes itself would after five minutes: nobody carries that out. Neither is started twice,
+// and the other never ends.
+func (w *world) nodeLost(t *testing.T) {
+	var both []*story
+	for _, name := range []string{"stays", "goes"} {
+		app := w.told(t, name, []string{"told"}, func(a *v1beta2.SparkApplication) {
+			a.Spec.RestartPolicy, a.Spec.Driver.Tolerations = onceAgain(), patient()
+		})
+		w.tell(t, app, "sleep")
+		s := w.begin(t, app)
+		s.untilRun(t, 1)
+		s.untilStep(t, "sleep")
+		w.tellNext(t, app, "end")
+		both = append(both, s)
+	}
+	first, second := both[0], both[1]
+	drivers := w.driversOf(t, first, second)
+
+	goOn, err := w.StopComponent(t.Context(), "kubelet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer goOn()
+	for _, s := range both {
+		s.untilState(t, unknown)
+		if c := condition(s.app, "Ready"); c.Status != "False" || c.Reason != "NodeLost" {
+			t.Errorf("%s: condition Ready is %+v, want False and NodeLost", s.app.Name, c)
+		}
+	}
+	if err := w.Client.Delete(t.Context(), second.driver(t)); err != nil {
+		t.Fatal(err)
+	}
+	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
+	second.until(t, patience, "another look", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != unknown {
+		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
+	}
+	goOn()
+
+	// The node is back, and with it a driver that never ended.
+	first.untilRun(t, 1)
+	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
+		t.Errorf("the driver is %v, was %v", got, drivers)
+	}
+	// The other is ended now, and run again. The kubelet may say that it runs, as it did all the time, before it ends it.
+	second.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	if at := slices.Index(second.path, unknown) + 1; second.path[at] == running {
+		second.path = slices.Delete(second.path, at, at+1)
+	}
+	second.ends(t, ending{
+		states: states(created, submitted, running, unknown, failing, rerun, submitted, running, completed),
+		runs:   2, submissions: 2, reason: "Succeeded",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning", "SparkDriverUnknown"},
+	})
+	first.tells(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
+	if got, want := first.path, states(created, submitted, running, unknown, running); !slices.Equal(got, want) {
+		t.Errorf("the states are %q, want %q", got, want)
+	}
+	w.remove(t, first.app)
+	eventually(t, time.Minute, "the node to be ready for others", func() (string, bool) {
+		var node corev1.Node
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: "sparklocal"}, &node); err != nil {
+			return err.Error(), false
+		}
+		return "it has taints", len(node.Spec.Taints) == 0
+	})
+}
+
+// patient lets a pod stay on a lost node for an hour, also while it comes back. Kubernetes' default is five minutes.
+func patient() (all []corev1.Toleration) {
+	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
+		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
+	}
+	return all
+}
+
+// driversOf are the drivers of up to two applications, each of which has one.
+func (w *world) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
+	t.Helper()
+	for i, s := range stories {
+		var pods corev1.PodList
+		if err := w.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace), client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": "driver"}); err != nil {
+			t.Fatal(err)
+		}
+		if len(pods.Items) != 1 {
+			t.Fatalf("%s has %d drivers", s.app.Name, len(pods.Items))
+		}
+		uids[i] = pods.Items[0].UID
+	}
+	return uids
+}

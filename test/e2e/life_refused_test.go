@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// quotaRefuses: a quota lets no executor in. Spark asks again and again and tells nobody; the application's status and an event tell, and
+// when the quota is gone the application goes on by itself.
+func (w *world) quotaRefuses(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: "life-refused", Namespace: "default"}
+	// Of one priority class alone: the namespace is everybody's.
+	quota := &corev1.ResourceQuota{ObjectMeta: meta, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
+		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+			ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{meta.Name},
+		}}},
+	}}
+	w.make(t, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: meta.Name}}, quota)
+	eventually(t, time.Minute, "the quota to count", func() (string, bool) {
+		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota)
+		return "it does not", err == nil && len(quota.Status.Hard) > 0
+	})
+	s := w.begin(t, w.told(t, "quota", []string{"session", "end"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.Executor.PriorityClassName = &meta.Name
+	}))
+	s.untilRefused(t, "QuotaExceeded", "exceeded quota: life-refused")
+	if err := w.Client.Delete(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(t, ending{
+		states: states(created, submitted, running, completed),
+		runs:   1, submissions: 1, reason: "Succeeded",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning", "SparkExecutorPending"},
+	})
+}
+
+// accountRefuses: the executors' service account does not exist.
+func (w *world) accountRefuses(t *testing.T) {
+	s := w.begin(t, w.told(t, "account", []string{"session", "end"}, func(a *v1beta2.SparkApplication) {
+		a.Spec.Executor.ServiceAccount = new("no-such-account")
+	}))
+	s.untilRefused(t, "ServiceAccountNotFound", `"no-such-account" not found`)
+	s.remove(t, s.app)
+}
+
+// untilRefused waits until the application tells why it has no executors, in its condition and in an event.
+func (s *story) untilRefused(t *testing.T, reason, says string) {
+	t.Helper()
+	s.until(t, patience, "the cause", func(a *v1beta2.SparkApplication) bool {
+		ready := condition(a, "Ready")
+		return a.Status.AppState.State == running && ready.Status == metav1.ConditionFalse && ready.Reason == reason && strings.Contains(ready.Message, says)
+	})
+	eventually(t, 30*time.Second, "an event that tells it", func() (string, bool) {
+		return s.describe(t, s.app), slices.ContainsFunc(s.events(t, s.app), func(e corev1.Event) bool {
+			return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, says)
+		})
+	})
+}
+
+// disruptionBudget: the driver is not evicted while its application wants it kept. The budget comes and goes without a new run, and is gone
+// with the driver's end, so that a sidecar that goes on does not hold up a node's drain.
+func (w *world) disruptionBudget(t *testing.T) {
+	s := w.begin(t, w.told(t, "budget", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
+	s.untilRun(t, 1)
+	driver := s.driver(t)
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
+	evict := func() error { return w.Core.PolicyV1().Evictions(driver.Namespace).Evict(t.Context(), eviction) }
+	eventually(t, time.Minute, "the budget to protect the driver", func() (string, bool) {
+		budget := &policyv1.PodDisruptionBudget{}
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), budget); err != nil {
+			return err.Error(), false
+		}
+		return "it does not see the driver", budget.Status.CurrentHealthy == 1
+	})
+	if err := evict(); !apierrors.IsTooManyRequests(err) {
+		t.Fatalf("evicting the driver: %v, want the budget to refuse it", err)
+	}
+	s.patch(t, `{"spec": {"driverPodDisruptionBudget": false}}`)
+	eventually(t, time.Minute, "the budget to be gone", func() (string, bool) {
+		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), &policyv1.PodDisruptionBudget{})
+		return "it is there", apierrors.IsNotFound(err)
+	})
+	if err := evict(); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+	if got := s.app.Status.Operator.Attempt; got != 1 {
+		t.Errorf("the budget made attempt %d", got)
+	}
+	s.remove(t, s.app)
+}
