@@ -19,19 +19,29 @@ const audit = `{"stage":"RequestReceived","verb":"create","stageTimestamp":"2026
 {"stage":"ResponseComplete","verb":"create","stageTimestamp":"2026-01-01T00:00:00.003000Z","objectRef":{"resource":"pods","name":"l-2-driver"},"responseStatus":{"code":409}}
 {"stage":"ResponseComplete","verb":"create","stageTimestamp":"2026-01-01T00:00:00.004000Z","objectRef":{"resource":"pods","subresource":"binding","name":"l-2-driver"},"responseStatus":{"code":201}}
 {"stage":"ResponseComplete","verb":"create","stageTimestamp":"2026-01-01T00:00:00.012345Z","objectRef":{"resource":"pods","name":"l-2-driver"},"responseStatus":{"code":201}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.013000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-2"},"responseStatus":{"code":200}}
 {"stage":"ResponseComplete","verb":"create","stageTimestamp":"2026-01-01T00:00:00.021000Z","objectRef":{"resource":"pods","name":"l-1-driver"},"responseStatus":{"code":201}}
 {"stage":"ResponseComplete","verb":"create","stageTimestamp":"2026-01-01T00:00:00.030000Z","objectRef":{"resource":"pods","name":"other"},"responseStatus":{"code":201}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.040000Z","objectRef":{"resource":"pods","subresource":"status","name":"l-2-driver"},"responseStatus":{"code":200}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.041000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-1"},"responseStatus":{"code":200}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.042000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-2"},"responseStatus":{"code":409}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.047000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-2"},"responseStatus":{"code":200}}
+{"stage":"ResponseComplete","verb":"patch","stageTimestamp":"2026-01-01T00:00:00.049000Z","objectRef":{"resource":"sparkapplications","subresource":"status","name":"l-2"},"responseStatus":{"code":200}}
 {"stage":"Response`
 
-func TestLatencies(t *testing.T) {
-	got, err := latencies(strings.NewReader(audit), "l-")
+func TestReadSpeed(t *testing.T) {
+	got, err := readSpeed(strings.NewReader(audit), "l-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]time.Duration{10345 * time.Microsecond, 20 * time.Millisecond}, got); diff != "" {
-		t.Errorf("latencies (-want +got):\n%s", diff)
+	want := speed{
+		driver: []time.Duration{10345 * time.Microsecond, 20 * time.Millisecond},
+		status: []time.Duration{7 * time.Millisecond}, // a refused write shows nothing, and the next one shows nothing new
 	}
-	if _, err := latencies(strings.NewReader("no JSON\n"), "l-"); err == nil {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(speed{})); diff != "" {
+		t.Errorf("speed (-want +got):\n%s", diff)
+	}
+	if _, err := readSpeed(strings.NewReader("no JSON\n"), "l-"); err == nil {
 		t.Error("a line that is no JSON is passed over")
 	}
 }

@@ -21,27 +21,33 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// driverLatency creates applications one after the other, each on an idle cluster, and reads from the audit log how long the API server had
-// stored the application when it stored the driver pod. No node takes the pods, so nothing else happens on the machine.
-func driverLatency(ctx context.Context, c *cluster.Cluster, n int) ([]time.Duration, error) {
+// speed is how long applications waited for the operator.
+type speed struct {
+	driver []time.Duration // from an application's creation to its driver pod's
+	status []time.Duration // from a change of a driver pod to the application's status that shows it
+}
+
+// measureSpeed creates applications one after the other, each on an idle cluster, and reads from the audit log how long the API server had
+// stored what the operator answers to. No node takes the pods, so nothing else happens on the machine.
+func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error) {
 	for i := range n {
 		if err := oneDriver(ctx, c, fmt.Sprintf("latency-%d", i)); err != nil {
-			return nil, err
+			return speed{}, err
 		}
 	}
 	log, err := os.Open(c.AuditLog())
 	if err != nil {
-		return nil, err
+		return speed{}, err
 	}
 	defer log.Close()
-	waits, err := latencies(log, "latency-")
-	if err == nil && len(waits) != n {
-		err = fmt.Errorf("the audit log tells of %d applications with a driver, want %d", len(waits), n)
+	got, err := readSpeed(log, "latency-")
+	if err == nil && (len(got.driver) != n || len(got.status) != 2*n) {
+		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and twice as many", len(got.driver), len(got.status), n)
 	}
-	return waits, err
+	return got, err
 }
 
-// oneDriver creates an application, waits for its driver pod, and deletes both.
+// oneDriver creates an application, plays its driver's life to the operator as a kubelet would tell it, and deletes both.
 func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
@@ -66,10 +72,47 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	if err := until(ctx, name+"'s driver pod", there(true)); err != nil {
 		return err
 	}
+	if err := playDriver(ctx, c, app); err != nil {
+		return err
+	}
 	if err := c.Client.Delete(ctx, app); err != nil {
 		return err
 	}
 	return until(ctx, name+"'s end", there(false))
+}
+
+// playDriver lets an application's driver run and end well, as its status tells. Each is waited for until the application shows it.
+func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkApplication) error {
+	shows := func(state v1beta2.ApplicationStateType) error {
+		return until(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {
+			err := c.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
+			return app.Status.AppState.State == state, err
+		})
+	}
+	play := func(phase corev1.PodPhase, container corev1.ContainerState) error {
+		pod := &corev1.Pod{}
+		if err := c.Client.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: app.Name + "-driver"}, pod); err != nil {
+			return err
+		}
+		before := pod.DeepCopy()
+		pod.Status.Phase = phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: container}}
+		return c.Client.Status().Patch(ctx, pod, client.MergeFrom(before))
+	}
+	now := metav1.Now()
+	if err := shows(v1beta2.ApplicationStateSubmitted); err != nil {
+		return err
+	}
+	if err := play(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}); err != nil {
+		return err
+	}
+	if err := shows(v1beta2.ApplicationStateRunning); err != nil {
+		return err
+	}
+	if err := play(corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: now, FinishedAt: now}}); err != nil {
+		return err
+	}
+	return shows(v1beta2.ApplicationStateCompleted)
 }
 
 // until asks until the answer is yes, for at most a minute.
@@ -101,35 +144,53 @@ type auditEvent struct {
 	ResponseStatus struct{ Code int }
 }
 
-// latencies reads, for each application whose name has the prefix, the time from its creation to its driver pod's: from one answer of the
-// API server to the other.
-func latencies(audit io.Reader, prefix string) ([]time.Duration, error) {
+// readSpeed reads the log of the applications whose names have the prefix. What is measured is from one answer of the API server to the other.
+func readSpeed(audit io.Reader, prefix string) (speed, error) {
+	var got speed
 	created := map[string]time.Time{} // applications
-	var waits []time.Duration
+	changed := map[string]time.Time{} // drivers, by their applications, while no status shows it
+	err := answered(audit, func(e auditEvent) {
+		name := e.ObjectRef.Name
+		if !strings.HasPrefix(name, prefix) {
+			return
+		}
+		application := strings.TrimSuffix(name, "-driver")
+		switch e.Verb + " " + e.ObjectRef.Resource + "/" + e.ObjectRef.Subresource {
+		case "create sparkapplications/":
+			created[name] = e.StageTimestamp
+		case "create pods/":
+			if start, ok := created[application]; ok {
+				got.driver = append(got.driver, e.StageTimestamp.Sub(start))
+			}
+		case "patch pods/status":
+			changed[application] = e.StageTimestamp
+		case "patch sparkapplications/status":
+			if start, ok := changed[name]; ok {
+				got.status = append(got.status, e.StageTimestamp.Sub(start))
+				delete(changed, name)
+			}
+		}
+	})
+	return got, err
+}
+
+// answered calls each for the requests that were answered and not refused, in the order of the answers.
+func answered(audit io.Reader, each func(auditEvent)) error {
 	lines := bufio.NewReaderSize(audit, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return waits, nil // what has no line end yet is still being written
+			return nil // what has no line end yet is still being written
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var e auditEvent
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
+			return fmt.Errorf("audit log: %w", err)
 		}
-		name := e.ObjectRef.Name
-		if e.Stage != "ResponseComplete" || e.Verb != "create" || e.ResponseStatus.Code != 201 || e.ObjectRef.Subresource != "" || !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		switch e.ObjectRef.Resource {
-		case "sparkapplications":
-			created[name] = e.StageTimestamp
-		case "pods":
-			if start, ok := created[strings.TrimSuffix(name, "-driver")]; ok {
-				waits = append(waits, e.StageTimestamp.Sub(start))
-			}
+		if e.Stage == "ResponseComplete" && e.ResponseStatus.Code/100 == 2 {
+			each(e)
 		}
 	}
 }
