@@ -77,6 +77,10 @@ type Request struct {
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
 
+	// ExecutorPorts are TCP ports of executors that pods outside of the application may connect to, such as one that metrics are scraped from.
+	// They have a meaning where Spark fences executors off (NetworkPolicyFeatureStep, 4.2): everything else stays closed there.
+	ExecutorPorts []int32
+
 	// Owner owns every object as its controller. Without a UID nothing is owned.
 	Owner metav1.OwnerReference
 	// Labels are put on every object, executors included; they win over labels of the same key. They cannot be Spark's own.

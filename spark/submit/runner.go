@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -49,6 +50,8 @@ const (
 type Runner struct {
 	// Secret holds what spark-submit reads: the whole configuration, since that may hold credentials, and the pod templates.
 	Secret *corev1.Secret
+	// Policy opens the Request's ExecutorPorts beside the NetworkPolicy that spark-submit makes; nil where there is nothing to open.
+	Policy *networkingv1.NetworkPolicy
 	// Pod runs spark-submit once, with the driver's service account, and ends when the driver pod and what it needs are there.
 	Pod *corev1.Pod
 	// Warnings are what the user should know, in plain words.
@@ -85,6 +88,10 @@ func BuildRunner(r Request) (Runner, error) {
 	if err := d.runnerTemplates(files); err != nil {
 		return Runner{}, asError(err)
 	}
+	policy, err := d.runnerPolicy()
+	if err != nil {
+		return Runner{}, asError(err)
+	}
 	c := d.runnerConf(r.Conf, files)
 	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(conf.FromMap(c.Map()))))
 	pod, err := d.runnerPod(files)
@@ -100,7 +107,7 @@ func BuildRunner(r Request) (Runner, error) {
 		Data:       files.data,
 		Immutable:  new(true),
 	}
-	return Runner{Secret: secret, Pod: pod, Warnings: d.warnings()}, nil
+	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warnings()}, nil
 }
 
 // runnerFiles collects what spark-submit reads where it runs: the keys of a Secret, and the items by which they become files.

@@ -98,7 +98,10 @@ func (d *draft) runnerLabels() map[string]string {
 	return labels
 }
 
-// runnerAnnotations are the user's for the driver, and those of the overlay.
+// scrapeAnnotations begin those by which Prometheus is told to look at a pod; what it would look for, the driver serves.
+const scrapeAnnotations = "prometheus.io/"
+
+// runnerAnnotations are the user's for the driver, and those of the overlay, but for those that lead Prometheus to the driver.
 func (d *draft) runnerAnnotations() map[string]string {
 	annotations := maps.Clone(d.pod.Annotations)
 	delete(annotations, DefaultContainerAnnotation)
@@ -110,6 +113,7 @@ func (d *draft) runnerAnnotations() map[string]string {
 			annotations[key] = value
 		}
 	}
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) })
 	if len(annotations) == 0 {
 		return nil
 	}

@@ -1,25 +1,57 @@
 package submit
 
 import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// networkPolicyStep lets executors be reached from pods of their own application only (NetworkPolicyFeatureStep, 4.2). Spark labels the
-// policy itself as the application's too; ours is found by its owner.
+// networkPolicyStep lets executors be reached from pods of their own application only (NetworkPolicyFeatureStep, 4.2), and from everywhere on
+// the ports that the Request opens. Spark labels the policy itself as the application's too; ours is found by its owner.
 func networkPolicyStep(d *draft) error {
-	if !d.q.networkPolicy {
-		return nil
+	if d.q.networkPolicy {
+		own := map[string]string{SelectorLabel: d.r.AppID}
+		d.add(d.executorPolicy("-policy", map[string]string{RoleLabel: RoleExecutor, SelectorLabel: d.r.AppID}, own))
 	}
-	d.add(&networkingv1.NetworkPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: d.meta(bounded("", d.r.ResourceNamePrefix, "-policy")),
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{RoleLabel: RoleExecutor, SelectorLabel: d.r.AppID}},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{
-				PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{SelectorLabel: d.r.AppID}},
-			}}}},
-		},
-	})
 	return nil
+}
+
+// executorPolicy fences executors off from pods that are not the application's own, but for the open ports.
+func (d *draft) executorPolicy(suffix string, executors, own map[string]string) *networkingv1.NetworkPolicy {
+	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{
+		PodSelector: &metav1.LabelSelector{MatchLabels: own},
+	}}}}
+	if len(d.r.ExecutorPorts) > 0 {
+		var open networkingv1.NetworkPolicyIngressRule
+		for _, port := range d.r.ExecutorPorts {
+			open.Ports = append(open.Ports, networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))})
+		}
+		rules = append(rules, open)
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: d.meta(bounded("", d.r.ResourceNamePrefix, suffix)),
+		Spec:       networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: executors}, Ingress: rules},
+	}
+}
+
+// runnerPolicy opens the ports beside the policy that spark-submit makes itself, which nobody can add to before it is there: of several policies
+// Kubernetes allows what any of them allows. It lets the application's own pods in as Spark's does, since an image of an older Spark than was
+// declared makes none, and ours alone would keep executors from each other. It knows the pods by the Request's labels; without any, which
+// pods are the application's is not known.
+func (d *draft) runnerPolicy() (*networkingv1.NetworkPolicy, error) {
+	if !d.q.networkPolicy || len(d.r.ExecutorPorts) == 0 || len(d.r.Labels) == 0 {
+		return nil, nil
+	}
+	excluded, err := d.excludedSteps()
+	if err != nil || slices.Contains(excluded, "NetworkPolicyFeatureStep") {
+		return nil, err
+	}
+	executors := maps.Clone(d.r.Labels)
+	executors[RoleLabel] = RoleExecutor
+	return d.executorPolicy("-ports", executors, maps.Clone(d.r.Labels)), nil
 }

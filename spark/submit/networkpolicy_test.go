@@ -1,0 +1,128 @@
+package submit
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// policyOf is the NetworkPolicy of a submission; nil where there is none.
+func policyOf(t *testing.T, objects []Object) (found *networkingv1.NetworkPolicy) {
+	t.Helper()
+	for _, o := range objects {
+		if policy, ok := o.(*networkingv1.NetworkPolicy); ok {
+			if found != nil {
+				t.Fatal("two policies")
+			}
+			found = policy
+		}
+	}
+	return found
+}
+
+func wantPolicy(t *testing.T, got *networkingv1.NetworkPolicy, want string) {
+	t.Helper()
+	var spec networkingv1.NetworkPolicySpec
+	if err := yaml.UnmarshalStrict([]byte(want), &spec); err != nil {
+		t.Fatal(err)
+	}
+	if got == nil {
+		t.Fatal("there is no policy")
+	}
+	if diff := cmp.Diff(spec, got.Spec); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestOpenPorts: where Spark fences executors off, the ports of a Request are open to everybody; where it does not, there is nothing to open.
+func TestOpenPorts(t *testing.T) {
+	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
+ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
+	const open = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
+ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {ports: [{protocol: TCP, port: 8090}, {protocol: TCP, port: 9999}]}]}`
+	for _, test := range []struct {
+		name, version string
+		ports         []int32
+		excluded      bool
+		want          string
+	}{
+		{"before 4.2", "4.1.4", []int32{8090}, false, ""},
+		{"nothing to open", "4.2.1", nil, false, closed},
+		{"two ports", "4.2.1", []int32{8090, 9999}, false, open},
+		{"also later", "4.3.0", []int32{8090, 9999}, false, open},
+		{"without the step", "4.3.0", []int32{8090}, true, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := minimal()
+			r.AppID, r.SparkVersion, r.ExecutorPorts = "ID", test.version, test.ports
+			if test.excluded {
+				r.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", featurePackage+"NetworkPolicyFeatureStep")
+			}
+			got := policyOf(t, build(t, r).Before)
+			if test.want == "" {
+				if got != nil {
+					t.Errorf("there is a policy: %+v", got.Spec)
+				}
+				return
+			}
+			wantPolicy(t, got, test.want)
+		})
+	}
+}
+
+// TestRunnerOpensPorts: spark-submit makes a policy that knows of no port, so another stands beside it, which closes nothing that spark-submit's
+// leaves open.
+func TestRunnerOpensPorts(t *testing.T) {
+	runner := func(version string, ports ...int32) Request {
+		r := minimal()
+		r.SparkVersion, r.ExecutorPorts, r.Labels = version, ports, map[string]string{"a": "b", "c": "d"}
+		return r
+	}
+	r := runner("4.2.1", 8090)
+	o := buildRunner(t, r)
+	wantPolicy(t, o.Policy, `{podSelector: {matchLabels: {a: b, c: d, spark-role: executor}},
+ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protocol: TCP, port: 8090}]}]}`)
+	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 || !maps.Equal(o.Policy.Labels, r.Labels) {
+		t.Errorf("metadata of the policy: %+v", o.Policy.ObjectMeta)
+	}
+	// The pods that it speaks of are those that spark-submit is told to label so.
+	props := runnerProps(t, o)
+	for _, role := range []string{"driver", "executor"} {
+		for key, value := range r.Labels {
+			if props["spark.kubernetes."+role+".label."+key] != value {
+				t.Errorf("the %s has no label %s", role, key)
+			}
+		}
+	}
+	excluded := runner("4.3.0", 8090)
+	excluded.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", featurePackage+"NetworkPolicyFeatureStep")
+	unlabelled := runner("4.3.0", 8090)
+	unlabelled.Labels = nil
+	for name, r := range map[string]Request{
+		"before 4.2": runner("4.1.4", 8090), "nothing to open": runner("4.2.1"), "without the step": excluded, "pods that are not known": unlabelled,
+	} {
+		if o := buildRunner(t, r); o.Policy != nil {
+			t.Errorf("%s: %+v", name, o.Policy.Spec)
+		}
+	}
+}
+
+// TestRunnerIsNotScraped: what tells Prometheus to look at the driver does not tell it to look at the pod that submits it.
+func TestRunnerIsNotScraped(t *testing.T) {
+	r := with("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
+	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}
+	o := buildRunner(t, r)
+	if got := slices.Sorted(maps.Keys(o.Pod.Annotations)); !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("annotations of the runner: %v", got)
+	}
+	if props := runnerProps(t, o); props["spark.kubernetes.driver.annotation.prometheus.io/scrape"] != "true" {
+		t.Error("the driver has lost the annotation")
+	}
+	if template := runnerTemplate(t, o, "driver.json"); template.Annotations["prometheus.io/port"] != "8090" {
+		t.Errorf("annotations of the driver's template: %v", template.Annotations)
+	}
+}
