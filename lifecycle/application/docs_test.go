@@ -81,7 +81,8 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
   of the driver pods, and of the pods that submit one by spark-submit.
 - An attempt's number is never used again, not by a retry, an edit or a resumed suspension. A launch that was not written down, because the
   operator died right after it, is found again by its number. A pod whose label is further ahead than a lost launch can be moves nothing.
-- A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone.
+- A driver that is not seen is believed to be gone only after a live read. A driver on a lost node is not gone,
+  however long it is lost; the time of the run alone goes on there, and the attempt that it ends keeps the next one waiting until the pod is gone.
 - A node is lost when Kubernetes says so: it takes the readiness of the node's pods away once it has not heard from the node for 50 s
   (node-monitor-grace-period), and the node has 15 s more to give it back. Or when the driver is being deleted, by whomever, and is still there
   30 s after it should be gone. A taint alone tells nothing: a node that answers obeys it. The node is back when it reports the pod again.

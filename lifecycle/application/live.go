@@ -27,6 +27,9 @@ func (s *step) live() bool {
 	case d == nil:
 		return s.missing()
 	case s.silent(&d):
+		if outcome, cause, over := s.expired(s.runBound()); over {
+			return s.end(outcome, cause, s.now)
+		}
 		return s.lostNode(d)
 	}
 	if outcome, cause, over := s.deadlines(d); over {
@@ -180,7 +183,8 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 	return false
 }
 
-// lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it.
+// lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it. The time of the run is bounded all the same:
+// an attempt that ended by it waits in Ended for its driver to be gone.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the driver's node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
@@ -257,8 +261,12 @@ type deadline struct {
 
 // deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil right after a launch.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
+	return s.expired(s.bounds(d))
+}
+
+func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, bool) {
 	var first *deadline
-	for _, next := range s.bounds(d) {
+	for _, next := range bounds {
 		if first == nil || next.at.Before(first.at) {
 			first = &next
 		}
@@ -276,16 +284,22 @@ func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Caus
 	return first.outcome, first.cause, true
 }
 
+// bound is a deadline, or none where there is no limit.
+func bound(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
+	if limit <= 0 {
+		return nil
+	}
+	return []deadline{{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}}}
+}
+
+// runBound is the deadline of the whole run. It holds wherever the driver stands, and whether or not its node answers.
+func (s *step) runBound() []deadline {
+	return bound(s.m.SubmittedAt, s.app.Limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
+}
+
 // bounds lists the deadlines that hold where the driver stands.
 func (s *step) bounds(d *lifecycle.Driver) []deadline {
-	var out []deadline
-	add := func(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) {
-		if limit > 0 {
-			out = append(out, deadline{from.Add(limit), outcome, lifecycle.Cause{Reason: reason, Message: fmt.Sprintf("%s within %s", what, limit)}})
-		}
-	}
 	limits := s.app.Limits
-	add(s.m.SubmittedAt, limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 	phase := lifecycle.Launched
 	if d != nil {
 		phase = s.phaseOf(d)
@@ -293,16 +307,17 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	if rank[s.m.Phase] > rank[phase] {
 		phase = s.m.Phase // it once was further: an executor that went, or a read that is late
 	}
+	var here []deadline
 	switch phase {
 	case lifecycle.Launched:
-		add(s.m.SubmittedAt, limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+		here = bound(s.m.SubmittedAt, limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 	case lifecycle.Started:
-		add(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
+		here = bound(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:
-		add(s.from(d.ReadyAt), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
+		here = bound(s.from(d.ReadyAt), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
 			fmt.Sprintf("fewer than %d executors ran", s.app.InitialExecutors))
 	}
-	return out
+	return append(s.runBound(), here...)
 }
 
 // from is the time that a deadline counts from: as the pod tells, else when we entered the phase.

@@ -91,7 +91,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	d := seen.Driver(m.Attempt)
 	switch {
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
-	case m.Phase == lifecycle.Unknown && d != nil:
+	case m.Phase == lifecycle.Unknown && d != nil && app.Limits.Run == 0:
 	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Limits.DriverStart == 0 && app.Limits.Run == 0:
 	case m.Phase.Live() && d != nil && app.Limits.Run == 0:
 		if limit := map[lifecycle.Phase]time.Duration{

@@ -14,6 +14,7 @@
 package application
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -239,6 +240,7 @@ func (s *step) adopt() {
 		switch {
 		case d != nil:
 			s.m.SubmittedAt = s.earlier(d.CreatedAt)
+			s.m.AttemptID = cmp.Or(d.AttemptID, s.m.AttemptID)
 		case r != nil:
 			s.m.SubmittedAt = s.earlier(r.CreatedAt)
 			cause = s.submission()

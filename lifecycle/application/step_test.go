@@ -379,6 +379,11 @@ func TestDriver(t *testing.T) {
 	lost := func(reason string) lifecycle.Memory {
 		return memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: "m"} })
 	}
+	everyLimit := func(a *lifecycle.App) {
+		a.InitialExecutors = 1
+		a.Limits = lifecycle.Deadlines{DriverStart: second, DriverReady: second, ExecutorsStart: second, Run: 300 * second}
+	}
+	lostNode := memoryIn(lifecycle.Unknown, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: "m"} })
 	run(t, []row{
 		{"pending", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(60), want{}},
 		{"pending for an image", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, why("ImagePullBackOff")), at(60),
@@ -453,8 +458,14 @@ func TestDriver(t *testing.T) {
 			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
 		{"its node is back and takes it", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverFailed, evicted, dueToGo(60)), at(95),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
-		{"a lost node has no deadline", appWith(func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(900),
-			want{reason: lifecycle.ReasonNodeLost}},
+		{"a lost node: of all deadlines the run's holds", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(299),
+			want{check: second, reason: lifecycle.ReasonNodeLost}},
+		{"a lost node, and the run is over", appWith(everyLimit, retries(1)), lostNode, driver(lifecycle.DriverUnknown), at(300),
+			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
+		{"a lost node, found with the run's end", appWith(everyLimit), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), at(300),
+			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
+		{"overdue on a node that says nothing, and the run is over", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, evicted, dueToGo(60)), at(300),
+			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
 		{"its node is back", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{trail: phases(lifecycle.Running)}},
 		{"its node is back and it ended meanwhile", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverSucceeded), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
@@ -499,6 +510,8 @@ func TestDeadlines(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
 		{"timed out, the driver is still going", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), ready, at(99),
 			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
+		{"timed out on a lost node: no other begins while the pod is there", appWith(limits(1, 1, 1, 1), retries(1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)),
+			driver(lifecycle.DriverUnknown), at(9999), want{do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
 		{"timed out, the driver is gone", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), nothing, at(99),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.RunTimedOut, reason: "r"}},
 		{"timed out, the policy has it run again", appWith(limits(1, 1, 1, 1), retries(1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 95)), nothing, at(99),

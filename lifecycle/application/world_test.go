@@ -471,6 +471,14 @@ func (w *world) explained() {
 	}
 }
 
+// inTime holds a run to its deadline, whatever its driver does, and whether or not anybody hears from it.
+func (w *world) inTime() {
+	m, limit := w.stored, w.app.Limits.Run
+	if ran := w.now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
+		w.fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
+	}
+}
+
 // launchSubmitter makes the pod that submits an attempt, or adopts it.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
@@ -590,6 +598,7 @@ func (w *world) live(t *testing.T) {
 		if !w.gone {
 			w.guarded()
 			w.explained()
+			w.inTime()
 		}
 	}
 	if !w.settled() || !w.quiet() {

@@ -23,7 +23,12 @@
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
     "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)
-    "driverPodCreationGracePeriod" $controller.driverPodCreationGracePeriod)
+    "driverPodCreationGracePeriod" $controller.driverPodCreationGracePeriod
+    "timeouts" (dict
+      "driverStartSeconds" (int64 $controller.timeouts.driverStartSeconds)
+      "driverReadySeconds" (int64 $controller.timeouts.driverReadySeconds)
+      "executorsStartSeconds" (int64 $controller.timeouts.executorsStartSeconds)
+      "runSeconds" (int64 $controller.timeouts.runSeconds)))
 -}}
 apiVersion: config.sparkoperator.dev/v1alpha1
 kind: Configuration

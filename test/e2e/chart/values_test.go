@@ -28,6 +28,8 @@ func TestRefusedValues(t *testing.T) {
 		{"namespace's name", "spark: {jobNamespaces: [No_Good]}", "/spark/jobNamespaces/0"},
 		{"pull policy", "image: {pullPolicy: Sometimes}", "/image/pullPolicy"},
 		{"port", "prometheus: {metrics: {port: 0}}", "/prometheus/metrics/port"},
+		{"a deadline that is none", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
+		{"a deadline that there is not", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
 		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
 		{"submission behind the chart's back", "config: {submission: {mode: Native}}", "/config/submission"},
 		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
@@ -143,6 +145,7 @@ controller:
   maxTrackedExecutorPerApp: 5
   driverPodCreationGracePeriod: 3s
   submission: {mode: SparkSubmit}
+  timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
   pprof: {enable: true, port: 7000}
 prometheus: {metrics: {port: 9090}}
 spark: {jobNamespaces: ["", a]}
@@ -168,7 +171,9 @@ config:
 		{"pprof", got.Pprof.BindAddress, ":7000"},
 		{"metrics", got.Metrics.BindAddress, ":9090"},
 		{"config.controller.shutdownTimeout", got.Controller.ShutdownTimeout.Duration, 7 * time.Second},
-		{"config.application.timeouts.runSeconds", got.Application.Timeouts.RunSeconds, int64(9)},
+		{"timeouts, and config over them", got.Application.Timeouts, config.Timeouts{
+			DriverStartSeconds: 1, DriverReadySeconds: 2, ExecutorsStartSeconds: 3, RunSeconds: 9,
+		}},
 	} {
 		if diff := cmp.Diff(check.want, check.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", check.name, diff)
