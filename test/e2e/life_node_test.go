@@ -75,7 +75,7 @@ func (w *world) nodeLost(t *testing.T) {
 	w.remove(t, first.app)
 	eventually(t, time.Minute, "the node to be ready for others", func() (string, bool) {
 		var node corev1.Node
-		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: "sparklocal"}, &node); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: nodeName}, &node); err != nil {
 			return err.Error(), false
 		}
 		return "it has taints", len(node.Spec.Taints) == 0

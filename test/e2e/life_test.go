@@ -49,6 +49,7 @@ func (w *world) life(t *testing.T) {
 		if *wholeLife {
 			w.side(t, "executors refused for their account", w.accountRefuses)
 			w.side(t, "evicted by the kubelet", w.overfull)
+			w.side(t, "every field of the pods", w.podFields)
 			w.side(t, "out of heap", w.outOfHeap)
 			w.side(t, "executors come and go", w.comeAndGo)
 			w.side(t, "executors fail", w.executorsFail)

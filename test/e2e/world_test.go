@@ -25,6 +25,9 @@ import (
 // labelAppUID is on every object of an application.
 const labelAppUID = "sparkoperator.dev/app-uid"
 
+// nodeName is the name of the cluster's only node.
+const nodeName = "sparklocal"
+
 // world is the cluster as the tests see it.
 type world struct{ *cluster.Cluster }
 

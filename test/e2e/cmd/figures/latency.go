@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -135,23 +132,14 @@ func until(ctx context.Context, what string, ask func() (bool, error)) error {
 	}
 }
 
-// auditEvent is what is read of an audit.k8s.io/v1 Event.
-type auditEvent struct {
-	Stage          string
-	Verb           string
-	StageTimestamp time.Time
-	ObjectRef      struct{ Resource, Subresource, Name string }
-	ResponseStatus struct{ Code int }
-}
-
 // readSpeed reads the log of the applications whose names have the prefix. What is measured is from one answer of the API server to the other.
 func readSpeed(audit io.Reader, prefix string) (speed, error) {
 	var got speed
 	created := map[string]time.Time{} // applications
 	changed := map[string]time.Time{} // drivers, by their applications, while no status shows it
-	err := answered(audit, func(e auditEvent) {
+	err := cluster.ReadAudit(audit, func(e cluster.Request) {
 		name := e.ObjectRef.Name
-		if !strings.HasPrefix(name, prefix) {
+		if !e.Done() || !strings.HasPrefix(name, prefix) {
 			return
 		}
 		application := strings.TrimSuffix(name, "-driver")
@@ -172,27 +160,6 @@ func readSpeed(audit io.Reader, prefix string) (speed, error) {
 		}
 	})
 	return got, err
-}
-
-// answered calls each for the requests that were answered and not refused, in the order of the answers.
-func answered(audit io.Reader, each func(auditEvent)) error {
-	lines := bufio.NewReaderSize(audit, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // what has no line end yet is still being written
-		}
-		if err != nil {
-			return err
-		}
-		var e auditEvent
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("audit log: %w", err)
-		}
-		if e.Stage == "ResponseComplete" && e.ResponseStatus.Code/100 == 2 {
-			each(e)
-		}
-	}
 }
 
 // median of a list that is not empty; of an even number, the mean of the middle two.

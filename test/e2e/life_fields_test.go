@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// unset are the fields of driver and executor that testdata/life/fields.yaml leaves out, each with the reason.
+var unset = map[string]string{
+	"driver.hostNetwork": "on one node its ports would be in the executors' way",
+}
+
+// podFields: whatever can be said of a pod is in the pods that Spark made, as the API server has them, and nobody changed one on its way there:
+// no webhook is installed. Driver and executor really run with all of it. The scheduler that they ask for is this test.
+func (w *world) podFields(t *testing.T) {
+	w.noWebhooks(t)
+	app := w.everyField(t)
+	w.make(t,
+		configMap("life-fields", "word", "mapped"), configMap("life-fields-spark", "note", "nothing"), configMap("life-fields-hadoop", "core-site.xml", "<configuration/>"),
+		secret("life-fields-any", "word", "open"), secret("life-fields-gcp", "key.json", "{}"),
+		secret("life-fields-hadoop", "hadoop.token", "HDTS\x00\x00\x00"), // a file of Hadoop's with no tokens and no keys
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "life-fields", Namespace: "default"}},
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "life-fields"}, Value: 7},
+	)
+	s := w.begin(t, app)
+	s.schedule(t, "driver")
+	s.schedule(t, "executor")
+	var service corev1.ServiceList
+	if err := w.Client.List(t.Context(), &service, client.InNamespace("default"), client.MatchingLabels{"example.dev/of": "service"}); err != nil {
+		t.Fatal(err)
+	}
+	s.untilState(t, completed) // the executor, which Spark may not delete, is still there
+	pods := s.executors(t)
+	if len(pods) != 1 || len(service.Items) != 1 {
+		t.Fatalf("%d executors and %d Services of the driver, want one of each", len(pods), len(service.Items))
+	}
+	for role, object := range map[string]any{"driver": s.driver(t), "executor": &pods[0], "service": &service.Items[0]} {
+		w.has(t, role, object)
+	}
+	if c := condition(s.app, "FieldsOverwritten"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.executor.memoryLimit") {
+		t.Errorf("condition FieldsOverwritten is %+v, want it to tell of the executors' memory limit, which Spark sets", c)
+	}
+	s.remove(t, s.app)
+}
+
+// noWebhooks: nothing on this cluster can change a pod that is created.
+func (w *world) noWebhooks(t *testing.T) {
+	t.Helper()
+	for _, list := range []client.ObjectList{&admissionv1.MutatingWebhookConfigurationList{}, &admissionv1.ValidatingWebhookConfigurationList{}} {
+		if err := w.Client.List(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		if found := objectNames(list); len(found) > 0 {
+			t.Errorf("webhooks are installed: %v", found)
+		}
+	}
+}
+
+// everyField reads the application and sees to it that it leaves out nothing but unset.
+func (w *world) everyField(t *testing.T) *v1beta2.SparkApplication {
+	t.Helper()
+	text, err := os.ReadFile("testdata/life/fields.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &v1beta2.SparkApplication{}
+	if err := yaml.UnmarshalStrict(text, app); err != nil {
+		t.Fatal(err)
+	}
+	driver, executor := &app.Spec.Driver, &app.Spec.Executor
+	own := executor.SparkPodSpec
+	executor.SparkPodSpec = *driver.SparkPodSpec.DeepCopy()
+	executor.ServiceAccount, executor.HostNetwork, executor.Template = own.ServiceAccount, own.HostNetwork, own.Template
+	executor.CoreRequest, executor.JavaOptions, executor.PriorityClassName = driver.CoreRequest, driver.JavaOptions, driver.PriorityClassName
+	executor.Lifecycle, executor.Ports = driver.Lifecycle, driver.Ports
+	for role, value := range map[string]reflect.Value{"driver": reflect.ValueOf(*driver), "executor": reflect.ValueOf(*executor)} {
+		for _, field := range reflect.VisibleFields(value.Type()) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			_, left := unset[role+"."+name]
+			if !field.Anonymous && value.FieldByIndex(field.Index).IsZero() != left {
+				t.Errorf("spec.%s.%s: left out is %v, expected %v", role, name, !left, left)
+			}
+		}
+	}
+	return app
+}
+
+// schedule puts the application's only pod of a role on the node, as the scheduler does that it names.
+func (s *story) schedule(t *testing.T, role string) {
+	t.Helper()
+	labels := client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": role}
+	eventually(t, patience, "a pod of role "+role, func() (string, bool) {
+		var pods corev1.PodList
+		if err := s.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace), labels); err != nil {
+			t.Fatal(err)
+		}
+		if len(pods.Items) == 0 {
+			return s.describe(t, s.app), false
+		}
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}}
+		if err := s.Core.CoreV1().Pods(s.app.Namespace).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return "", true
+	})
+}
+
+// has wants an object to have what testdata/life/fields-pods.yaml says of its role.
+func (w *world) has(t *testing.T, role string, object any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/life/fields-pods.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wanted map[string]any
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "ROLE", role)), &wanted); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have any
+	if err := json.Unmarshal(stored, &have); err != nil {
+		t.Fatal(err)
+	}
+	missing := lacks(have, wanted[role], role)
+	if role != "service" {
+		missing = append(missing, lacks(have, wanted["both"], role)...)
+	}
+	if len(missing) > 0 {
+		t.Errorf("%s\nin %s", strings.Join(missing, "\n"), stored)
+	}
+}
+
+// lacks tells what of want is not in have. Of a list every wanted entry has to be there, in any order; what is said of one that is not is said of the nearest.
+func lacks(have, want any, at string) (missing []string) {
+	switch want := want.(type) {
+	case map[string]any:
+		have, _ := have.(map[string]any)
+		for key, below := range want {
+			missing = append(missing, lacks(have[key], below, at+"."+key)...)
+		}
+		return missing
+	case []any:
+		have, _ := have.([]any)
+		for i, entry := range want {
+			missing = append(missing, lacksEntry(have, entry, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+		return missing
+	}
+	if have != want {
+		return []string{fmt.Sprintf("%s is %v, want %v", at, have, want)}
+	}
+	return nil
+}
+
+func lacksEntry(have []any, want any, at string) []string {
+	var nearest []string
+	for _, entry := range have {
+		missing := lacks(entry, want, at)
+		if len(missing) == 0 {
+			return nil
+		}
+		if nearest == nil || len(missing) < len(nearest) {
+			nearest = missing
+		}
+	}
+	return append([]string{fmt.Sprintf("%s: no %v; the nearest differs in:", at, want)}, nearest...)
+}
+
+func secret(name, key, value string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, StringData: map[string]string{key: value}}
+}
