@@ -60,11 +60,14 @@ func (r *Reconciler[T]) readLive(ctx context.Context, object client.Object) (cli
 	if err != nil {
 		return nil, gvk, err
 	}
-	empty, err := r.client.Scheme().New(gvk)
-	if err != nil {
-		return nil, gvk, err
+	var existing client.Object = metadataOnly(gvk) // of an optional kind
+	if r.client.Scheme().Recognizes(gvk) {
+		empty, err := r.client.Scheme().New(gvk)
+		if err != nil {
+			return nil, gvk, err
+		}
+		existing = empty.(client.Object)
 	}
-	existing := empty.(client.Object)
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
 		return nil, gvk, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
 	}

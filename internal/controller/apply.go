@@ -148,6 +148,9 @@ func answer(object client.Object, err error) (fact, error) {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil, &waitError{after: terminatingInterval, why: "the namespace is being deleted"}
 	}
+	if cause, missing := notServed(object, err); missing {
+		return refused(cause), nil
+	}
 	if cause, permanent := refusal(err); permanent {
 		return refused(cause), nil
 	}
@@ -159,7 +162,7 @@ func (p *pass[T]) remember(object client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// A pod with fields that its type does not know is one all the same.
-	if tree, ok := object.(*unstructured.Unstructured); ok {
+	if tree, ok := object.(*unstructured.Unstructured); ok && tree.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Pod") {
 		pod := &corev1.Pod{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree.Object, pod); err == nil {
 			object = pod

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -41,6 +43,9 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		},
 	}
 }
+
+// optionalKinds are the kinds of children that the configuration switches on and that a cluster may not have.
+func optionalKinds(config.Configuration) []schema.GroupVersionKind { return nil }
 
 func dialectOptions(c config.Configuration) sparkoperator.Options {
 	cfg := c.Application

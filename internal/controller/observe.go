@@ -22,7 +22,7 @@ type children struct {
 	drivers    []corev1.Pod
 	submitters []corev1.Pod
 	executors  []corev1.Pod
-	others     []metav1.PartialObjectMetadata // of childKinds
+	others     []metav1.PartialObjectMetadata // of childKinds and of optional kinds
 }
 
 // childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
@@ -46,22 +46,36 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	}
 	p.children = sortPods(pods.Items, uid)
 	for _, kind := range childKinds {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := r.client.List(ctx, list, of...); err != nil {
-			return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
+		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
+			return err
 		}
-		for _, item := range list.Items {
-			if owned(&item, uid) {
-				item.SetGroupVersionKind(kind)
-				p.children.others = append(p.children.others, item)
-			}
+	}
+	kinds, caches := r.optional.full()
+	for i, kind := range kinds {
+		if err := p.observeOthers(ctx, caches[i], kind, of); err != nil {
+			return err
 		}
 	}
 	p.seen = p.children.facts()
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
 	r.explainFailed(ctx, p)
+	return nil
+}
+
+// observeOthers takes the objects of a kind from a cache that are the custom resource's.
+func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, of []client.ListOption) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := from.List(ctx, list, of...); err != nil {
+		return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
+	}
+	for _, item := range list.Items {
+		if owned(&item, p.stored.GetUID()) {
+			item.SetGroupVersionKind(kind)
+			p.children.others = append(p.children.others, item)
+		}
+	}
 	return nil
 }
 

@@ -39,6 +39,8 @@ type Reconciler[T client.Object] struct {
 	waits   waits
 	answers answers
 	blind   atomic.Bool // the last read of Events failed
+
+	optional *optionalChildren
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.

@@ -2,11 +2,14 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -18,6 +21,8 @@ const (
 	reasonServiceAccount = "ServiceAccountNotFound"
 	reasonForbidden      = "Forbidden"
 	reasonInvalid        = "Invalid"
+	// reasonNotServed is the reason of a refusal because the definition of a kind is not installed.
+	reasonNotServed = "NotServed"
 	// reasonOperatorForbidden is the reason of a refusal for want of a right of the operator's own: a fault of the installation, not of
 	// the application, and over as soon as somebody grants it.
 	reasonOperatorForbidden = "OperatorForbidden"
@@ -46,6 +51,21 @@ func refusal(err error) (lifecycle.Cause, bool) {
 	}
 	reason := refusalReason(code, message)
 	return lifecycle.Cause{Reason: reason, Message: message}, reason != reasonOperatorForbidden
+}
+
+// notServed tells whether the API server does not know the kind of an object that was to be created, and what to install: the definition of an optional
+// kind comes with another program. What was mapped before its definition was removed is asked for in vain, under a path that there is not.
+func notServed(object client.Object, err error) (lifecycle.Cause, bool) {
+	kind := object.GetObjectKind().GroupVersionKind()
+	var status apierrors.APIStatus
+	gone := apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	if !meta.IsNoMatchError(err) && !gone {
+		return lifecycle.Cause{}, false
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return lifecycle.Cause{Reason: reasonNotServed, Message: fmt.Sprintf("the cluster has no %s of %s, which this application asks for: install the CustomResourceDefinition %s and the program that it belongs to, or do without",
+		kind.Kind, kind.GroupVersion(), resource.GroupResource())}, true
 }
 
 // refusalReason tells one 403 from another, which only the message does.

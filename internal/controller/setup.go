@@ -53,6 +53,7 @@ type Operator struct {
 	config   config.Configuration
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
+	optional *optionalChildren
 }
 
 // newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
@@ -72,6 +73,10 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	if err := op.watchChildren(ctx); err != nil {
+		return nil, err
+	}
+	op.optional = newOptionalChildren(op, optionalKinds(cfg))
+	if err := mgr.Add(op.optional); err != nil {
 		return nil, err
 	}
 	return op, op.addProbes()

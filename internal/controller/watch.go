@@ -34,7 +34,8 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	r := &Reconciler[T]{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
 		events: op.recorder, metrics: op.metrics, clock: clock,
-		limit: passLimit(op.config.Controller.ShutdownTimeout.Duration),
+		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
+		optional: op.optional,
 	}
 	toOwner := handler.EnqueueRequestsFromMapFunc(ownerOfKind(gvk.GroupKind()))
 	work := builder.ControllerManagedBy(op).Named(kind.Name).
@@ -47,9 +48,11 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	for _, child := range childKinds {
 		work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(comingAndGoing()))
 	}
-	if err := work.Complete(r); err != nil {
+	built, err := work.Build(r)
+	if err != nil {
 		return fmt.Errorf("controller %s: %w", kind.Name, err)
 	}
+	op.optional.feed(feed{built, toOwner})
 	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
 	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {
 		return fmt.Errorf("watch %s: %w", gvk.Kind, err)

@@ -1,0 +1,254 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// widgets is a kind of this test's own: no other test sees its definition come and go.
+func (w *world) widgets() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: w.namespace + ".example.com", Version: "v1", Kind: "Widget"}
+}
+
+func definition(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "widgets." + kind.Group},
+		"spec": map[string]any{
+			"group": kind.Group, "scope": "Namespaced",
+			"names": map[string]any{"kind": kind.Kind, "listKind": kind.Kind + "List", "plural": "widgets", "singular": "widget"},
+			"versions": []any{map[string]any{
+				"name": kind.Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	return crd
+}
+
+// define installs the definition of a kind until the test ends.
+func (w *world) define(kind schema.GroupVersionKind) {
+	w.t.Helper()
+	w.create(definition(kind))
+	w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition(kind)) })
+	testkit.Wait(w.t, kind.Kind+" to be served", func(ctx context.Context) error {
+		return w.api.List(ctx, listOf(kind), client.InNamespace(w.namespace))
+	})
+}
+
+// undefine removes it, and what is of that kind with it.
+func (w *world) undefine(kind schema.GroupVersionKind) {
+	w.t.Helper()
+	if err := w.api.Delete(w.t.Context(), definition(kind)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.waitGone(definition(kind))
+}
+
+func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
+}
+
+// widget is one of an attempt.
+func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt int32) *unstructured.Unstructured {
+	meta := tinyMeta(app, "widget", attempt)
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(meta.Namespace)
+	object.SetName(meta.Name)
+	object.SetLabels(meta.Labels)
+	object.SetOwnerReferences(meta.OwnerReferences)
+	return object
+}
+
+// withWidgets is the tiny kind whose submissions need a widget where the application's arguments ask for one.
+func withWidgets(kind Kind[*v1beta2.SparkApplication], of schema.GroupVersionKind) Kind[*v1beta2.SparkApplication] {
+	render := kind.Render
+	kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+		objects, err := render(app, action, now)
+		if len(app.Spec.Arguments) > 0 {
+			objects.Before = append(objects.Before, widget(of, app, action.Attempt))
+		}
+		return objects, err
+	}
+	return kind
+}
+
+func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
+
+// runWidgets starts an operator with an optional kind, at which it looks often.
+func (w *world) runWidgets(kind Kind[*v1beta2.SparkApplication]) *Operator {
+	w.t.Helper()
+	op, err := newOperator(w.t.Context(), testConfig(w.namespace), w.environment())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	op.optional.kinds, op.optional.interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	if err := Add(w.t.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(op)
+	return op
+}
+
+// waitWatched waits until the operator watches its optional kind, or no longer does.
+func (w *world) waitWatched(op *Operator, watched bool) {
+	w.t.Helper()
+	testkit.Wait(w.t, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
+		kinds, _ := op.optional.full()
+		return want(len(kinds) > 0, watched)
+	})
+}
+
+// TestOptionalKindIsMissing: what does not need it runs, what does fails and says what to install; once it is there both run, without a restart.
+func TestOptionalKindIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	op := w.runWidgets(tinyKind())
+	w.application("plain")
+	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
+	w.application("early", wantsWidget)
+	told := w.waitState("early", v1beta2.ApplicationStateFailed).Status.AppState.ErrorMessage
+	for _, part := range []string{"Widget", "CustomResourceDefinition widgets." + w.widgets().Group} {
+		if !strings.Contains(told, part) {
+			t.Errorf("%q does not name %s", told, part)
+		}
+	}
+	w.waitGone(tinyDriver(w.get("early"), 1))
+
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	late := w.application("late", wantsWidget)
+	w.waitState("late", v1beta2.ApplicationStateSubmitted)
+	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOptionalChildren: they are children like others: an older attempt's is deleted before a launch, in which the name is taken again,
+// one that somebody else owns is not touched, and one that was made by a pass that ended early is adopted.
+func TestOptionalChildren(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		object func(*v1beta2.SparkApplication, schema.GroupVersionKind) *unstructured.Unstructured
+		state  v1beta2.ApplicationStateType
+		kept   bool
+	}{
+		{"of an older attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			return widget(kind, app, 7)
+		}, v1beta2.ApplicationStateSubmitted, false},
+		{"of this attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			return widget(kind, app, 1)
+		}, v1beta2.ApplicationStateSubmitted, true},
+		{"of somebody else", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			object := widget(kind, app, 1)
+			object.SetOwnerReferences(nil)
+			return object
+		}, v1beta2.ApplicationStateFailed, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.define(w.widgets())
+			app := w.application("pi", suspended, wantsWidget)
+			object := test.object(app, w.widgets())
+			w.create(object)
+			op := w.runWidgets(heldKind())
+			w.waitWatched(op, true)
+			w.release("pi")
+			got := w.waitState("pi", test.state)
+			now := widget(w.widgets(), app, 1)
+			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
+				t.Fatal(err)
+			}
+			if kept := now.GetUID() == object.GetUID(); kept != test.kept {
+				t.Errorf("kept: %t, want %t (%s)", kept, test.kept, got.Status.AppState.ErrorMessage)
+			}
+		})
+	}
+}
+
+// TestOptionalChildGoesWithItsAttempt, and wakes its owner when it does.
+func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.define(w.widgets())
+	op := w.runWidgets(tinyKind())
+	w.waitWatched(op, true)
+	app := w.application("pi", wantsWidget)
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	// Without its driver the attempt is lost, which deletes the rest of it.
+	if err := w.api.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitState("pi", v1beta2.ApplicationStateFailed)
+	w.waitGone(widget(w.widgets(), app, 1))
+}
+
+// TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, and a new one is followed again.
+func TestOptionalKindGoesAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.define(w.widgets())
+	op := w.runWidgets(tinyKind())
+	w.waitWatched(op, true)
+	w.application("first", wantsWidget)
+	w.waitState("first", v1beta2.ApplicationStateSubmitted)
+
+	w.undefine(w.widgets())
+	w.waitWatched(op, false)
+	w.kubelet("first-driver", "Running", running())
+	w.waitState("first", v1beta2.ApplicationStateRunning)
+	w.application("between", wantsWidget)
+	told := w.waitState("between", v1beta2.ApplicationStateFailed).Status.AppState.ErrorMessage
+	if !strings.Contains(told, "CustomResourceDefinition widgets.") {
+		t.Errorf("the failure is told as %q", told)
+	}
+
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	w.application("second", wantsWidget)
+	w.waitState("second", v1beta2.ApplicationStateSubmitted)
+}
+
+// TestNotServedIsTold: both ways in which the API server's clients say it, and nothing else that is not found.
+func TestNotServedIsTold(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "scheduling.example.com", Version: "v1", Kind: "PodGroup"}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	unserved := apierrors.NewGenericServerResponse(404, "post", schema.GroupResource{Group: kind.Group, Resource: "podgroups"}, "", "404 page not found", 0, true)
+	for name, err := range map[string]error{"the path": unserved, "wrapped": fmt.Errorf("create: %w", unserved)} {
+		cause, told := notServed(object, err)
+		if !told || !strings.Contains(cause.Message, "CustomResourceDefinition podgroups.scheduling.example.com") {
+			t.Errorf("%s: %v %t", name, cause, told)
+		}
+	}
+	for name, err := range map[string]error{
+		"a namespace": apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"),
+		"weather":     errors.New("connection refused"),
+		"forbidden":   apierrors.NewForbidden(schema.GroupResource{Resource: "podgroups"}, "p", errors.New("no")),
+		"nothing":     nil,
+	} {
+		if cause, told := notServed(object, err); told {
+			t.Errorf("%s: %v", name, cause)
+		}
+	}
+}
