@@ -18,6 +18,9 @@ const (
 	SpecHashAnnotation = "sparkoperator.dev/spec-hash"
 	// SubmitterAnnotation holds, on a driver pod that spark-submit made, the name of the pod that ran it.
 	SubmitterAnnotation = "sparkoperator.dev/submitted-by"
+	// AdoptedAnnotation holds the attempt's id on the copy, in memory, of a pod that another operator made (Driver.AttemptID). No pod in the
+	// cluster carries it.
+	AdoptedAnnotation = "sparkoperator.dev/adopted"
 	// exitExceptionAnnotation is where Spark 4.1 and newer write the exception that ended the driver, when
 	// spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
@@ -36,6 +39,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
 		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation], SparkVersion: pod.Labels[versionLabel],
+		AttemptID: pod.Annotations[AdoptedAnnotation],
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time

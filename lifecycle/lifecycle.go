@@ -182,6 +182,8 @@ type Driver struct {
 	SpecHash string
 	// Submitter is the name of the pod that made this one by spark-submit; empty where the operator made it.
 	Submitter string
+	// AttemptID is the attempt's id where another operator launched it; empty where it follows from the attempt's number (AttemptID).
+	AttemptID string
 	// SparkVersion is the version that whoever made the pod put on it: the declared one where the operator did, the image's own where spark-submit
 	// did; empty where the pod does not tell.
 	SparkVersion string

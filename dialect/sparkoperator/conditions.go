@@ -96,7 +96,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 		hold = append(hold, standing{ConditionSparkVersionMismatch, metav1.ConditionTrue})
 	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
-		return !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
+		return c.Type != ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
 	})
 	for _, h := range hold {
 		reason, message := account(h, wanted, m)
@@ -175,24 +175,14 @@ func awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	return ""
 }
 
-// ReasonOtherOperator is the reason of the condition Ready of an application that another operator runs.
+// ReasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.
 const ReasonOtherOperator = "OtherOperator"
-
-// foreign reports whether a status is another operator's, of an application that is not over: that operator's objects carry none of our
-// labels, so its running driver would look lost. What is over is read as if we had written it.
-func foreign(s *v1beta2.SparkApplicationStatus) bool {
-	switch s.AppState.State {
-	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
-		return false
-	}
-	return s.Operator == nil
-}
 
 // encodeForeign says why nothing happens, and leaves everything else of the status to whom it belongs.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
 		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,
-		Message: fmt.Sprintf("another operator left the application in state %s, and this version does not take over running applications: "+
+		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: "+
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 	})

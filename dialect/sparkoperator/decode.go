@@ -143,8 +143,7 @@ func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
-// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state where
-// that is the last one.
+// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state.
 func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	m := lifecycle.Memory{
 		AttemptID:   s.SubmissionID,
@@ -167,27 +166,6 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 		m.Cause = lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message}
 	}
 	return m
-}
-
-// adoptState reads the end that another operator of this API left; what it has not ended is its own (foreign). Without a spec hash nothing
-// is taken for an edit, so nothing restarts.
-func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
-	switch s.AppState.State {
-	case v1beta2.ApplicationStateCompleted:
-		m.Outcome = lifecycle.Succeeded
-	case v1beta2.ApplicationStateFailed:
-		m.Outcome = lifecycle.Failed
-		m.Cause = lifecycle.Cause{Reason: string(m.Outcome), Message: s.AppState.ErrorMessage}
-	default:
-		return
-	}
-	m.Phase = lifecycle.Done
-	m.Attempt = max(1, s.SubmissionAttempts)
-	m.SubmittedAt, m.EndedAt = s.LastSubmissionAttemptTime.UTC(), s.TerminationTime.UTC()
-	m.Since = m.SubmittedAt
-	if !m.EndedAt.IsZero() {
-		m.Since = m.EndedAt
-	}
 }
 
 func moment(t *metav1.MicroTime) time.Time {

@@ -42,7 +42,7 @@ type Dialect struct{ Options }
 // Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is
 // being deleted keeps the status that it has.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	wanted, memory := d.app(app), decodeMemory(&app.Status)
+	wanted, memory := d.app(app), takeOver(app, seen, now)
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
 			encodeForeign(app, now)
@@ -53,6 +53,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		wanted.Submitter, wanted.Invalid = d.prospect(app, now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
+	if taking(&app.Status) {
+		plan.Tell = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Tell...)
+	}
 	if !wanted.Deleting {
 		plan.Tell = append(plan.Tell, d.encode(app, wanted, plan, seen, now)...)
 	}

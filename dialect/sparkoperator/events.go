@@ -20,6 +20,7 @@ type Event struct {
 
 // Reasons of events, as this API's readers know them.
 const (
+	EventTakenOver        = "SparkApplicationTakenOver"
 	EventSubmitted        = "SparkApplicationSubmitted"
 	EventSubmissionFailed = "SparkApplicationSubmissionFailed"
 	EventCompleted        = "SparkApplicationCompleted"
@@ -61,6 +62,8 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 func noticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
+	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
+		return Event{corev1.EventTypeNormal, n.Cause.Reason, n.Cause.Message}
 	case n.Part == lifecycle.Application: // its reason is the event's
 		return Event{corev1.EventTypeWarning, n.Cause.Reason, n.Cause.Message}
 	case n.Part == lifecycle.SubmitterPod:
@@ -77,6 +80,12 @@ func noticeEvent(n lifecycle.Notice) Event {
 		message = n.Name + ": " + message
 	}
 	return Event{corev1.EventTypeWarning, reason, message}
+}
+
+// takenOver tells where another operator left an application.
+func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
+	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventTakenOver,
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
 }
 
 func normal(reason, format string, args ...any) (Event, bool) {
