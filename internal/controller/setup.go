@@ -69,9 +69,6 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, metrics: telemetry.NewMetrics(env.Registerer)}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
-	if err := mgr.Add(op.recorder); err != nil {
-		return nil, err
-	}
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
 	}
@@ -80,6 +77,17 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	return op, op.addProbes()
+}
+
+// Start runs the operator until ctx ends, finishes the passes in flight, and writes the Events that they told. The manager cannot do that last: it
+// stops what needs no leader before the reconcilers, and all that needs one at once.
+func (op *Operator) Start(ctx context.Context) error {
+	told, finish := context.WithCancel(context.WithoutCancel(ctx))
+	written := make(chan error, 1)
+	go func() { written <- op.recorder.Start(told) }()
+	err := op.Manager.Start(ctx)
+	finish()
+	return errors.Join(err, <-written)
 }
 
 // unlimited leaves the content type unset, by which built-in kinds are spoken of in protobuf and custom resources in JSON.

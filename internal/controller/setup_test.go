@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -302,5 +303,56 @@ application:
 	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
 		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {
 		t.Errorf("%+v", got)
+	}
+}
+
+// slowStatus holds the status writes of an operator that is stopping until its workers have been told to.
+type slowStatus struct {
+	client.Client
+	stop    func()
+	stopped func() bool
+}
+
+func (c *slowStatus) Status() client.SubResourceWriter { return slowWriter{c.Client.Status(), c} }
+
+type slowWriter struct {
+	client.SubResourceWriter
+	of *slowStatus
+}
+
+func (s slowWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	go s.of.stop()
+	for !s.of.stopped() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return s.SubResourceWriter.Patch(ctx, object, patch, options...)
+}
+
+// TestLastEvents: what a pass tells that ends after everybody else was stopped is written all the same.
+func TestLastEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := &slowStatus{stopped: func() bool { return strings.Contains(w.log.String(), "waiting for all workers to finish") }}
+	stopping := make(chan struct{})
+	slow.stop = sync.OnceFunc(func() { close(stopping) })
+	stop := w.runTiny(tinyKind(), func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
+	})
+	w.application("pi")
+	<-stopping
+	stop()
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Fatalf("the state is %q", state)
+	}
+	var events corev1.EventList
+	if err := w.api.List(t.Context(), &events, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {
+		t.Errorf("events %+v, want that of the launch", events.Items)
 	}
 }

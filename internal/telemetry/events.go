@@ -98,11 +98,8 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-// NeedLeaderElection makes the recorder outlive the reconcilers: the manager stops what needs no leader after what does, so that the
-// events of the last passes are still written.
-func (r *Recorder) NeedLeaderElection() bool { return false }
-
-// Start writes events until ctx ends, then what is left in the queues, for at most a few seconds.
+// Start writes events until ctx ends, then what is left in the queues, for at most a few seconds. What is told after ctx ended may be lost: ctx is
+// to outlive whoever tells.
 func (r *Recorder) Start(ctx context.Context) error {
 	// A write in flight is not cut short by the end of ctx, only by the end of the drain.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
