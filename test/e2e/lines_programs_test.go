@@ -117,7 +117,7 @@ var intended = []stored.Intended{
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].terminationMessagePolicy", Reason: "the same, for executors"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].resources", Reason: "an empty field means nothing"},
 
-	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.annotateExitException]", Programs: []string{"java"}, Reason: "the exception that ended a driver is told; Spark before 4.1 ignores the key"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.annotateExitException]", Programs: []string{"java"}, Reason: "the exception that ended a JVM is told; Spark before 4.1 ignores the key"},
 	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.podTemplateFile]", Reason: "it names a file that only the submitter had"},
 	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.namespace]", Reason: "always written: Spark's default is the namespace default, not the pod's own"},
 
