@@ -92,6 +92,10 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 	if lost != "" && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
 		hold = append(hold, standing{ConditionFieldsOverwritten, metav1.ConditionTrue})
 	}
+	troubles := monitoringTroubles(app)
+	if len(troubles) > 0 && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
+		hold = append(hold, standing{ConditionMonitoringImpaired, metav1.ConditionTrue})
+	}
 	if mismatch != "" {
 		hold = append(hold, standing{ConditionSparkVersionMismatch, metav1.ConditionTrue})
 	}
@@ -103,6 +107,8 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 		switch h.kind {
 		case ConditionFieldsOverwritten:
 			reason, message = reasonSetBySpark, lost
+		case ConditionMonitoringImpaired:
+			reason, message = impairment(troubles)
 		case ConditionSparkVersionMismatch:
 			reason, message = reasonAnotherVersion, mismatch
 		}

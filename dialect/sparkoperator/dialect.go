@@ -28,6 +28,8 @@ type Options struct {
 	Master string
 	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
 	MissingGrace time.Duration
+	// UI is how drivers' web UIs are exposed.
+	UI UI
 	// Submission is the mode of applications that do not choose one; empty means Auto. Native is more than that: no application is submitted by
 	// spark-submit then, whatever it asks for.
 	Submission v1beta2.SubmissionMode

@@ -13,7 +13,7 @@ import (
 // TestHashIsFixed pins the hash of a spec that is in the status of applications out there. When it has to change, hashVersion does too:
 // otherwise an upgrade of the operator restarts every application.
 func TestHashIsFixed(t *testing.T) {
-	if got, want := Hash(&sample().Spec), "1:760d17726a4dd54905befec3"; got != want {
+	if got, want := Hash(&sample().Spec), "2:760d17726a4dd54905befec3"; got != want {
 		t.Errorf("Hash = %s, want %s", got, want)
 	}
 }
@@ -31,6 +31,12 @@ func TestHash(t *testing.T) {
 		{"timeouts", func(s *v1beta2.SparkApplicationSpec) { s.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(5))} }, false},
 		{"restart policy", func(s *v1beta2.SparkApplicationSpec) { s.RestartPolicy.Type = v1beta2.RestartPolicyAlways }, false},
 		{"disruption budget", func(s *v1beta2.SparkApplicationSpec) { s.DriverPodDisruptionBudget = new(true) }, false},
+		{"web UI", func(s *v1beta2.SparkApplicationSpec) {
+			s.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
+		}, false},
+		{"ports of the driver", func(s *v1beta2.SparkApplicationSpec) {
+			s.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(80))}}
+		}, false},
 		{"dead fields", func(s *v1beta2.SparkApplicationSpec) {
 			s.FailureRetries, s.RetryInterval = new(int32(1)), new(int64(1))
 		}, false},
@@ -53,7 +59,7 @@ func TestHash(t *testing.T) {
 
 func TestHashKeepsTheSpec(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Suspend = new(true) })
-	if h := Hash(&app.Spec); !strings.HasPrefix(h, "1:") || app.Spec.Suspend == nil || !*app.Spec.Suspend {
+	if h := Hash(&app.Spec); !strings.HasPrefix(h, "2:") || app.Spec.Suspend == nil || !*app.Spec.Suspend {
 		t.Errorf("hash %s, suspend %v", h, app.Spec.Suspend)
 	}
 }

@@ -38,6 +38,8 @@ type Configuration struct {
 	Application Application `json:"application,omitzero"`
 	// Submission says who makes driver pods.
 	Submission Submission `json:"submission,omitzero"`
+	// UI says how drivers' web UIs are reached.
+	UI UI `json:"ui,omitzero"`
 }
 
 // The modes of Submission, the same as those of an application (spec.submission.mode).
@@ -175,6 +177,7 @@ func (c *Configuration) applyDefaults() {
 	}
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
 	setDefault(&c.Submission.Mode, SubmissionAuto)
+	c.UI.applyDefaults()
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }
 

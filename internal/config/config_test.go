@@ -42,6 +42,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 			KubernetesMaster:             "k8s://https://kubernetes.default.svc",
 		},
 		Submission: Submission{Mode: "Auto"},
+		UI:         UI{Service: new(true)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

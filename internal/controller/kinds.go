@@ -32,16 +32,31 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Decide:   dialect.Decide,
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
+		Surroundings: func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) Surroundings {
+			wanted := dialect.Surroundings(app, seen, now)
+			out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}
+			for _, object := range wanted.Objects {
+				out.Objects = append(out.Objects, object)
+			}
+			return out
+		},
+		Surrounded: func(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
+			return asEvents(dialect.Surrounded(app, is, now))
+		},
 		// Only pods that run spark-submit have one.
 		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
-			var events []Event
-			for _, event := range sparkoperator.Events(app, plan) {
-				events = append(events, Event(event))
-			}
-			return events
+			return asEvents(sparkoperator.Events(app, plan))
 		},
 	}
+}
+
+func asEvents(told []sparkoperator.Event) []Event {
+	var events []Event
+	for _, event := range told {
+		events = append(events, Event(event))
+	}
+	return events
 }
 
 // optionalKinds are the kinds of children that the configuration switches on and that a cluster may not have.
@@ -61,6 +76,7 @@ func dialectOptions(c config.Configuration) sparkoperator.Options {
 		},
 		Master:       cfg.KubernetesMaster,
 		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
+		UI:           sparkoperator.UI{Service: *c.UI.Service},
 		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
 	}
 }

@@ -135,7 +135,7 @@ func (c children) facts() lifecycle.Observed {
 	}
 	for i := range c.others {
 		attempt := attemptOf(&c.others[i])
-		if attempt <= 0 {
+		if attempt <= 0 || surrounds(&c.others[i]) {
 			continue
 		}
 		seen.Remains = append(seen.Remains, attempt)

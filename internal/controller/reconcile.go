@@ -38,6 +38,7 @@ type Reconciler[T client.Object] struct {
 	writes  ownWrites
 	waits   waits
 	answers answers
+	around  around
 	blind   atomic.Bool // the last read of Events failed
 
 	optional *optionalChildren
@@ -56,6 +57,7 @@ type pass[T client.Object] struct {
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
 	hindered *waitError    // a deletion or a budget was refused; the rest of the pass went on
+	told     []Event       // about what stands beside the driver
 	expired  bool          // the custom resource itself was deleted
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 }
@@ -66,6 +68,7 @@ type pass[T client.Object] struct {
 //	decide   the dialect, pure
 //	render   the dialect, pure
 //	apply    creates, adopts and deletes; a fact that comes up (refused, found live) leads back to decide
+//	surround what stands beside the driver for others; no failure there holds anything up
 //	record   one status patch, skipped when nothing changed
 //	tell     events and metrics, of what was stored
 //
@@ -148,6 +151,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
+	r.surround(ctx, p)
 	written, err := r.record(ctx, p)
 	switch {
 	case apierrors.IsConflict(err):
@@ -167,6 +171,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
+	r.around.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings)
 	r.metrics.Gone(r.kind.Name, key)
 }

@@ -32,7 +32,7 @@ func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 	r.metrics.Stored(r.kind.Name, p.stored.GetCreationTimestamp().Time, p.plan)
 
 	ref := r.reference(p.stored)
-	for _, event := range r.kind.Events(p.object, p.plan) {
+	for _, event := range append(r.kind.Events(p.object, p.plan), p.told...) {
 		r.events.Event(ref, p.now, event.Type, event.Reason, event.Message)
 	}
 	for _, warning := range fewWarnings(p.warnings) {

@@ -1,0 +1,150 @@
+package sparkoperator
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// ConditionExposed tells whether everything stands beside the driver that is to stand there: Services, Ingresses, routes. It is absent where nothing
+// is to. False never keeps the application from running.
+const ConditionExposed = "Exposed"
+
+// Surroundings is what is to stand beside an application's driver for others than Spark.
+type Surroundings struct {
+	// Objects that are wanted, each with a digest of itself as lifecycle.ContentLabel.
+	Objects []submit.Object
+	// Unsettled leaves everything as it is.
+	Unsettled bool
+	// Read names the Services among Objects whose address the status lacks.
+	Read []string
+}
+
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end, and
+// for as long as its driver pod is kept after that.
+func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) Surroundings {
+	m := decodeMemory(&app.Status)
+	switch {
+	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase == lifecycle.Ended:
+		return Surroundings{Unsettled: true}
+	case !m.Phase.Live() && (m.Phase != lifecycle.Retained || seen.Driver(m.Attempt) == nil):
+		return Surroundings{}
+	}
+	e := d.exposure(app, m)
+	wanted := Surroundings{Objects: e.objects}
+	for _, object := range wanted.Objects {
+		markContent(object)
+	}
+	if info := app.Status.DriverInfo; e.service != "" && (info.WebUIServiceName != e.service || info.WebUIPort != e.port || info.WebUIAddress == "") {
+		wanted.Read = []string{e.service}
+	}
+	return wanted
+}
+
+// markContent labels an object with a digest of itself.
+func markContent(object submit.Object) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		text = []byte(err.Error()) // it is made of Kubernetes' types, which are JSON
+	}
+	sum := sha256.Sum256(text)
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[lifecycle.ContentLabel] = hex.EncodeToString(sum[:12])
+	object.SetLabels(labels)
+}
+
+// Surrounded writes what became of the surroundings into the status, and returns what is to be told of them once that is stored.
+func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
+	m := decodeMemory(&app.Status)
+	var e exposure
+	if m.Phase.Live() || m.Phase == lifecycle.Retained && len(is) > 0 {
+		e = d.exposure(app, m)
+	}
+	info := &app.Status.DriverInfo
+	known := *info
+	info.WebUIServiceName, info.WebUIPort, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress = "", 0, "", "", ""
+	if service := named(is, "Service", e.service); service != nil && service.Stands {
+		info.WebUIServiceName, info.WebUIPort = e.service, e.port
+		switch {
+		case service.Address != "":
+			info.WebUIAddress = hostPort(service.Address, e.port)
+		case known.WebUIServiceName == e.service && known.WebUIPort == e.port:
+			info.WebUIAddress = known.WebUIAddress
+		}
+	}
+	return tellExposed(app, e, is, now)
+}
+
+func named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
+	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &is[i]
+}
+
+func hostPort(host string, port int32) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // IPv6
+	}
+	return host + ":" + strconv.Itoa(int(port))
+}
+
+// tellExposed sets the condition, and returns an event where it is bad news.
+func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surrounding, now time.Time) []Event {
+	s := &app.Status
+	reason, message := "", ""
+	for _, cause := range append(slices.Clone(e.wrong), hindrances(is)...) {
+		if message != "" {
+			message += "; "
+		}
+		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
+	}
+	condition := metav1.Condition{
+		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
+		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
+	}
+	missing := slices.ContainsFunc(is, func(s lifecycle.Surrounding) bool { return !s.Stands })
+	switch {
+	case message != "":
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, "the application runs on; "+message
+	case len(e.objects) == 0:
+		meta.RemoveStatusCondition(&s.Conditions, ConditionExposed)
+		return nil
+	case missing:
+		return nil // on its way; what was told last holds
+	}
+	before := meta.FindStatusCondition(s.Conditions, ConditionExposed)
+	news := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
+	meta.SetStatusCondition(&s.Conditions, condition)
+	if !news {
+		return nil
+	}
+	return []Event{{corev1.EventTypeWarning, condition.Reason, condition.Message}}
+}
+
+// hindrances are what the cluster says against the surroundings.
+func hindrances(is []lifecycle.Surrounding) (causes []lifecycle.Cause) {
+	for _, s := range is {
+		if s.Cause.Reason != "" {
+			causes = append(causes, lifecycle.Cause{Reason: s.Cause.Reason, Message: s.Kind + " " + s.Name + ": " + s.Cause.Message})
+		}
+	}
+	return causes
+}

@@ -1,0 +1,379 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// surroundTimeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written.
+	surroundTimeout = 3 * time.Second
+	// A surrounding that is refused is asked for again after refusedInterval, and one that met weather after lookAgain; each time it takes twice as
+	// long, up to maxSurroundInterval.
+	refusedInterval     = 15 * time.Second
+	maxSurroundInterval = 5 * time.Minute
+	// weatherTries is how often weather may hinder a surrounding before anybody is told.
+	weatherTries = 3
+	// ownTrust is how long what was just written is believed although the cache does not show it.
+	ownTrust = 5 * time.Second
+	// reasonUnavailable is the cause's reason where the API server gave no answer that is for good.
+	reasonUnavailable = "Unavailable"
+)
+
+// Surroundings is what is to stand beside a driver for others than Spark.
+type Surroundings struct {
+	// Objects that are wanted. Each has the owner's identity and a digest of itself as lifecycle.ContentLabel.
+	Objects []client.Object
+	// Unsettled leaves everything as it is: an attempt is on its way out, or the application is.
+	Unsettled bool
+	// Read names the Services among Objects whose address the status lacks.
+	Read []string
+}
+
+// surround brings what stands beside the driver to what the kind wants: it creates, updates in place and deletes. What somebody else made is never
+// touched. No failure ends the pass: it becomes part of the status that the pass writes anyway, and is tried again after a while.
+func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
+	if r.kind.Surroundings == nil {
+		return
+	}
+	wanted := r.kind.Surroundings(p.object, p.seen, p.now)
+	if wanted.Unsettled {
+		return
+	}
+	key, uid := keyOf(p.stored), p.stored.GetUID()
+	remove := p.unwanted(wanted.Objects)
+	if len(wanted.Objects) == 0 && len(remove) == 0 {
+		r.around.forget(key)
+		p.told = r.kind.Surrounded(p.object, nil, p.now)
+		return
+	}
+	last := r.around.last(key, uid)
+	asked := digestOf(wanted.Objects, remove)
+	if last.asked != asked {
+		last.failures, last.until = 0, time.Time{}
+	}
+	if p.now.Before(last.until) {
+		p.check = soonest(p.check, last.until.Sub(p.now))
+		p.told = r.kind.Surrounded(p.object, last.results, p.now)
+		return
+	}
+	next := r.bring(ctx, p, wanted, remove, last)
+	next.asked = asked
+	if !next.until.IsZero() {
+		p.check = soonest(p.check, next.until.Sub(p.now))
+	}
+	r.around.note(key, next)
+	p.told = r.kind.Surrounded(p.object, next.results, p.now)
+}
+
+// bring carries out what is missing, side by side, and says what came of it.
+func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
+	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
+	defer cancel()
+	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
+	errs := make([]error, len(results))
+	var all sync.WaitGroup
+	for i, object := range wanted.Objects {
+		all.Go(func() {
+			results[i], errs[i] = r.ensure(ctx, p, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
+		})
+	}
+	for i, object := range remove {
+		at := len(wanted.Objects) + i
+		all.Go(func() {
+			results[at] = lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
+			errs[at] = r.deleteOne(ctx, object)
+		})
+	}
+	all.Wait()
+	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
+	for i, object := range wanted.Objects {
+		content := object.GetLabels()[lifecycle.ContentLabel]
+		if !results[i].Stands || p.cached(object) == content {
+			continue
+		}
+		was, name := last.made[nameOf(object)], nameOf(object)
+		if next.made[name] = was; !was.holds(content, p.now) {
+			next.made[name] = written{content, p.now}
+		} else {
+			p.check = soonest(p.check, ownTrust-p.now.Sub(was.at)) // somebody may have deleted it since
+		}
+	}
+	if errors.Join(errs...) == nil {
+		next.results = results[:len(wanted.Objects)] // what was to go is gone
+		return next
+	}
+	next.failures = last.failures + 1
+	next.until = p.now.Add(r.judge(ctx, results, errs, next.failures))
+	next.results = slices.DeleteFunc(results, func(s lifecycle.Surrounding) bool { return s == lifecycle.Surrounding{Kind: s.Kind, Name: s.Name} })
+	return next
+}
+
+// judge puts the errors into the results and returns when to try again.
+func (r *Reconciler[T]) judge(ctx context.Context, results []lifecycle.Surrounding, errs []error, failures int) time.Duration {
+	first := refusedInterval
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		cause, _ := refusal(err)
+		known, found := errors.AsType[*causeError](err)
+		switch {
+		case found:
+			cause = known.cause
+		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+			cause = lifecycle.Cause{} // everything goes by itself
+		case cause.Reason == "":
+			first = lookAgain
+			if failures >= weatherTries {
+				cause = lifecycle.Cause{Reason: reasonUnavailable, Message: err.Error()}
+			}
+		}
+		results[i].Cause = cause
+		if failures == 1 || cause.Reason == reasonUnavailable {
+			log.FromContext(ctx).Info("what stands beside the driver is not as wanted", "kind", results[i].Kind, "name", results[i].Name, "cause", err.Error())
+		}
+	}
+	return min(first<<min(failures-1, 16), maxSurroundInterval)
+}
+
+// causeError is an answer that is for good and that no status code tells: somebody else has the name, or the kind is not served.
+type causeError struct{ cause lifecycle.Cause }
+
+// Error says why.
+func (e *causeError) Error() string { return e.cause.Message }
+
+// ensure makes one object what it should be, by as few requests as the cache allows: none where it shows the object as it is wanted.
+func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
+	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
+	content := object.GetLabels()[lifecycle.ContentLabel]
+	if err := standsBeside(object, p.stored); err != nil {
+		return is, err
+	}
+	cached := p.cached(object)
+	if cached == content || made.holds(content, p.now) {
+		if is.Stands = true; !read {
+			return is, nil
+		}
+	}
+	if cached == "" && !is.Stands {
+		first := object.DeepCopyObject().(client.Object)
+		err := r.client.Create(ctx, first)
+		if err == nil {
+			is.Stands, is.Address = true, clusterAddress(first)
+			return is, nil
+		}
+		if cause, missing := notServed(object, err); missing {
+			return is, &causeError{cause}
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return is, fmt.Errorf("create %s %s: %w", is.Kind, is.Name, err)
+		}
+	}
+	is.Stands = false
+	existing, err := r.readTree(ctx, object)
+	switch {
+	case err != nil:
+		return is, err // deleted just now, or weather
+	case !owned(existing, p.stored.GetUID()):
+		return is, &causeError{nameTaken(existing, is.Kind)}
+	case existing.GetDeletionTimestamp() != nil:
+		return is, fmt.Errorf("%s %s is being deleted", is.Kind, is.Name)
+	case existing.GetLabels()[lifecycle.ContentLabel] != content:
+		if existing, err = r.update(ctx, object, existing); err != nil {
+			return is, err
+		}
+	}
+	is.Stands, is.Address = true, clusterAddress(existing)
+	return is, nil
+}
+
+// update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer
+// want, and fails where the object was replaced or changed since it was read. What a create wrote belongs to another kind of field owner than what
+// is applied, and has to become the latter's first: else a label that is not wanted any more would stay.
+func (r *Reconciler[T]) update(ctx context.Context, object client.Object, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(fieldOwner), fieldOwner)
+	if err != nil {
+		return nil, fmt.Errorf("read who owns the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+	}
+	if len(upgrade) > 0 {
+		if err := r.client.Patch(ctx, existing, client.RawPatch(types.JSONPatchType, upgrade)); err != nil {
+			return nil, fmt.Errorf("take over the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+		}
+	}
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	applied := &unstructured.Unstructured{Object: tree}
+	applied.SetGroupVersionKind(existing.GroupVersionKind())
+	unstructured.RemoveNestedField(applied.Object, "status")
+	unstructured.RemoveNestedField(applied.Object, "metadata", "creationTimestamp")
+	applied.SetUID(existing.GetUID())
+	applied.SetResourceVersion(existing.GetResourceVersion())
+	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
+	if err != nil {
+		return nil, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err)
+	}
+	return applied, nil
+}
+
+// readTree reads an object live, with everything that it has.
+func (r *Reconciler[T]) readTree(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(object, r.client.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	tree := &unstructured.Unstructured{}
+	tree.SetGroupVersionKind(gvk)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(object), tree); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
+	}
+	return tree, nil
+}
+
+// standsBeside guards against a fault in a dialect: a later pass must find the object again, and see whether it differs.
+func standsBeside(object, owner client.Object) error {
+	if object.GetLabels()[lifecycle.ContentLabel] == "" {
+		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
+	}
+	return ours(object, owner, attemptOf(object))
+}
+
+// clusterAddress is the address of a Service, where it has one.
+func clusterAddress(object client.Object) string {
+	address := ""
+	switch o := object.(type) {
+	case *corev1.Service:
+		address = o.Spec.ClusterIP
+	case *unstructured.Unstructured:
+		address, _, _ = unstructured.NestedString(o.Object, "spec", "clusterIP")
+	}
+	if address == corev1.ClusterIPNone {
+		return ""
+	}
+	return address
+}
+
+// surrounds reports whether an object is one that stands beside a driver.
+func surrounds(object metav1.Object) bool { return object.GetLabels()[lifecycle.ContentLabel] != "" }
+
+// unwanted are the surroundings that exist and that nobody wants any more.
+func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
+	var remove []client.Object
+	for i := range p.children.others {
+		other := &p.children.others[i]
+		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
+		if surrounds(other) && !keep && other.DeletionTimestamp == nil {
+			remove = append(remove, other)
+		}
+	}
+	return remove
+}
+
+// cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
+func (p *pass[T]) cached(object client.Object) string {
+	for i := range p.children.others {
+		other := &p.children.others[i]
+		if nameOf(other) != nameOf(object) {
+			continue
+		}
+		if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
+			return content
+		}
+		return "?"
+	}
+	return ""
+}
+
+func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
+
+// nameOf tells the objects around one driver apart.
+func nameOf(object client.Object) string { return kindOf(object) + "/" + object.GetName() }
+
+// digestOf names what is asked for. Where it changes, what was said before does not count any more.
+func digestOf(wanted, remove []client.Object) string {
+	var words []string
+	for _, object := range wanted {
+		words = append(words, nameOf(object)+"="+object.GetLabels()[lifecycle.ContentLabel])
+	}
+	for _, object := range remove {
+		words = append(words, nameOf(object)+"-")
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+// around remembers what came of the last try to bring what stands beside each driver to what is wanted: a few words a key.
+type around struct {
+	mu   sync.Mutex
+	keys map[types.NamespacedName]aroundState
+}
+
+type aroundState struct {
+	uid      types.UID
+	asked    string // digestOf
+	failures int    // one after the other
+	until    time.Time
+	results  []lifecycle.Surrounding
+	made     map[string]written // by nameOf
+}
+
+// written is what was written last to one object.
+type written struct {
+	content string
+	at      time.Time
+}
+
+// holds reports whether the object was written so, and so lately that the cache need not show it yet.
+func (w written) holds(content string, now time.Time) bool {
+	return w.content == content && now.Sub(w.at) < ownTrust
+}
+
+func (a *around) last(key types.NamespacedName, uid types.UID) aroundState {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if was := a.keys[key]; was.uid == uid {
+		return was
+	}
+	return aroundState{}
+}
+
+func (a *around) note(key types.NamespacedName, is aroundState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keys == nil {
+		a.keys = map[types.NamespacedName]aroundState{}
+	}
+	// What stands and is known to the cache needs no memory.
+	if is.failures == 0 && len(is.made) == 0 {
+		delete(a.keys, key)
+		return
+	}
+	a.keys[key] = is
+}
+
+func (a *around) forget(key types.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.keys, key)
+}

@@ -1,0 +1,451 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const exposed = "Exposed"
+
+// uiService waits until the UI's Service stands as it is wanted, by a pass of the operator's own judgement, and returns it.
+func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
+	w.t.Helper()
+	service := &corev1.Service{}
+	testkit.Wait(w.t, "the UI's Service of "+name, func(ctx context.Context) error {
+		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name + "-ui-svc"}, service); err != nil {
+			return err
+		}
+		for _, check := range holds {
+			if err := check(service); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return service
+}
+
+// waitExposed waits for the condition Exposed, and returns the application.
+func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason string, says ...string) *v1beta2.SparkApplication {
+	w.t.Helper()
+	var app *v1beta2.SparkApplication
+	testkit.Wait(w.t, fmt.Sprintf("Exposed to be %s of %s", status, name), func(context.Context) error {
+		app = w.get(name)
+		c := condition(app, exposed)
+		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
+			return fmt.Errorf("%w; it says %q", err, c.Message)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.Message, text) {
+				return fmt.Errorf("it says %q, not %q", c.Message, text)
+			}
+		}
+		return nil
+	})
+	return app
+}
+
+// edit changes an application's spec.
+func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
+	w.t.Helper()
+	app := w.get(name)
+	before := app.DeepCopy()
+	change(&app.Spec)
+	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// poke makes the operator look at an application.
+func (w *world) poke(name string) {
+	w.t.Helper()
+	app := w.get(name)
+	before := app.DeepCopy()
+	metav1.SetMetaDataAnnotation(&app.ObjectMeta, "poked", time.Now().String())
+	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestUIService: it stands from the launch on, is in the first status that is written, costs one request, and goes with the attempt.
+func TestUIService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	stop := w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.application("pi", withDriver)
+	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	service := w.uiService("pi")
+	wantInfo := v1beta2.DriverInfo{PodName: driverName("pi"), WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIAddress: service.Spec.ClusterIP + ":4040"}
+	if diff := cmp.Diff(wantInfo, got.Status.DriverInfo); diff != "" {
+		t.Errorf("driverInfo (-want +got):\n%s", diff)
+	}
+	if c := condition(got, exposed); c.Status != metav1.ConditionTrue {
+		t.Errorf("Exposed is %+v", c)
+	}
+	driver := w.driverOf(app, 1)
+	for key, value := range service.Spec.Selector {
+		if driver.Labels[key] != value {
+			t.Errorf("the Service selects %s=%s, the driver has %q", key, value, driver.Labels[key])
+		}
+	}
+	if port := service.Spec.Ports[0]; port.Name != "spark-driver-ui-port" || port.TargetPort != intstr.FromInt32(4040) {
+		t.Errorf("the port is %+v", port)
+	}
+	if ref := metav1.GetControllerOf(service); ref == nil || ref.UID != app.UID {
+		t.Errorf("it is owned by %+v", ref)
+	}
+	w.execute(driver, exited(0, ""))
+	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.DriverInfo != wantInfo {
+		t.Errorf("with the driver kept, driverInfo is %+v", got.Status.DriverInfo)
+	}
+	stop()
+	costs := made.since(nil)
+	// Two Services: the one by which executors find their driver, and the UI's.
+	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"]+costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 3 {
+		t.Errorf("a life costs %v", costs)
+	}
+	w.runReal()
+	if err := w.api.Delete(t.Context(), driver); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(service)
+	testkit.Wait(t, "a status without the UI", func(context.Context) error {
+		now := w.get("pi").Status
+		return errors.Join(want(now.DriverInfo.WebUIServiceName, ""), want(condition(w.get("pi"), exposed).Type, ""))
+	})
+}
+
+// TestUIServiceGoesWithItsAttempt: suspended, resumed, run again, deleted by somebody.
+func TestUIServiceGoesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, onFailure(1))
+	w.ready(w.driverOf(app, 1).Name)
+	first := w.uiService("pi")
+	w.suspend("pi", true)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.waitGone(first.DeepCopy())
+	if info := w.get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
+		t.Errorf("suspended, driverInfo is %+v", info)
+	}
+	w.suspend("pi", false)
+	w.ready(w.driverOf(app, 2).Name)
+	second := w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 2) })
+	if err := w.api.Delete(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	third := w.uiService("pi", func(s *corev1.Service) error { return want(s.UID != second.UID, true) })
+	testkit.Wait(t, "the new address", func(context.Context) error {
+		return want(w.get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
+	})
+	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.driverOf(app, 3)
+	w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 3) })
+	if err := w.api.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitNothingOf(app)
+}
+
+// TestUIServiceIsUpdatedInPlace: an edit of the options is no edit of the run, keeps what others added, and takes away what is not wanted any more.
+func TestUIServiceIsUpdatedInPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+		app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
+			ServicePort: new(int32(80)), ServicePortName: new("web"),
+			ServiceLabels:      map[string]string{"team": "a", labelAppUID: "mine", "sparkoperator.k8s.io/app-name": "mine"},
+			ServiceAnnotations: map[string]string{"first": "1", "both": "1"},
+		}
+	})
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	before := w.uiService("pi")
+	if before.Labels["team"] != "a" || before.Labels[labelAppUID] != string(app.UID) || before.Labels["sparkoperator.k8s.io/app-name"] != "pi" {
+		t.Errorf("the labels are %v", before.Labels)
+	}
+	theirs := before.DeepCopy()
+	metav1.SetMetaDataAnnotation(&theirs.ObjectMeta, "theirs", "kept")
+	if err := w.api.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range []int32{81, 82} { // the second update finds the fields as the first left them
+		w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
+			spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
+				ServicePort: &port, ServiceType: new(corev1.ServiceTypeNodePort), ServiceAnnotations: map[string]string{"both": fmt.Sprint(port)},
+			}
+		})
+		after := w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Ports[0].Port, port) })
+		if after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
+			t.Error("it was made anew")
+		}
+		wantAnnotations := map[string]string{"theirs": "kept", "both": fmt.Sprint(port)}
+		if diff := cmp.Diff(wantAnnotations, after.Annotations); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+		if p := after.Spec.Ports; len(p) != 1 || p[0].Name != "spark-driver-ui-port" || after.Spec.Type != corev1.ServiceTypeNodePort || after.Labels["team"] != "" {
+			t.Errorf("the ports are %+v of type %s, the labels %v", p, after.Spec.Type, after.Labels)
+		}
+		testkit.Wait(t, "the new port in the status", func(context.Context) error {
+			info := w.get("pi").Status.DriverInfo
+			return errors.Join(want(info.WebUIPort, port), want(info.WebUIAddress, fmt.Sprintf("%s:%d", before.Spec.ClusterIP, port)))
+		})
+	}
+	patches := made.since(nil)["PATCH services"]
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkConf = nil; spec.SparkUIOptions = nil })
+	w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) })
+	w.poke("pi")
+	w.execute(driver, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.ExecutionAttempts != 1 {
+		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
+	}
+	// Three: the fields that the create wrote change hands once, then each edit is one request.
+	if last := made.since(nil)["PATCH services"]; patches != 3 || last != 4 {
+		t.Errorf("%d requests for two updates, %d for three", patches, last)
+	}
+}
+
+// TestUIServiceOfSomebodyElse: theirs is never touched; the application runs on, says so once, and gets its Service when the name is free.
+func TestUIServiceOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	theirs := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-ui-svc"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}, Selector: map[string]string{"a": "b"}},
+	}
+	w.create(theirs)
+	made := &requests{}
+	later := &atomic.Int64{}
+	w.runClock(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	got := w.waitExposed("pi", metav1.ConditionFalse, reasonNameTaken, `"pi-ui-svc"`, "does not belong to this application", "the application runs on")
+	if got.Status.DriverInfo.WebUIServiceName != "" {
+		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
+	}
+	for i := range 20 {
+		w.create(w.executor(app, driver, i+1))
+	}
+	testkit.Wait(t, "the executors in the status", func(context.Context) error {
+		if counts := w.get("pi").Status.Executors; counts == nil || counts.Pending != 20 {
+			return fmt.Errorf("the counts are %+v", counts)
+		}
+		return nil
+	})
+	if asked := made.since(nil)["POST services"]; asked > 3 {
+		t.Errorf("asked %d times", asked-1)
+	}
+	w.waitEvent(app, reasonNameTaken, "does not belong to this application")
+	if told := w.eventsOf(app)[reasonNameTaken]; strings.Contains(told, "\n") {
+		t.Errorf("told more than once:\n%s", told)
+	}
+	still := &corev1.Service{}
+	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("theirs was touched: %v", err)
+	}
+	if err := w.api.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(time.Minute))
+	w.poke("pi")
+	w.uiService("pi", func(s *corev1.Service) error { return want(metav1.IsControlledBy(s, app), true) })
+	w.waitExposed("pi", metav1.ConditionTrue, exposed)
+}
+
+// TestUIServiceIsAdopted: what an operator made and had no time to write down is found by the next, without a second one.
+func TestUIServiceIsAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	deaf := &statusless{}
+	stop := w.runReal(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { deaf.Client = c; return deaf }
+	})
+	app := w.application("pi", withDriver)
+	w.driverOf(app, 1)
+	made := w.uiService("pi")
+	stop()
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Fatalf("the status was written: %s", state)
+	}
+	w.runReal()
+	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)
+	if now := w.uiService("pi"); now.UID != made.UID || got.Status.DriverInfo.WebUIAddress != made.Spec.ClusterIP+":4040" {
+		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
+	}
+}
+
+// statusless fails every status write.
+type statusless struct{ client.Client }
+
+func (c *statusless) Status() client.SubResourceWriter { return failingStatus{c.Client.Status()} }
+
+type failingStatus struct{ client.SubResourceWriter }
+
+func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return apierrors.NewInternalError(errors.New("no status today"))
+}
+
+// TestSurroundingsThatFail: whatever the API server answers, the application goes its way; what is for good is told at once, weather when it lasts.
+func TestSurroundingsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		err    error
+		times  int64
+		reason string // of the condition while it fails; empty where nothing is told
+	}{
+		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
+		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, reasonUnavailable},
+		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, reasonForbidden},
+		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, reasonOperatorForbidden},
+		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, reasonInvalid},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := &unwilling{err: test.err}
+			c.times.Store(test.times)
+			w.runReal(func(env *Environment) {
+				env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
+			})
+			app := w.application("pi", withDriver)
+			driver := w.driverOf(app, 1)
+			w.ready(driver.Name)
+			w.waitState("pi", v1beta2.ApplicationStateRunning)
+			if test.reason == "" {
+				w.uiService("pi")
+				w.waitExposed("pi", metav1.ConditionTrue, exposed)
+			} else {
+				w.waitExposed("pi", metav1.ConditionFalse, test.reason, "Service pi-ui-svc: ")
+				w.waitEvent(app, test.reason, "Service pi-ui-svc")
+			}
+			w.execute(driver, exited(0, ""))
+			w.waitState("pi", v1beta2.ApplicationStateCompleted)
+			w.waitPod(driver.Name)
+		})
+	}
+}
+
+// unwilling refuses to create Services of web UIs.
+type unwilling struct {
+	client.Client
+	err   error
+	times atomic.Int64
+}
+
+func (c *unwilling) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if strings.HasSuffix(object.GetName(), "-ui-svc") && c.times.Add(-1) >= 0 {
+		return c.err
+	}
+	return c.Client.Create(ctx, object, options...)
+}
+
+// runClock is runReal with a clock of the test's.
+func (w *world) runClock(clock Clock, change ...func(*Environment)) (stop func()) {
+	w.t.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	cfg := testConfig(w.namespace)
+	op, err := newOperator(w.t.Context(), cfg, env)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := Add(w.t.Context(), op, sparkApplications(cfg), clock); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.run(op)
+}
+
+// TestStandsBeside: what could not be found again is not created.
+func TestStandsBeside(t *testing.T) {
+	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
+	whole := func() *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Name: "s", Labels: map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c"},
+			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
+		}}
+	}
+	if err := standsBeside(whole(), owner); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(*corev1.Service){
+		"digest":    func(s *corev1.Service) { delete(s.Labels, lifecycle.ContentLabel) },
+		"owner":     func(s *corev1.Service) { s.OwnerReferences = nil },
+		"identity":  func(s *corev1.Service) { delete(s.Labels, labelAppUID) },
+		"namespace": func(s *corev1.Service) { s.Namespace = "other" },
+	} {
+		object := whole()
+		if change(object); standsBeside(object, owner) == nil {
+			t.Errorf("without its %s it may be created", name)
+		}
+	}
+}
+
+// TestSurroundIntervals: each try takes twice as long as the one before, up to a bound, and what is refused longer than weather.
+func TestSurroundIntervals(t *testing.T) {
+	r := &Reconciler[*v1beta2.SparkApplication]{}
+	var got [2][]time.Duration
+	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
+		for failures := range 12 {
+			got[i] = append(got[i], r.judge(t.Context(), make([]lifecycle.Surrounding, 1), []error{err}, failures+1))
+		}
+	}
+	const s = time.Second
+	wantGot := [2][]time.Duration{
+		{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 300 * s, 300 * s, 300 * s},
+		{15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s},
+	}
+	if diff := cmp.Diff(wantGot, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSurroundingsAreNoRemains: no decision waits for what stands beside a driver, and no attempt's end deletes it behind the back of what watches
+// over it.
+func TestSurroundingsAreNoRemains(t *testing.T) {
+	labels := map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c"}
+	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
+	if remains := p.children.facts().Remains; len(remains) > 0 {
+		t.Errorf("%v remain", remains)
+	}
+	if targets := p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
+		t.Errorf("%d are deleted", len(targets))
+	}
+	delete(labels, lifecycle.ContentLabel)
+	if len(p.children.facts().Remains) != 1 || len(p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
+		t.Error("what belongs to the attempt does not count")
+	}
+}

@@ -1,0 +1,17 @@
+package lifecycle
+
+// ContentLabel marks what stands beside a driver for others than Spark (a Service of its web UI, an Ingress). Its value is a digest of the object as
+// it was wanted, so that an object's metadata is enough to see whether it is as it should be. Such an object is no part of an attempt's end:
+// no decision waits for it.
+const ContentLabel = "sparkoperator.dev/content"
+
+// Surrounding is what became of one object that was to stand beside a driver.
+type Surrounding struct {
+	Kind, Name string
+	// Stands tells that the object is there as it is wanted. One that is neither there nor has a cause is on its way.
+	Stands bool
+	// Address is the cluster address of a Service, where it was read. What is known to stand is not read again.
+	Address string
+	// Cause is why the object is not there, or not as it is wanted, or there although nobody wants it any more.
+	Cause Cause
+}

@@ -1,0 +1,22 @@
+package expose
+
+import (
+	"crypto/md5" // names that are cut alike are told apart by it; nothing is kept secret
+	"encoding/hex"
+	"strings"
+)
+
+// nameLimit is the length of a Service's name (RFC 1035) and of a label's value.
+const nameLimit = 63
+
+// Name returns an application's name with a suffix. One that does not fit a Service's name is cut, and told apart from others that are cut alike by
+// the first eight digits of the MD5 sum of the application's name, as readers of the sparkoperator.k8s.io API expect it.
+func Name(application, suffix string) string {
+	if name := application + suffix; len(name) <= nameLimit {
+		return name
+	}
+	sum := md5.Sum([]byte(application))
+	digits := hex.EncodeToString(sum[:])[:8]
+	room := max(0, min(len(application), nameLimit-len(suffix)-len(digits)-1))
+	return strings.TrimRight(application[:room], "-.") + "-" + digits + suffix
+}

@@ -1,0 +1,65 @@
+package expose
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Service is what a Service for one port of a driver is made of.
+type Service struct {
+	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	Namespace, Name string
+	// Labels are those that whoever made the object knows it by.
+	Labels map[string]string
+	// Extra are the user's labels. They never replace one of Labels.
+	Extra map[string]string
+	// Annotations are the user's.
+	Annotations map[string]string
+	// Owner of the object; none without a UID.
+	Owner metav1.OwnerReference
+	// Selector are the labels that the driver pod has, and no other pod.
+	Selector map[string]string
+	// Type of the Service; empty means ClusterIP.
+	Type corev1.ServiceType
+	// Port of the Service, and TargetPort of the driver: numbers from 1 to 65535.
+	Port, TargetPort int32
+	// PortName names the Service's port: a DNS label.
+	PortName string
+}
+
+// DriverService returns the Service that reaches a port of a driver. It has a cluster address of its own, unlike the one by which executors find
+// their driver (DriverServiceFeatureStep), so that an Ingress and people reach it.
+func DriverService(s Service) *corev1.Service {
+	service := &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Service"},
+		ObjectMeta: objectMeta(s.Namespace, s.Name, s.Labels, s.Extra, s.Annotations, s.Owner),
+		Spec: corev1.ServiceSpec{
+			Type:     s.Type,
+			Selector: maps.Clone(s.Selector),
+			Ports: []corev1.ServicePort{{
+				Name: s.PortName, Protocol: corev1.ProtocolTCP, Port: s.Port, TargetPort: intstr.FromInt32(s.TargetPort),
+			}},
+		},
+	}
+	if service.Spec.Type == "" {
+		service.Spec.Type = corev1.ServiceTypeClusterIP
+	}
+	return service
+}
+
+// objectMeta lays the labels over the extra ones.
+func objectMeta(namespace, name string, labels, extra, annotations map[string]string, owner metav1.OwnerReference) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: maps.Clone(annotations)}
+	if len(labels)+len(extra) > 0 {
+		meta.Labels = map[string]string{}
+		maps.Copy(meta.Labels, extra)
+		maps.Copy(meta.Labels, labels)
+	}
+	if owner.UID != "" {
+		meta.OwnerReferences = []metav1.OwnerReference{*owner.DeepCopy()}
+	}
+	return meta
+}
