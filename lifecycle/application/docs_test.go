@@ -97,6 +97,10 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
   driver's first 10 s, the API server is asked whether another could be made, as the driver would, and the answer is told. Again within 4 s
   for the first minute, then after a fifteenth of the time, a minute at most. How many are wanted is known of those that the application begins
   with, and of those that it never goes below: what dynamic allocation wants beyond is known to the driver alone.
+- Ended and Waiting are stored where something waits in them; an end that nothing follows is stored as Retained or Done, and told as Ended
+  all the same. A retry's interval counts from the container's end, which Kubernetes tells to the second: one of less than 2 s may be over when the end is
+  seen, and the next attempt is then launched, or what is left of the last one cleared away, in the same decision.
+- A driver's end is that of its Spark container. A sidecar that outlives it holds nothing up but the next attempt, which deletes the pod.
 - An end is stored and told before a time to live of nothing deletes the application.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
