@@ -67,6 +67,7 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	if err := localVolumes(c, spec.Volumes, "driver", &driver.SparkPodSpec); err != nil {
 		return nil, err
 	}
+	monitoringConf(c, app)
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 

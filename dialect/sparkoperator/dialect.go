@@ -121,5 +121,6 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 		return submit.Objects{}, err
 	}
 	objects.Warnings = append(objects.Warnings, typeWarnings(&app.Spec)...)
+	withMonitoring(&objects, app, action.Attempt)
 	return objects, nil
 }

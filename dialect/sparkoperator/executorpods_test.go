@@ -235,7 +235,7 @@ func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole.Ports, whole.Lifecycle, whole.PriorityClassName = ports(app.Spec.Executor.Ports), app.Spec.Executor.Lifecycle, value(app.Spec.Executor.PriorityClassName)
+	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, value(app.Spec.Executor.PriorityClassName)
 	single := map[string]overlay.Overlay{
 		"spec.executor.memoryLimit":                   {MemoryLimit: whole.MemoryLimit},
 		"spec.executor.gpu":                           {GPU: whole.GPU},

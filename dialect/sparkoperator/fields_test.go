@@ -63,12 +63,12 @@ var specSamples = map[string]fieldSample{
 	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`, with: `dynamicAllocation: {enabled: true}`},
 	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`, with: `dynamicAllocation: {enabled: true}`},
 
-	"monitoring.exposeDriverMetrics":   {value: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: false}`},
-	"monitoring.exposeExecutorMetrics": {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: true}`},
+	"monitoring.exposeDriverMetrics":   {value: `monitoring: {exposeDriverMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
+	"monitoring.exposeExecutorMetrics": {value: `monitoring: {exposeExecutorMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
 	"monitoring.metricsProperties":     {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsProperties: p}`},
 	"monitoring.metricsPropertiesFile": {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsPropertiesFile: /f}`},
-	"monitoring.prometheus":            {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
-	"monitoring.prometheusServlet":     {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheusServlet: true}`},
+	"monitoring.prometheus":            {value: `monitoring: {prometheus: {jmxExporterJar: /j}}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
+	"monitoring.prometheusServlet":     {value: `monitoring: {prometheusServlet: true}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
 }
 
 // podSamples are the fields that driver and executors share.

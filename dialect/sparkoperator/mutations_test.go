@@ -92,7 +92,28 @@ var mutations = []mutation{
 	{name: "20 gpu", pod: `gpu: {name: nvidia.com/gpu, quantity: 2}`, wantContainer: `resources: {limits: {nvidia.com/gpu: "2"}}`,
 		template: `spec: {containers: [{name: x, resources: {limits: {nvidia.com/gpu: 1}}}]}`},
 	{name: "20 gpu without a quantity", pod: `gpu: {name: nvidia.com/gpu, quantity: 0}`, wantContainer: `resources: {limits: {nvidia.com/gpu: null}}`},
-	// 21, Prometheus, is refused: TestWhatIsNotServedYet.
+	{name: "21 prometheus", app: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /prometheus/agent.jar}}`,
+		pod:           `javaOptions: -Dmine=1`,
+		wantPod:       `{spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}}`,
+		wantContainer: `{volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}], ports: [{name: jmx-exporter, protocol: TCP, containerPort: 8090}]}`,
+		template:      `spec: {containers: [{name: x, ports: [{name: mine, containerPort: 1}], volumeMounts: [{name: mine, mountPath: /mine}]}], volumes: [{name: mine, emptyDir: {}}]}`,
+		merged:        `spec: {volumes: [{name: mine}, {name: pi-prom-conf-vol}]}`,
+		driverConf: map[string]string{
+			"spark.metrics.conf": "/etc/metrics/conf/metrics.properties", "spark.metrics.namespace": "jobs.pi",
+			"spark.driver.extraJavaOptions": "-Dmine=1 -javaagent:/prometheus/agent.jar=8090:/etc/metrics/conf/prometheus.yaml",
+		},
+		executorConf: map[string]string{
+			"spark.executor.extraJavaOptions":                           "-Dmine=1 -javaagent:/prometheus/agent.jar=8090:/etc/metrics/conf/prometheus.yaml",
+			"spark.kubernetes.executor.annotation.prometheus.io/scrape": "true",
+			"spark.kubernetes.executor.annotation.prometheus.io/port":   "8090",
+			"spark.kubernetes.executor.annotation.prometheus.io/path":   "/metrics",
+		}},
+	{name: "21 prometheus of a port and a configuration of one's own",
+		app:           `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, metricsPropertiesFile: /m/metrics.properties, prometheus: {jmxExporterJar: /a.jar, port: 9404, portName: metrics, configFile: /m/agent.yaml}}`,
+		wantPod:       `spec: {}`,
+		wantContainer: `ports: [{name: metrics, protocol: TCP, containerPort: 9404}]`,
+		driverConf:    map[string]string{"spark.metrics.conf": "/m/metrics.properties", "spark.driver.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"},
+		executorConf:  map[string]string{"spark.executor.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"}},
 	{name: "22 securityContext", pod: `securityContext: {runAsUser: 185, capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}`,
 		wantContainer: `securityContext: {privileged: null, runAsUser: 185, capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}`,
 		executorConf:  map[string]string{"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "false"},
@@ -179,10 +200,9 @@ func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) 
 	}
 }
 
-// The 26th of the peer's list: metrics by its Java agent. Accepting the fields and doing nothing would be the worst.
+// Accepting the fields and doing nothing would be the worst.
 func TestWhatIsNotServedYet(t *testing.T) {
 	for _, piece := range []string{
-		`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /a.jar}}}`,
 		`spec: {batchScheduler: volcano}`, `spec: {batchScheduler: yunikorn, batchSchedulerOptions: {queue: q}}`,
 		`spec: {sparkUIOptions: {}}`, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a}]}`,
 	} {

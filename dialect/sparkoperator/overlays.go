@@ -23,7 +23,7 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Ports, o.Lifecycle, o.PriorityClassName = ports(driver.Ports), driver.Lifecycle, value(driver.PriorityClassName)
+	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, value(driver.PriorityClassName)
 	// What the pod was made from: a launch that was not remembered is known by it, also when the spec was edited meanwhile.
 	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
 	return o, nil
@@ -38,7 +38,7 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Ports, o.Lifecycle, o.PriorityClassName = ports(executor.Ports), executor.Lifecycle, value(executor.PriorityClassName)
+	o.Lifecycle, o.PriorityClassName = executor.Lifecycle, value(executor.PriorityClassName)
 	owner := ownerReference(app)
 	owner.Controller, owner.BlockOwnerDeletion = nil, nil
 	o.OwnerReferences = []metav1.OwnerReference{owner}
@@ -53,7 +53,7 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 // a template.
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
-		Env: pod.Env, EnvFrom: pod.EnvFrom,
+		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
 		HadoopConfigMap: value(app.Spec.HadoopConfigMap), SparkConfigMap: value(app.Spec.SparkConfigMap),
 		HostNetwork: pod.HostNetwork != nil && *pod.HostNetwork, HostAliases: pod.HostAliases, DNSConfig: pod.DNSConfig,
 		InitContainers: pod.InitContainers, Sidecars: pod.Sidecars,
@@ -76,6 +76,7 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 		o.MemoryLimit = &limit
 	}
 	mounts(&o, app.Spec.Volumes, pod)
+	monitoringOverlay(&o, app, role)
 	return o, nil
 }
 
@@ -97,7 +98,11 @@ func memoryQuantity(text string) (resource.Quantity, error) {
 	return q, nil
 }
 
-func ports(in []v1beta2.Port) []corev1.ContainerPort {
+func declaredPorts(spec *v1beta2.SparkApplicationSpec, role string) []corev1.ContainerPort {
+	in := spec.Executor.Ports
+	if role == "driver" {
+		in = spec.Driver.Ports
+	}
 	var out []corev1.ContainerPort
 	for _, p := range in {
 		out = append(out, corev1.ContainerPort{Name: p.Name, Protocol: corev1.Protocol(p.Protocol), ContainerPort: p.ContainerPort})

@@ -60,6 +60,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		ExecutorTemplate:   raw(app.Spec.Executor.Template),
 		Driver:             driver,
 		Executor:           executor,
+		ExecutorPorts:      executorPorts(&app.Spec),
 		Owner:              ownerReference(app),
 		Labels:             attemptLabels(app, attempt, id),
 	}, nil

@@ -118,5 +118,9 @@ func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, er
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	return submit.Objects{Before: []submit.Object{made.Secret}, Driver: made.Pod, Warnings: made.Warnings}, nil
+	before := []submit.Object{made.Secret}
+	if made.Policy != nil {
+		before = append(before, made.Policy)
+	}
+	return submit.Objects{Before: before, Driver: made.Pod, Warnings: made.Warnings}, nil
 }

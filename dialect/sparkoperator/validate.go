@@ -27,6 +27,7 @@ var rules = []rule{
 	validMounts,
 	validMode,
 	validMaster,
+	validMonitoring,
 	servedYet,
 }
 

@@ -33,6 +33,9 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	if name := value(app.Spec.SparkConfigMap); name != "" {
 		taken[overlay.SparkConfDir] = "spec.sparkConfigMap"
 	}
+	if monitoringOf(&app.Spec).files() != nil {
+		taken[metricsConfigDir] = "spec.monitoring"
+	}
 	for i, c := range executor.ConfigMaps {
 		mount(fmt.Sprintf("spec.executor.configMaps[%d].path", i), c.Path, "ConfigMap "+c.Name)
 	}

@@ -16,23 +16,12 @@ import (
 // servedYet refuses the fields of this API that this version does not act on: a field that is accepted works.
 func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	spec := &app.Spec
-	monitoring := v1beta2.MonitoringSpec{}
-	if spec.Monitoring != nil {
-		monitoring = *spec.Monitoring
-	}
 	for _, f := range []struct {
 		field string
 		set   bool
 	}{
 		{"spec.batchScheduler", value(spec.BatchScheduler) != ""},
 		{"spec.batchSchedulerOptions", spec.BatchSchedulerOptions != nil},
-		{"spec.monitoring.exposeDriverMetrics", monitoring.ExposeDriverMetrics},
-		{"spec.monitoring.exposeExecutorMetrics", monitoring.ExposeExecutorMetrics},
-		{"spec.monitoring.metricsProperties", value(monitoring.MetricsProperties) != ""},
-		{"spec.monitoring.metricsPropertiesFile", value(monitoring.MetricsPropertiesFile) != ""},
-		{"spec.monitoring.prometheus", monitoring.Prometheus != nil},
-		{"spec.monitoring.prometheusServlet", monitoring.PrometheusServlet != nil && *monitoring.PrometheusServlet},
-		{"spec.sparkUIOptions", spec.SparkUIOptions != nil},
 		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
 	} {
 		if f.set {

@@ -57,17 +57,10 @@ func TestValidate(t *testing.T) {
 		{"what is not served yet", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("volcano")
 			a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{}
-			a.Spec.Monitoring = &v1beta2.MonitoringSpec{
-				ExposeDriverMetrics: true, ExposeExecutorMetrics: true, MetricsProperties: new("p"), MetricsPropertiesFile: new("f"),
-				Prometheus: &v1beta2.PrometheusSpec{}, PrometheusServlet: new(true),
-			}
-			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{}
 			a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{}}
 		}, []string{
 			"spec.batchScheduler|not served", "spec.batchSchedulerOptions|not served",
-			"spec.monitoring.exposeDriverMetrics|not served", "spec.monitoring.exposeExecutorMetrics|not served",
-			"spec.monitoring.metricsProperties|not served", "spec.monitoring.metricsPropertiesFile|not served", "spec.monitoring.prometheus|not served", "spec.monitoring.prometheusServlet|not served",
-			"spec.sparkUIOptions|not served", "spec.driverIngressOptions|not served",
+			"spec.driverIngressOptions|not served",
 		}},
 		{"the same fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
