@@ -27,6 +27,7 @@ const (
 //
 //	nobody any more       wait a moment, then create again
 //	somebody else         refused for good, by name; theirs is never touched
+//	another operator      made again, where this custom resource is its controller
 //	another attempt       a fact: the decision did not know that it still exists
 //	this very attempt     adopted: it was made by a pass that did not come to write it down
 //	  but it is going     wait until it is gone
@@ -38,11 +39,16 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 		return r.remakeSecret(ctx, p, secret, driver)
 	}
 	existing, gvk, err := r.readLive(ctx, object)
+	if err == nil {
+		existing = r.identifyOne(p, existing)
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
 	case err != nil:
 		return nil, err
+	case leftBehind(existing, p.stored):
+		return r.remake(ctx, p, object, existing, driver)
 	case !belongs(existing, p.stored):
 		return refused(nameTaken(existing, gvk.Kind)), nil
 	case attemptOf(existing) != attemptOf(object):

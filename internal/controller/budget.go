@@ -68,10 +68,26 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 // whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited for.
 func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Cause, error) {
 	existing, gvk, err := r.readLive(ctx, object)
+	if err == nil && leftBehind(existing, p.stored) {
+		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
+	}
 	if err != nil || belongs(existing, p.stored) {
 		return lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
 	return nameTaken(existing, gvk.Kind), nil
+}
+
+// replaceBudget puts ours in the place of one that another operator made for the application.
+func (r *Reconciler[T]) replaceBudget(ctx context.Context, p *pass[T], existing, object client.Object) error {
+	if err := r.deleteOne(ctx, existing); err != nil {
+		return err
+	}
+	made := object.DeepCopyObject().(client.Object)
+	if err := r.client.Create(ctx, made); err != nil {
+		return client.IgnoreAlreadyExists(err)
+	}
+	p.remember(made)
+	return nil
 }
 
 func isBudget(object client.Object) bool {

@@ -18,7 +18,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
-		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: ourPods(), Transform: trimPod}},
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: sparkPods(), Transform: trimPod}},
 	}
 	for _, kind := range childKinds {
 		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: ourChildren(), Transform: trimMetadata}
@@ -42,6 +42,9 @@ func trimPod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
 		return in, nil
+	}
+	if unlabelled(pod) && byName(pod) == nil { // of a Spark that no operator runs
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}}, nil
 	}
 	trimmed := &corev1.Pod{
 		ObjectMeta: trimmedMeta(&pod.ObjectMeta),

@@ -18,12 +18,12 @@ import (
 func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	var pods corev1.PodList
 	uid := p.stored.GetUID()
-	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: driversOf(uid)})
+	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.driverSelector(p)})
 	if err != nil {
 		return nil, fmt.Errorf("look for driver pods: %w", err)
 	}
 	var facts []fact
-	found := sortPods(pods.Items, uid)
+	found := sortPods(r.identify(p, pods.Items), uid)
 	for _, pod := range append(found.drivers, found.submitters...) {
 		if !p.knows(&pod) {
 			facts = append(facts, p.foundPod(&pod))
@@ -79,6 +79,6 @@ func (p *pass[T]) foundPod(pod *corev1.Pod) fact {
 		return func(seen *lifecycle.Observed) { seen.Submitters = append(seen.Submitters, facts) }
 	}
 	p.children.drivers = append(p.children.drivers, *pod)
-	facts := lifecycle.DriverFacts(pod, driverContainer)
+	facts := adoptedFact(lifecycle.DriverFacts(pod, driverContainer))
 	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
 }

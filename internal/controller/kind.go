@@ -39,6 +39,11 @@ type Kind[T client.Object] struct {
 	// Surrounded writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is
 	// called in every pass that is not Unsettled, and must come to the same whenever it is told the same.
 	Surrounded func(T, []lifecycle.Surrounding, time.Time) []Event
+	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: labelAppUID, labelAttempt, and a
+	// controller for a driver. Candidates carry none of our labels, and the object's name as NameLabel, which ours have as well. Without the
+	// function there is no other operator.
+	Adopt     func(object T, candidates []corev1.Pod) []corev1.Pod
+	NameLabel string
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
 	// Events returns what to tell about a plan once the status that holds it is stored.

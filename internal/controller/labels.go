@@ -41,9 +41,9 @@ func ourChildren() labels.Selector {
 	return labels.NewSelector().Add(must(labels.NewRequirement(labelAppUID, selection.Exists, nil)))
 }
 
-// ourPods selects the drivers, the pods that submit them and the executors among ourChildren.
-func ourPods() labels.Selector {
-	return ourChildren().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter, roleExecutor})))
+// sparkPods selects drivers, the pods that submit them, and executors: by Spark's own label, since those of another operator have none of ours.
+func sparkPods() labels.Selector {
+	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter, roleExecutor})))
 }
 
 // driversOf selects the drivers of a custom resource, and the pods that submit them.
@@ -79,12 +79,12 @@ func owned(obj metav1.Object, uid types.UID) bool {
 	return false
 }
 
-// indexAppUID is the cache index by labelAppUID.
+// indexAppUID is the cache index by labelAppUID; of what has none, by the custom resource that it names (takeover.go).
 const indexAppUID = "app-uid"
 
 func byAppUID(obj client.Object) []string {
 	if uid := obj.GetLabels()[labelAppUID]; uid != "" {
 		return []string{uid}
 	}
-	return nil
+	return byName(obj)
 }

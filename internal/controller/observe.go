@@ -44,7 +44,11 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	if err := r.client.List(ctx, &pods, of...); err != nil {
 		return fmt.Errorf("list pods in the cache: %w", err)
 	}
-	p.children = sortPods(pods.Items, uid)
+	theirs, err := r.adopted(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.children = sortPods(append(pods.Items, theirs...), uid)
 	for _, kind := range childKinds {
 		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
 			return err
@@ -125,7 +129,7 @@ func compareNames(a, b string) int {
 func (c children) facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range c.drivers {
-		seen.Drivers = append(seen.Drivers, lifecycle.DriverFacts(&c.drivers[i], driverContainer))
+		seen.Drivers = append(seen.Drivers, adoptedFact(lifecycle.DriverFacts(&c.drivers[i], driverContainer)))
 	}
 	for i := range c.submitters {
 		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&c.submitters[i], submit.RunnerContainer))

@@ -259,7 +259,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 func TestTrimPod(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", labelAppUID: "u"},
 			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
@@ -272,7 +272,7 @@ func TestTrimPod(t *testing.T) {
 	}
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v"},
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", labelAppUID: "u"},
 			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c"}}},
@@ -283,6 +283,22 @@ func TestTrimPod(t *testing.T) {
 	}
 	if text, _ := json.Marshal(got); strings.Contains(string(text), "SECRET") {
 		t.Error("the environment is kept")
+	}
+}
+
+// TestTrimPodOfNobody: of a Spark that no operator runs nothing is kept but its name.
+func TestTrimPodOfNobody(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{labelRole: roleExecutor}},
+		Spec:       corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1"}}
+	if got, err := trimPod(pod); err != nil || !cmp.Equal(any(want), got) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's
+	if got, err := trimPod(pod); err != nil || got.(*corev1.Pod).Spec.NodeName != "node" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

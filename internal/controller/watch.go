@@ -37,7 +37,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
 	}
-	toOwner := handler.EnqueueRequestsFromMapFunc(ownerOfKind(gvk.GroupKind()))
+	toOwner := handler.EnqueueRequestsFromMapFunc(ownerOfKind(gvk.GroupKind(), kind.NameLabel))
 	work := builder.ControllerManagedBy(op).Named(kind.Name).
 		For(kind.New()).
 		Watches(&corev1.Pod{}, toOwner).
@@ -93,10 +93,14 @@ func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// ownerOfKind maps a child to the custom resource that its label and its owner reference agree on.
-func ownerOfKind(kind schema.GroupKind) handler.MapFunc {
+// ownerOfKind maps a child to the custom resource that its label and its owner reference agree on; one without our labels, which another operator
+// made, to the one that its label nameLabel names.
+func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, child client.Object) []reconcile.Request {
 		uid := child.GetLabels()[labelAppUID]
+		if name := child.GetLabels()[nameLabel]; uid == "" && nameLabel != "" && name != "" {
+			return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), name)}}
+		}
 		for _, ref := range child.GetOwnerReferences() {
 			group, err := schema.ParseGroupVersion(ref.APIVersion)
 			if err == nil && string(ref.UID) == uid && ref.Kind == kind.Kind && group.Group == kind.Group {

@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Another operator of the same API leaves pods without our labels, and other objects that only their owner reference tells. The pods are cached
+// with ours, indexed by the label that names their custom resource, and given an identity by the dialect (Kind.Adopt). The others are met by
+// their names: what the custom resource controls is replaced by what has the name now; the rest goes with the custom resource.
+
+// nameLabels are the labels by which other operators' pods name their custom resource.
+var nameLabels = []string{sparkoperator.LabelAppName}
+
+// byName is how a pod without our labels is indexed: by the custom resource that it names.
+func byName(pod metav1.Object) []string {
+	for _, label := range nameLabels {
+		if name := pod.GetLabels()[label]; name != "" {
+			return []string{nameKey(label, name)}
+		}
+	}
+	return nil
+}
+
+// nameKey is no UID.
+func nameKey(label, name string) string { return label + "=" + name }
+
+// unlabelled reports whether an object carries no identity of ours.
+func unlabelled(object metav1.Object) bool { return object.GetLabels()[labelAppUID] == "" }
+
+// adopted lists the pods in the cache that another operator made for the custom resource, as the dialect reads them.
+func (r *Reconciler[T]) adopted(ctx context.Context, p *pass[T]) ([]corev1.Pod, error) {
+	if r.kind.Adopt == nil {
+		return nil, nil
+	}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()),
+		client.MatchingFields{indexAppUID: nameKey(r.kind.NameLabel, p.stored.GetName())}); err != nil {
+		return nil, fmt.Errorf("list pods of another operator in the cache: %w", err)
+	}
+	return r.kind.Adopt(p.stored, pods.Items), nil
+}
+
+// identify gives those of the pods, read live, that carry no labels of ours their identity; what is nobody's is left as it is.
+func (r *Reconciler[T]) identify(p *pass[T], pods []corev1.Pod) []corev1.Pod {
+	if r.kind.Adopt == nil {
+		return pods
+	}
+	theirs := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
+		return !unlabelled(&pod) || pod.Labels[r.kind.NameLabel] != p.stored.GetName()
+	})
+	for _, adopted := range r.kind.Adopt(p.stored, theirs) {
+		at := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == adopted.UID })
+		pods[at] = adopted
+	}
+	return pods
+}
+
+// identifyOne is identify for one object that is there already.
+func (r *Reconciler[T]) identifyOne(p *pass[T], object client.Object) client.Object {
+	pod, isPod := object.(*corev1.Pod)
+	if !isPod || !unlabelled(pod) {
+		return object
+	}
+	return &r.identify(p, []corev1.Pod{*pod})[0]
+}
+
+// driverSelector selects, live, the drivers of a custom resource and the pods that submit them: all that may be ours.
+func (r *Reconciler[T]) driverSelector(p *pass[T]) labels.Selector {
+	if r.kind.Adopt == nil {
+		return driversOf(p.stored.GetUID())
+	}
+	return labels.NewSelector().Add(
+		must(labels.NewRequirement(r.kind.NameLabel, selection.Equals, []string{p.stored.GetName()})),
+		must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter})))
+}
+
+// leftBehind reports whether an object that has a name of ours is what another operator made for the custom resource: it has that as its controller,
+// and no identity of ours.
+func leftBehind(existing client.Object, owner client.Object) bool {
+	_, isPod := existing.(*corev1.Pod)
+	return !isPod && unlabelled(existing) && metav1.IsControlledBy(existing, owner)
+}
+
+// adoptedFact reads a driver that another operator made. The version on it is that of the Spark which submitted it, in that operator's own image, and
+// tells nothing of the driver's.
+func adoptedFact(d lifecycle.Driver) lifecycle.Driver {
+	if d.AttemptID != "" {
+		d.SparkVersion = ""
+	}
+	return d
+}

@@ -1,0 +1,351 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// These tests begin where another operator of sparkoperator.k8s.io/v1beta2 stopped: with its statuses and its objects, none of which has a label
+// of ours (docs/migrate-kubeflow.md).
+
+// theirs is one application as the other operator leaves it.
+type theirs struct {
+	name  string
+	state v1beta2.ApplicationStateType
+	spec  func(*v1beta2.SparkApplication)
+	// status changes what leave writes.
+	status func(*v1beta2.SparkApplicationStatus)
+	// driver is the phase of its driver pod; empty where there is none.
+	driver corev1.PodPhase
+	// unowned leaves out the driver's owner, as old versions without a webhook did.
+	unowned bool
+}
+
+func theirSubmission(name string) string { return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name)) }
+
+// leave creates the application, its pods and what is around them, and writes the status.
+func (w *world) leave(a theirs) *v1beta2.SparkApplication {
+	w.t.Helper()
+	change := []func(*v1beta2.SparkApplication){withDriver}
+	if a.spec != nil {
+		change = append(change, a.spec)
+	}
+	app := w.application(a.name, change...)
+	ref := *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
+	if a.state != v1beta2.ApplicationStateNew {
+		w.around(app, ref)
+		w.theirStatus(app, a)
+	}
+	if a.driver == "" {
+		return app
+	}
+	driver := w.theirPod(app, app.Name+"-driver", roleDriver, ref)
+	if a.unowned {
+		driver.OwnerReferences = nil
+	}
+	w.create(driver)
+	w.phase(driver, a.driver)
+	w.ofDriver(driver)
+	executor := w.theirPod(app, app.Name+"-exec-1", roleExecutor, metav1.OwnerReference{
+		APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID,
+	})
+	executor.Labels["spark-exec-id"], executor.Labels["spark-version"] = "1", app.Spec.SparkVersion
+	executor.OwnerReferences = append(executor.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)})
+	w.create(executor)
+	w.phase(executor, a.driver)
+	return app
+}
+
+func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner metav1.OwnerReference) *corev1.Pod {
+	container := map[string]string{roleDriver: driverContainer, roleExecutor: executorContainer}[role]
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
+			Labels: map[string]string{
+				sparkoperator.LabelAppName: app.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelSubmissionID: theirSubmission(app.Name),
+				"sparkoperator.k8s.io/mutated-by-spark-operator": "true",
+				labelRole: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // of the Spark in that operator's image, which submitted it
+			},
+		},
+		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
+			Containers: []corev1.Container{{Name: container, Image: "spark"}}},
+	}
+}
+
+// phase plays the kubelet for a pod of theirs.
+func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
+	switch phase {
+	case corev1.PodRunning:
+		w.kubelet(pod.Name, phase, running())
+	case corev1.PodSucceeded:
+		w.kubelet(pod.Name, phase, exited(0, ""))
+	case corev1.PodFailed:
+		w.kubelet(pod.Name, phase, exited(1, "boom"))
+	}
+}
+
+// around makes what the other operator makes beside a driver, with fixed names: the monitoring ConfigMap, the UI Service, the driver's budget.
+func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
+			Labels: map[string]string{sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppName: app.Name}}
+	}
+	w.create(&corev1.ConfigMap{ObjectMeta: meta(app.Name + "-prom-conf"), Data: map[string]string{"metrics.properties": "theirs"}})
+	w.create(&corev1.Service{ObjectMeta: meta(app.Name + "-ui-svc"), Spec: corev1.ServiceSpec{
+		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, labelRole: roleDriver},
+		Ports:    []corev1.ServicePort{{Name: "spark-driver-ui-port", Port: 4040, TargetPort: intstr.FromInt32(4040)}},
+	}})
+	if b := app.Spec.DriverPodDisruptionBudget; b != nil && *b {
+		w.create(&policyv1.PodDisruptionBudget{ObjectMeta: meta(app.Name + "-driver"), Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelAppName: app.Name, labelRole: roleDriver}},
+		}})
+	}
+}
+
+// ofDriver makes what Spark itself makes, owned by the driver.
+func (w *world) ofDriver(driver *corev1.Pod) {
+	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
+	w.create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
+	meta.Name = driver.Name + "-svc"
+	w.create(&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: maps.Clone(driver.Labels), Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
+	}})
+}
+
+func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
+	before := app.DeepCopy()
+	s := &app.Status
+	s.AppState.State = a.state
+	s.SubmissionID, s.SubmissionAttempts, s.ExecutionAttempts = theirSubmission(app.Name), 1, 1
+	s.LastSubmissionAttemptTime = metav1.NewTime(time.Now().Add(-time.Minute))
+	s.SparkApplicationID, s.DriverInfo.PodName = "spark-"+app.Name, app.Name+"-driver"
+	s.DriverInfo.WebUIServiceName = app.Name + "-ui-svc"
+	if a.status != nil {
+		a.status(s)
+	}
+	if err := w.api.Status().Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// uidOf is the UID of the driver pod that there is.
+func (w *world) uidOf(pod string) types.UID { return w.waitPod(pod).UID }
+
+// waitOurs waits until a status is ours, and in a state.
+func (w *world) waitOurs(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
+	w.t.Helper()
+	testkit.Wait(w.t, name+" to be taken over", func(context.Context) error { return want(w.get(name).Status.Operator != nil, true) })
+	return w.waitState(name, state)
+}
+
+func endedThen(s *v1beta2.SparkApplicationStatus) { s.TerminationTime = metav1.NewTime(time.Now()) }
+
+func cleared(s *v1beta2.SparkApplicationStatus) {
+	s.SparkApplicationID, s.DriverInfo = "", v1beta2.DriverInfo{}
+}
+
+// TestTakeOverRunning: what runs goes on to its end, by the driver that there is.
+func TestTakeOverRunning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	left := []theirs{
+		{name: "running", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning},
+		{name: "budgeted", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }},
+		{name: "submitted", state: v1beta2.ApplicationStateSubmitted, driver: corev1.PodPending},
+		{name: "unknown", state: v1beta2.ApplicationStateUnknown, driver: corev1.PodRunning},
+		{name: "unowned", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, unowned: true},
+		{name: "unwritten", state: v1beta2.ApplicationStateNew, driver: corev1.PodRunning},
+		// Its second submission met the first, whose driver runs.
+		{name: "met-itself", state: v1beta2.ApplicationStateFailedSubmission, driver: corev1.PodRunning, status: func(s *v1beta2.SparkApplicationStatus) {
+			s.SubmissionID, s.ExecutionAttempts = "5a0b7c52-0000-4000-8000-ffffffffffff", 0
+			s.AppState.ErrorMessage = "failed to run spark-submit: driver pod already exist"
+		}},
+		{name: "not-found", state: v1beta2.ApplicationStateFailed, driver: corev1.PodRunning, status: func(s *v1beta2.SparkApplicationStatus) {
+			endedThen(s)
+			s.AppState.ErrorMessage = "driver pod not found"
+		}},
+	}
+	drivers := map[string]types.UID{}
+	for _, a := range left {
+		w.leave(a)
+		drivers[a.name] = w.uidOf(driverName(a.name))
+	}
+	w.runReal()
+	for _, a := range left {
+		t.Run(a.name, func(t *testing.T) {
+			if a.driver == corev1.PodPending {
+				w.waitOurs(a.name, v1beta2.ApplicationStateSubmitted)
+				w.kubelet(driverName(a.name), corev1.PodRunning, running())
+				w.kubelet(a.name+"-exec-1", corev1.PodRunning, running())
+			}
+			got := w.waitOurs(a.name, v1beta2.ApplicationStateRunning)
+			if got.Status.SubmissionID != theirSubmission(a.name) || got.Status.SubmissionAttempts != 1 || got.Status.ExecutionAttempts != 1 ||
+				got.Status.SparkApplicationID != "spark-"+a.name || got.Status.AppState.ErrorMessage != "" {
+				t.Errorf("status %+v", got.Status)
+			}
+			testkit.Wait(t, "its executor", func(context.Context) error {
+				c := w.get(a.name).Status.Executors
+				if c == nil {
+					return fmt.Errorf("no counts")
+				}
+				return want(c.Running, int32(1))
+			})
+			w.kubelet(driverName(a.name), corev1.PodSucceeded, exited(0, ""))
+			got = w.waitState(a.name, v1beta2.ApplicationStateCompleted)
+			if uid := w.uidOf(driverName(a.name)); uid != drivers[a.name] {
+				t.Errorf("the driver was replaced")
+			}
+			if c := condition(got, sparkoperator.ConditionSparkVersionMismatch); c.Type != "" {
+				t.Errorf("the version of that operator's image was taken for the driver's: %s", c.Message)
+			}
+			told := func(context.Context) error {
+				if w.eventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
+					return fmt.Errorf("no event tells it")
+				}
+				return nil
+			}
+			testkit.Wait(t, "the event", told)
+		})
+	}
+	t.Run("the budget is ours, and goes with the end", func(t *testing.T) {
+		w.waitGone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("budgeted")}})
+	})
+}
+
+// TestTakeOverEnded: what has ended, or is between two attempts, goes on by the rules and counts of its spec.
+func TestTakeOverEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	retry := func(a *v1beta2.SparkApplication) {
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1)),
+			OnSubmissionFailureRetries: new(int32(1)), OnSubmissionFailureRetryInterval: new(int64(1))}
+	}
+	suspended := func(a *v1beta2.SparkApplication) { a.Spec.Suspend = new(true) }
+	failed := func(s *v1beta2.SparkApplicationStatus) {
+		endedThen(s)
+		s.AppState.ErrorMessage = "driver container failed with ExitCode: 1, Reason: Error"
+	}
+	long := func(s *v1beta2.SparkApplicationStatus) {
+		failed(s)
+		s.TerminationTime = metav1.NewTime(time.Now().Add(-time.Hour))
+	}
+	for _, c := range []struct {
+		theirs
+		becomes v1beta2.ApplicationStateType // "gone" where the application expires
+		attempt int                          // of our driver, 0 where none is to come
+	}{
+		{theirs{name: "failing-once-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: failed}, v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "failing-no-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: func(s *v1beta2.SparkApplicationStatus) {
+			failed(s)
+			s.SubmissionAttempts, s.ExecutionAttempts = 2, 2
+		}}, v1beta2.ApplicationStateFailed, 0},
+		{theirs{name: "refused-once-more", state: v1beta2.ApplicationStateFailedSubmission, spec: retry, status: func(s *v1beta2.SparkApplicationStatus) { s.ExecutionAttempts = 0 }},
+			v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared}, v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "rerun-with-rest", state: v1beta2.ApplicationStatePendingRerun, status: cleared, driver: corev1.PodFailed}, v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "invalidating", state: v1beta2.ApplicationStateInvalidating, driver: corev1.PodRunning}, v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "suspending", state: v1beta2.ApplicationStateSuspending, driver: corev1.PodRunning, spec: suspended}, v1beta2.ApplicationStateSuspended, 0},
+		{theirs{name: "suspended", state: v1beta2.ApplicationStateSuspended, spec: suspended, status: cleared}, v1beta2.ApplicationStateSuspended, 0},
+		{theirs{name: "resuming", state: v1beta2.ApplicationStateResuming, status: cleared}, v1beta2.ApplicationStateSubmitted, 2},
+		{theirs{name: "succeeding", state: v1beta2.ApplicationStateSucceeding, driver: corev1.PodSucceeded, status: endedThen}, v1beta2.ApplicationStateCompleted, 0},
+		{theirs{name: "completed", state: v1beta2.ApplicationStateCompleted, driver: corev1.PodSucceeded, status: endedThen}, v1beta2.ApplicationStateCompleted, 0},
+		{theirs{name: "expired", state: v1beta2.ApplicationStateCompleted, status: long, spec: func(a *v1beta2.SparkApplication) { a.Spec.TimeToLiveSeconds = new(int64(1800)) }}, "gone", 0},
+		{theirs{name: "living", state: v1beta2.ApplicationStateCompleted, status: long, spec: func(a *v1beta2.SparkApplication) { a.Spec.TimeToLiveSeconds = new(int64(7200)) }},
+			v1beta2.ApplicationStateCompleted, 0},
+		{theirs{name: "failed", state: v1beta2.ApplicationStateFailed, driver: corev1.PodFailed, status: failed}, v1beta2.ApplicationStateFailed, 0},
+		{theirs{name: "driver-gone", state: v1beta2.ApplicationStateRunning}, v1beta2.ApplicationStateFailed, 0},
+	} {
+		w.leave(c.theirs)
+		defer func() {
+			t.Run(c.name, func(t *testing.T) { w.checkTaken(t, c.theirs, c.becomes, c.attempt) })
+		}()
+	}
+	w.runReal()
+}
+
+func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationStateType, attempt int) {
+	if becomes == "gone" {
+		w.waitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: a.name}})
+		return
+	}
+	if attempt > 0 {
+		driver := w.driverOf(w.get(a.name), attempt)
+		w.kubelet(driver.Name, corev1.PodRunning, running())
+		w.waitOurs(a.name, v1beta2.ApplicationStateRunning)
+		w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+		w.waitState(a.name, v1beta2.ApplicationStateCompleted)
+		return
+	}
+	got := w.waitOurs(a.name, becomes)
+	var pods corev1.PodList
+	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, labelRole: roleDriver}); err != nil {
+		t.Fatal(err)
+	}
+	keeps := a.driver == corev1.PodSucceeded || a.driver == corev1.PodFailed
+	if keeps != (len(pods.Items) == 1) {
+		t.Errorf("it has %d drivers", len(pods.Items))
+	}
+	if becomes == v1beta2.ApplicationStateSuspended {
+		before := got.DeepCopy()
+		got.Spec.Suspend = new(false)
+		if err := w.api.Patch(t.Context(), got, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+		w.driverOf(got, 2)
+	}
+}
+
+// TestTakeOverReplacesWhatIsNamedAlike: what the other operator made for the application under a name that an attempt of ours needs is made again;
+// what is somebody else's is not.
+func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	mine := w.application("mine")
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine-conf",
+		Labels:          map[string]string{sparkoperator.LabelCreatedBy: "true"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mine, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))}}})
+	users := w.application("users")
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID, // to go with it, and no more
+	}}}})
+	w.runTiny(kind)
+	w.waitState("mine", v1beta2.ApplicationStateSubmitted)
+	config := &corev1.ConfigMap{}
+	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "mine-conf"}, config); err != nil || attemptOf(config) != 1 || config.Data["class"] == "" {
+		t.Errorf("the ConfigMap is %+v, %v", config, err)
+	}
+	err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "users-driver"}, &corev1.Pod{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("a driver without its ConfigMap: %v", err)
+	}
+}
+
+// TestTakeOverDelete: an application of theirs that is being deleted in the foreground loses its pods.
+func TestTakeOverDelete(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+	w.runReal()
+	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
+	if err := w.api.Delete(t.Context(), app, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")}})
+	w.waitGone(app)
+}
