@@ -1,5 +1,7 @@
 package sparkoperator
 
+import "strings"
+
 // FieldError says which field of a custom resource cannot be used, why, and what to write instead.
 type FieldError struct {
 	Field   string // path, such as "spec.driver.memory"
@@ -7,3 +9,12 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
+
+// statement is the error without what to do about it, which is what follows the last semicolon of a message that has one.
+func (e *FieldError) statement() string {
+	said := e.Error()
+	if i := strings.LastIndex(said, "; "); i > 0 {
+		return said[:i]
+	}
+	return said
+}

@@ -53,7 +53,7 @@ func (d Dialect) submission(app *v1beta2.SparkApplication, attempt int32, now ti
 		return submit.Objects{}, nil, why.FieldError
 	}
 	objects, err = runner(app, r)
-	return objects, bySparkSubmit(why.Error()), err
+	return objects, bySparkSubmit(why.statement()), err
 }
 
 // mode is how an application is to be submitted, and who says so.
