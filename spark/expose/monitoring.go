@@ -38,8 +38,8 @@ rules:
     type: GAUGE
     labels: {app_namespace: "$1", app_id: "$2"}
   # Spark Streaming.
-  - pattern: 'metrics<name=([^.]+)\.([^.]+)\.driver\.(.+)\.StreamingMetrics\.streaming\.([^,]+)(?:, type=gauges)?><>Value'
-    name: spark_streaming_driver_$4
+  - pattern: 'metrics<name=([^.]+)\.([^.]+)\.driver\..+\.StreamingMetrics\.streaming\.([^,]+)(?:, type=gauges)?><>Value'
+    name: spark_streaming_driver_$3
     type: GAUGE
     labels: {app_namespace: "$1", app_id: "$2"}
   # Structured Streaming, by query.
