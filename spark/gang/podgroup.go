@@ -1,0 +1,105 @@
+package gang
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The PodGroups of two schedulers.
+var (
+	// VolcanoKind is Volcano's PodGroup.
+	VolcanoKind = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}
+	// CoschedulingKind is the PodGroup of kube-scheduler's coscheduling plugin.
+	CoschedulingKind = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+)
+
+const (
+	// VolcanoAnnotation on a pod names its PodGroup for Volcano.
+	VolcanoAnnotation = "scheduling.k8s.io/group-name"
+	// CoschedulingLabel on a pod names its PodGroup for the coscheduling plugin.
+	CoschedulingLabel = "scheduling.x-k8s.io/pod-group"
+)
+
+// Group is what a PodGroup is made of.
+type Group struct {
+	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	Namespace, Name string
+	// Labels of the object.
+	Labels map[string]string
+	// Owner of the object; none without a UID.
+	Owner metav1.OwnerReference
+	// MinResources must be free for the first pod to start (spec.minResources). An empty list leaves the field out.
+	MinResources corev1.ResourceList
+	// Queue and PriorityClassName are Volcano's (spec.queue, spec.priorityClassName); empty leaves them out, which means the queue "default". The
+	// coscheduling plugin has neither: it goes by the pods' priority.
+	Queue, PriorityClassName string
+}
+
+// VolcanoName is the name of an application's PodGroup for Volcano.
+func VolcanoName(application string) string { return "spark-" + application + "-pg" }
+
+// maxLabel is the length of a label's value.
+const maxLabel = 63
+
+// CoschedulingName is the name of an application's PodGroup for the coscheduling plugin, "<application>-pg". It is the value of a label too: where that
+// would be too long the application's name is cut, and eight digits of its SHA-256 keep two names apart.
+func CoschedulingName(application string) string {
+	const suffix = "-pg"
+	if len(application)+len(suffix) <= maxLabel {
+		return application + suffix
+	}
+	sum := sha256.Sum256([]byte(application))
+	suffixes := "-" + hex.EncodeToString(sum[:4]) + suffix
+	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
+}
+
+// Volcano returns the PodGroup by which Volcano schedules an application: of at least one member, in phase Pending (Volcano admits a group to its
+// queue from there, and the kind has no status subresource).
+func Volcano(g Group) *unstructured.Unstructured {
+	spec := g.spec()
+	if g.Queue != "" {
+		spec["queue"] = g.Queue
+	}
+	if g.PriorityClassName != "" {
+		spec["priorityClassName"] = g.PriorityClassName
+	}
+	object := g.object(VolcanoKind, spec)
+	object.Object["status"] = map[string]any{"phase": "Pending"}
+	return object
+}
+
+// Coscheduling returns the PodGroup by which kube-scheduler's coscheduling plugin schedules an application: of at least one member.
+func Coscheduling(g Group) *unstructured.Unstructured { return g.object(CoschedulingKind, g.spec()) }
+
+func (g Group) spec() map[string]any {
+	spec := map[string]any{"minMember": int64(1)}
+	if len(g.MinResources) > 0 {
+		least := map[string]any{}
+		for name, amount := range g.MinResources {
+			least[string(name)] = amount.String()
+		}
+		spec["minResources"] = least
+	}
+	return spec
+}
+
+func (g Group) object(kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(g.Namespace)
+	object.SetName(g.Name)
+	if len(g.Labels) > 0 {
+		object.SetLabels(maps.Clone(g.Labels))
+	}
+	if g.Owner.UID != "" {
+		object.SetOwnerReferences([]metav1.OwnerReference{*g.Owner.DeepCopy()})
+	}
+	return object
+}

@@ -1,0 +1,53 @@
+package submit
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDriverIsBuilds: the pod is Build's where there is one, and where only a JVM could build it, asks for the same.
+func TestDriverIsBuilds(t *testing.T) {
+	r := with("spark.driver.memory", "3g", "spark.kubernetes.driver.request.cores", "1500m")
+	built, err := Build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := Driver(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(built.Driver, pod); diff != "" {
+		t.Errorf("(-Build +Driver):\n%s", diff)
+	}
+	for name, pairs := range map[string][]string{
+		"a step of the user's": {"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"},
+		"a pattern in a store": {"spark.jars", "s3a://b/*.jar"},
+	} {
+		for i := 0; i < len(pairs); i += 2 {
+			r.Conf.Set(pairs[i], pairs[i+1])
+		}
+		if _, err := Build(r); err == nil {
+			t.Fatalf("%s: Build can do it", name)
+		}
+		pod, err := Driver(r)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(built.Driver.Spec.Containers[0].Resources, pod.Spec.Containers[0].Resources); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestDriverRefuses what Build refuses for good.
+func TestDriverRefuses(t *testing.T) {
+	for _, r := range []Request{with("spark.driver.memory", "1.5g"), {}} {
+		_, want := Build(r)
+		_, err := Driver(r)
+		if err == nil || want == nil || err.Error() != want.Error() {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}
