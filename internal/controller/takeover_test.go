@@ -36,7 +36,9 @@ type theirs struct {
 	unowned bool
 }
 
-func theirSubmission(name string) string { return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name)) }
+func theirSubmission(name string) string {
+	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
+}
 
 // leave creates the application, its pods and what is around them, and writes the status.
 func (w *world) leave(a theirs) *v1beta2.SparkApplication {

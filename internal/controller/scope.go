@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// scope says whose custom resources are acted on: those of all namespaces, of the namespaces that are named, or of those that are named or have
+// the labels that are selected (docs/decisions/0008-namespaces-by-label.md).
+//
+// With names alone nothing else is ever watched. With a selector everything is, and what is outside is left alone here: a namespace may get the
+// labels at any time, and what is in it is known then.
+type scope struct {
+	names    []string
+	selector labels.Selector // nil where none is configured: what is watched is served
+	cache    client.Reader
+}
+
+func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
+	s := scope{names: cfg.Names, cache: cache}
+	if cfg.Selector == "" {
+		return s, nil
+	}
+	var err error
+	if s.selector, err = labels.Parse(cfg.Selector); err != nil {
+		return s, fmt.Errorf("namespaces.selector: %w", err)
+	}
+	return s, nil
+}
+
+// namespaceKind is watched, as metadata, where a selector is configured.
+var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
+
+// serves reports whether a namespace's custom resources are to be acted on now. One that is not known yet is not served: its coming wakes them.
+func (s scope) serves(ctx context.Context, name string) (bool, error) {
+	if s.selector == nil || slices.Contains(s.names, name) {
+		return true, nil
+	}
+	namespace := metadataOnly(namespaceKind)
+	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("read namespace %s from the cache: %w", name, err)
+	}
+	return s.selector.Matches(labels.Set(namespace.Labels)), nil
+}
+
+// inNamespace maps a namespace to its custom resources of a kind, so that each is looked at again where the scope changes.
+func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) handler.MapFunc {
+	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
+		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err != nil {
+			return nil // Add could not have watched the kind
+		}
+		list := empty.(client.ObjectList)
+		if err := cache.List(ctx, list, client.InNamespace(namespace.GetName())); err != nil {
+			return nil // the cache is being stopped
+		}
+		var all []reconcile.Request
+		_ = meta.EachListItem(list, func(item runtime.Object) error {
+			all = append(all, reconcile.Request{NamespacedName: keyOf(item.(client.Object))})
+			return nil
+		})
+		return all
+	}
+}
+
+// relabelled passes on namespaces that come and those whose labels change. One that goes takes everything with it.
+func relabelled() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool { return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
