@@ -76,7 +76,8 @@ func basicNodes(d *draft) error {
 	return nil
 }
 
-// runnerLabels are the user's for the driver, by which clouds give a pod its identity, and the Request's; never Spark's selector.
+// runnerLabels are the user's for the driver, by which clouds give a pod its identity, and the Request's; never Spark's selector, nor what makes the
+// driver one of a gang.
 func (d *draft) runnerLabels() map[string]string {
 	labels := maps.Clone(d.pod.Labels)
 	if labels == nil {
@@ -88,7 +89,9 @@ func (d *draft) runnerLabels() map[string]string {
 		}
 	}
 	delete(labels, SelectorLabel)
-	for _, more := range []map[string]string{d.r.Driver.Labels, d.r.Labels, {
+	maps.Copy(labels, d.r.Driver.Labels)
+	maps.DeleteFunc(labels, func(key, _ string) bool { return ofGang(key) || slices.Contains(yunikornLabels, key) })
+	for _, more := range []map[string]string{d.r.Labels, {
 		VersionLabel: versionLabel(d.r.SparkVersion, d.q),
 		AppNameKey:   AppNameLabel(d.r.AppName),
 		RoleLabel:    RoleSubmitter,
@@ -98,10 +101,23 @@ func (d *draft) runnerLabels() map[string]string {
 	return labels
 }
 
+// gangPrefixes begin the labels and annotations by which Volcano, YuniKorn, the coscheduling plugin and Kueue put a pod into a gang or a queue. A
+// runner with the driver's would be held back until the gang is whole, which it never is: the driver comes after the runner.
+var gangPrefixes = []string{
+	"scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/", "yunikorn.apache.org/", "scheduling.x-k8s.io/", "scheduling.sigs.k8s.io/", "kueue.x-k8s.io/",
+}
+
+// yunikornLabels are those of YuniKorn that have no prefix.
+var yunikornLabels = []string{"queue", "applicationId"}
+
+func ofGang(key string) bool {
+	return slices.ContainsFunc(gangPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
 // scrapeAnnotations begin those by which Prometheus is told to look at a pod; what it would look for, the driver serves.
 const scrapeAnnotations = "prometheus.io/"
 
-// runnerAnnotations are the user's for the driver, and those of the overlay, but for those that lead Prometheus to the driver.
+// runnerAnnotations are the user's for the driver, and those of the overlay, but for those that lead Prometheus to the driver or make it one of a gang.
 func (d *draft) runnerAnnotations() map[string]string {
 	annotations := maps.Clone(d.pod.Annotations)
 	delete(annotations, DefaultContainerAnnotation)
@@ -113,7 +129,7 @@ func (d *draft) runnerAnnotations() map[string]string {
 			annotations[key] = value
 		}
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) })
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) || ofGang(key) })
 	if len(annotations) == 0 {
 		return nil
 	}

@@ -299,6 +299,47 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 }
 
 // TestRunnerSecurity: who runs is the driver's to say, and no privilege is left.
+// TestRunnerIsNoneOfAGang: what puts the driver into a queue or a gang does not reach the pod that comes before it.
+func TestRunnerIsNoneOfAGang(t *testing.T) {
+	r := with(
+		"spark.kubernetes.driver.label.queue", "root.research",
+		"spark.kubernetes.driver.label.scheduling.x-k8s.io/pod-group", "pi-pg",
+		"spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name", "q",
+		"spark.kubernetes.driver.label.team", "data",
+		"spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name", "spark-pi-pg",
+		"spark.kubernetes.driver.annotation.volcano.sh/queue-name", "research",
+		"spark.kubernetes.driver.annotation.note", "yes",
+		"spark.kubernetes.scheduler.name", "volcano",
+	)
+	r.DriverTemplate = []byte(`{"metadata":{"labels":{"applicationId":"a"},"annotations":{"scheduling.volcano.sh/queue-name":"q"}},
+		"spec":{"schedulerName":"yunikorn","schedulingGates":[{"name":"kueue.x-k8s.io/admission"}],"containers":[{"name":"main"}]}}`)
+	r.Driver = overlay.Overlay{
+		Labels:      map[string]string{"scheduling.x-k8s.io/pod-group": "pi-pg", "tier": "x"},
+		Annotations: map[string]string{"yunikorn.apache.org/task-groups": "[]", "yunikorn.apache.org/task-group-name": "spark-driver"},
+	}
+	r.Labels["queue"] = "mine" // the caller's own stay
+	o := buildRunner(t, r)
+	wantLabels := map[string]string{
+		"team": "data", "tier": "x", "queue": "mine", "example.org/app": "my-app", RoleLabel: RoleSubmitter, VersionLabel: "4.1.4", AppNameKey: AppNameLabel("My App_1"),
+	}
+	if diff := cmp.Diff(wantLabels, o.Pod.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"note": "yes"}, o.Pod.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if o.Pod.Spec.SchedulerName != "" || len(o.Pod.Spec.SchedulingGates) > 0 {
+		t.Errorf("scheduled by %q, held by %v", o.Pod.Spec.SchedulerName, o.Pod.Spec.SchedulingGates)
+	}
+	// The driver keeps them: by the configuration, and by its template.
+	if got := runnerProps(t, o)["spark.kubernetes.driver.label.scheduling.x-k8s.io/pod-group"]; got != "pi-pg" {
+		t.Errorf("the driver's pod group is %q", got)
+	}
+	if got := runnerTemplate(t, o, "driver.json"); got.Annotations["yunikorn.apache.org/task-groups"] != "[]" || got.Labels["applicationId"] != "a" {
+		t.Errorf("the driver's template has labels %v, annotations %v", got.Labels, got.Annotations)
+	}
+}
+
 func TestRunnerSecurity(t *testing.T) {
 	r := minimal()
 	r.Driver.SecurityContext = &corev1.SecurityContext{
