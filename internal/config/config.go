@@ -56,12 +56,13 @@ type Submission struct {
 	Mode string `json:"mode,omitempty"`
 }
 
-// Namespaces selects the namespaces that are served. With neither field all of them are; only one of the two may be set.
+// Namespaces selects the namespaces that are served: those that are named, and those whose labels are selected. With neither field all of them are.
 type Namespaces struct {
-	// Names of the namespaces. Empty means all.
+	// Names of the namespaces. Without a selector, empty means all.
 	Names []string `json:"names,omitempty"`
-	// Selector over the labels of Namespace objects. Reserved: this version refuses it.
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Selector over the labels of Namespace objects, in the syntax of kubectl's --selector ("spark=enabled", "team in (a,b)"). What is selected
+	// follows the labels at once; the operator then watches every namespace. Default: none.
+	Selector string `json:"selector,omitempty"`
 }
 
 // LeaderElection configures the Lease by which one of several replicas acts. The three durations are Kubernetes' usual ones.

@@ -51,7 +51,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 
 func TestParseKeepsWhatIsGiven(t *testing.T) {
 	got, err := Parse([]byte(header + `
-namespaces: {names: [team-a, team-b]}
+namespaces: {names: [team-a, team-b], selector: "spark=enabled,team notin (c)"}
 leaderElection: {enabled: false, namespace: ops, leaseName: mine, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 1s}
 metrics: {bindAddress: "127.0.0.1:9000"}
 health: {bindAddress: "0"}
@@ -74,6 +74,7 @@ submission: {mode: SparkSubmit}
 		got, want any
 	}{
 		{"namespaces.names", got.Namespaces.Names, []string{"team-a", "team-b"}},
+		{"namespaces.selector", got.Namespaces.Selector, "spark=enabled,team notin (c)"},
 		{"leaderElection.enabled", *got.LeaderElection.Enabled, false},
 		{"leaderElection.namespace", got.LeaderElection.Namespace, "ops"},
 		{"leaderElection.leaseName", got.LeaderElection.LeaseName, "mine"},
@@ -104,7 +105,10 @@ func TestParseNamesTheFieldAtFault(t *testing.T) {
 		{"wrong type", "controller: {workers: many}\n", "workers"},
 		{"bad duration", "leaderElection: {leaseDuration: soon}\n", "soon"},
 		{"not YAML", "{", "not a Configuration"},
-		{"selector", "namespaces: {selector: {matchLabels: {a: b}}}\n", "namespaces.selector: Forbidden"},
+		{"selector that is none", "namespaces: {selector: 'a==b==c'}\n", "namespaces.selector: Invalid value"},
+		{"selector of another type", "namespaces: {selector: {matchLabels: {a: b}}}\n", "selector"},
+		{"selector of a bad label", "namespaces: {selector: 'a=b c'}\n", "namespaces.selector: Invalid value"},
+		{"selector of nothing", "namespaces: {selector: ' '}\n", "namespaces.selector: Invalid value"},
 		{"bad namespace", "namespaces: {names: [a, No_Good]}\n", "namespaces.names[1]"},
 		{"empty namespace", "namespaces: {names: ['']}\n", "namespaces.names[0]"},
 		{"repeated namespace", "namespaces: {names: [a, a]}\n", "namespaces.names[1]: Duplicate value"},

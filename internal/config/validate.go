@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -41,9 +42,11 @@ func validateIdentity(c *Configuration) (errs field.ErrorList) {
 
 func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("namespaces")
-	if c.Namespaces.Selector != nil {
-		errs = append(errs, field.Forbidden(path.Child("selector"),
-			"choosing namespaces by label is not available in this version; list them in namespaces.names"))
+	switch selector, err := labels.Parse(c.Namespaces.Selector); {
+	case err != nil:
+		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, err.Error()))
+	case selector.Empty() && c.Namespaces.Selector != "":
+		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; leave it out for that"))
 	}
 	for i, name := range c.Namespaces.Names {
 		for _, problem := range validation.IsDNS1123Label(name) {

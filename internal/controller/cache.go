@@ -23,6 +23,10 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	for _, kind := range childKinds {
 		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: ourChildren(), Transform: trimMetadata}
 	}
+	if cfg.Namespaces.Selector != "" {
+		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trimMetadata}
+		return options // what is outside may come in at any time
+	}
 	for _, name := range cfg.Namespaces.Names {
 		if options.DefaultNamespaces == nil {
 			options.DefaultNamespaces = map[string]cache.Config{}

@@ -35,6 +35,7 @@ type Reconciler[T client.Object] struct {
 	metrics *telemetry.Metrics
 	clock   Clock
 	limit   time.Duration // of one pass
+	scope   scope
 	writes  ownWrites
 	waits   waits
 	answers answers
@@ -80,6 +81,13 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
 	defer cancel()
 
+	switch served, err := r.scope.serves(ctx, req.Namespace); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case !served:
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
 	stored := r.kind.New()
 	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
 		if apierrors.IsNotFound(err) {

@@ -31,9 +31,14 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err := op.waitServed(ctx, gvk); err != nil {
 		return err
 	}
+	scope, err := newScope(op.config.Namespaces, op.GetClient())
+	if err != nil {
+		return err
+	}
 	r := &Reconciler[T]{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
 		events: op.recorder, metrics: op.metrics, clock: clock,
+		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
 	}
@@ -47,6 +52,10 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 		})
 	for _, child := range childKinds {
 		work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(comingAndGoing()))
+	}
+	if scope.selector != nil {
+		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inNamespace(op.GetClient(), op.GetScheme(), gvk)),
+			builder.WithPredicates(relabelled()))
 	}
 	built, err := work.Build(r)
 	if err != nil {
