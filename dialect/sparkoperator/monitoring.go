@@ -77,7 +77,9 @@ func (m monitoring) agentPort() int32 {
 	return *m.Prometheus.Port
 }
 
-func (m monitoring) agentPortName() string { return cmp.Or(value(m.Prometheus.PortName), agentPortName) }
+func (m monitoring) agentPortName() string {
+	return cmp.Or(value(m.Prometheus.PortName), agentPortName)
+}
 
 // files are those of the ConfigMap; none where nothing would read one. With the exporter both are there as soon as one of them is not the image's,
 // as readers of this API know it.
@@ -237,7 +239,7 @@ func ownMetricsConf(c *conf.Conf) bool {
 	return false
 }
 
-// uiPort is where the driver's web server listens, where that can be known: it may be switched off, or on any port that is free.
+// uiPort is where the driver's web server listens, unless it is switched off. Any port that is free, which Spark takes for 0, is refused elsewhere.
 func uiPort(c *conf.Conf) (port int, known bool) {
 	enabled, err := c.Bool(confUIEnabled, true)
 	if err != nil || !enabled {

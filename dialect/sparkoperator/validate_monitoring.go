@@ -91,11 +91,10 @@ const ConditionMonitoringImpaired = "MonitoringImpaired"
 
 // Its reasons: of several troubles that of the first.
 const (
-	reasonNoExporter      = "NoExporter"      // nothing shows the metrics
-	reasonNothingExposed  = "NothingExposed"  // neither role's metrics are to be shown
-	reasonServletMissing  = "ServletMissing"  // this Spark has none, or its web server is switched off
-	reasonPortUnknown     = "PortUnknown"     // Spark takes any port for its web server
-	reasonPortTaken       = "PortTaken"       // the exporter's port is also somebody else's
+	reasonNoExporter      = "NoExporter"     // nothing shows the metrics
+	reasonNothingExposed  = "NothingExposed" // neither role's metrics are to be shown
+	reasonServletMissing  = "ServletMissing" // this Spark has none, or its web server is switched off
+	reasonPortTaken       = "PortTaken"      // the exporter's port is also somebody else's
 	servletField          = "spec.monitoring.prometheusServlet"
 	firstLineWithServlets = 3
 )
@@ -154,9 +153,6 @@ func servletTroubles(app *v1beta2.SparkApplication, c *conf.Conf) []trouble {
 	if enabled, err := c.Bool(confUIEnabled, true); err == nil && !enabled {
 		return []trouble{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
 			"remove that, or use spec.monitoring.prometheus"}}
-	}
-	if _, known := uiPort(c); !known {
-		return []trouble{{reasonPortUnknown, "Prometheus is not told where to find the metrics: spark.ui.port lets Spark take any port; give it a number, such as 4040"}}
 	}
 	return nil
 }
