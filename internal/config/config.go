@@ -24,8 +24,10 @@ type Configuration struct {
 	Namespaces Namespaces `json:"namespaces,omitzero"`
 	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
-	// Metrics is where Prometheus metrics are served.
+	// Metrics is where Prometheus metrics are served, and how.
 	Metrics Metrics `json:"metrics,omitzero"`
+	// Tracing sends traces to a collector. Default: none.
+	Tracing Tracing `json:"tracing,omitzero"`
 	// Health is where /healthz and /readyz are served.
 	Health Health `json:"health,omitzero"`
 	// Pprof is where Go profiles are served; off by default, since a profile can hold secrets.
@@ -79,12 +81,6 @@ type LeaderElection struct {
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
 	// RetryPeriod lies between two tries. Default 2s; shorter than RenewDeadline.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
-}
-
-// Metrics configures the Prometheus endpoint.
-type Metrics struct {
-	// BindAddress as host:port. Default ":8080"; "0" switches the endpoint off.
-	BindAddress string `json:"bindAddress,omitempty"`
 }
 
 // Health configures the probe endpoints.
@@ -165,7 +161,8 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
 	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
-	setDefault(&c.Metrics.BindAddress, ":8080")
+	c.Metrics.applyDefaults()
+	c.Tracing.applyDefaults()
 	setDefault(&c.Health.BindAddress, ":8081")
 	setDefault(&c.Pprof.BindAddress, Off)
 	setDefault(&c.Logging.Level, "info")

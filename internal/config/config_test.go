@@ -27,7 +27,8 @@ func TestParseFillsInDefaults(t *testing.T) {
 			RenewDeadline: metav1.Duration{Duration: 10 * time.Second},
 			RetryPeriod:   metav1.Duration{Duration: 2 * time.Second},
 		},
-		Metrics: Metrics{BindAddress: ":8080"},
+		Metrics: Metrics{BindAddress: ":8080", Labels: &[]string{"app_type"}},
+		Tracing: Tracing{SamplingRatio: new(1.0)},
 		Health:  Health{BindAddress: ":8081"},
 		Pprof:   Pprof{BindAddress: "0"},
 		Logging: Logging{Level: "info", Format: "json"},
@@ -53,7 +54,8 @@ func TestParseKeepsWhatIsGiven(t *testing.T) {
 	got, err := Parse([]byte(header + `
 namespaces: {names: [team-a, team-b], selector: "spark=enabled,team notin (c)"}
 leaderElection: {enabled: false, namespace: ops, leaseName: mine, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 1s}
-metrics: {bindAddress: "127.0.0.1:9000"}
+metrics: {bindAddress: "127.0.0.1:9000", prefix: team-a_, labels: [], jobSubmitLatencyBuckets: [0.5, 1], jobStartLatencyBuckets: [30, 60]}
+tracing: {endpoint: "http://collector:4318", insecure: true, samplingRatio: 0}
 health: {bindAddress: "0"}
 pprof: {bindAddress: "127.0.0.1:6060"}
 logging: {level: debug, format: text}
@@ -79,7 +81,9 @@ submission: {mode: SparkSubmit}
 		{"leaderElection.namespace", got.LeaderElection.Namespace, "ops"},
 		{"leaderElection.leaseName", got.LeaderElection.LeaseName, "mine"},
 		{"leaderElection.leaseDuration", got.LeaderElection.LeaseDuration.Duration, 30 * time.Second},
-		{"metrics.bindAddress", got.Metrics.BindAddress, "127.0.0.1:9000"},
+		{"metrics", got.Metrics, Metrics{BindAddress: "127.0.0.1:9000", Prefix: "team-a_", Labels: &[]string{},
+			JobSubmitLatencyBuckets: []float64{0.5, 1}, JobStartLatencyBuckets: []float64{30, 60}}},
+		{"tracing", got.Tracing, Tracing{Endpoint: "http://collector:4318", Insecure: true, SamplingRatio: new(0.0)}},
 		{"health.bindAddress", got.Health.BindAddress, Off},
 		{"pprof.bindAddress", got.Pprof.BindAddress, "127.0.0.1:6060"},
 		{"logging", got.Logging, Logging{Level: "debug", Format: "text"}},
@@ -120,6 +124,20 @@ func TestParseNamesTheFieldAtFault(t *testing.T) {
 		{"no port", "metrics: {bindAddress: localhost}\n", "metrics.bindAddress"},
 		{"port too large", "health: {bindAddress: ':99999'}\n", "health.bindAddress"},
 		{"port twice", "pprof: {bindAddress: ':8080'}\n", "pprof.bindAddress"},
+		{"prefix", "metrics: {prefix: 9a}\n", "metrics.prefix"},
+		{"label", "metrics: {labels: [a, 'b c']}\n", "metrics.labels[1]"},
+		{"reserved label", "metrics: {labels: [le]}\n", "metrics.labels[0]"},
+		{"private label", "metrics: {labels: [_-x]}\n", "metrics.labels[0]"},
+		{"labels that are one to Prometheus", "metrics: {labels: [app.x/a, app-x_a]}\n", "metrics.labels[1]: Duplicate value"},
+		{"many labels", "metrics: {labels: [a, b, c, d, e, f, g, h, i, j, k]}\n", "metrics.labels: Too many"},
+		{"bucket of nothing", "metrics: {jobSubmitLatencyBuckets: [0, 1]}\n", "metrics.jobSubmitLatencyBuckets[0]"},
+		{"endless bucket", "metrics: {jobStartLatencyBuckets: [1, .inf]}\n", "+Inf"},
+		{"buckets out of order", "metrics: {jobStartLatencyBuckets: [2, 2]}\n", "metrics.jobStartLatencyBuckets[1]"},
+		{"no collector", "tracing: {endpoint: 'collector:4318'}\n", "tracing.endpoint"},
+		{"collector in clear", "tracing: {endpoint: 'http://collector:4318'}\n", "tracing.insecure"},
+		{"collector with a password", "tracing: {endpoint: 'https://a:hunter2@collector'}\n", "tracing.endpoint: Forbidden"},
+		{"collector that is no URL", "tracing: {endpoint: 'https://a:b c'}\n", "tracing.endpoint"},
+		{"ratio", "tracing: {samplingRatio: 1.5}\n", "tracing.samplingRatio"},
 		{"level", "logging: {level: chatty}\n", "logging.level"},
 		{"format", "logging: {format: xml}\n", "logging.format"},
 		{"negative workers", "controller: {workers: -1}\n", "controller.workers"},

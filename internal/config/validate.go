@@ -22,6 +22,8 @@ func (c *Configuration) Validate() error {
 		validateController,
 		validateApplication,
 		validateSubmission,
+		validateMetrics,
+		validateTracing,
 	}
 	var errs field.ErrorList
 	for _, rule := range rules {

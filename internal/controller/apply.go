@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +39,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
 	return nil, nil
 }
 
-func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler[T]) actOn(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	switch action.Verb {
 	case lifecycle.Create:
 		if action.Part == lifecycle.DriverBudget {
@@ -59,7 +60,9 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 // create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod; or the Secret that a
 // submitter reads, then that. It begins with creating and looks at what exists only when that is refused.
 func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	begin := time.Now()
 	objects, cause := r.render(p, action)
+	p.spent.rendering += time.Since(begin)
 	if cause != nil {
 		return refused(*cause), nil
 	}

@@ -264,11 +264,12 @@ func (w *world) eventsOf(app client.Object) map[string]string {
 // reconciler makes of its decisions.
 func tinyKind() Kind[*v1beta2.SparkApplication] {
 	return Kind[*v1beta2.SparkApplication]{
-		Name:   "tiny",
-		New:    func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
-		Status: func(app *v1beta2.SparkApplication) any { return &app.Status },
-		Decide: tinyDecide,
-		Render: tinyRender,
+		Name:     "tiny",
+		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
+		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
+		Decide:   tinyDecide,
+		Standing: standingOf,
+		Render:   tinyRender,
 		Events: func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, t := range plan.Trail {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -39,6 +40,10 @@ type Kind[T client.Object] struct {
 	// Surrounded writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is
 	// called in every pass that is not Unsettled, and must come to the same whenever it is told the same.
 	Surrounded func(T, []lifecycle.Surrounding, time.Time) []Event
+	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
+	Standing func(T) telemetry.Standing
+	// ExecutorLabels are the labels that an object gives its executors besides its own. Without the function there are none.
+	ExecutorLabels func(T) map[string]string
 	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: labelAppUID, labelAttempt, and a
 	// controller for a driver. Candidates carry none of our labels, and the object's name as NameLabel, which ours have as well. Without the
 	// function there is no other operator.

@@ -44,6 +44,8 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Surrounded: func(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
 			return asEvents(dialect.Surrounded(app, is, now))
 		},
+		Standing:       standingOf,
+		ExecutorLabels: executorLabelsOf,
 		// Only pods that run spark-submit have one.
 		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {

@@ -57,9 +57,10 @@ type pass[T client.Object] struct {
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
-	hindered *waitError    // a deletion or a budget was refused; the rest of the pass went on
-	told     []Event       // about what stands beside the driver
-	expired  bool          // the custom resource itself was deleted
+	hindered *waitError // a deletion or a budget was refused; the rest of the pass went on
+	told     []Event    // about what stands beside the driver
+	expired  bool       // the custom resource itself was deleted
+	spent    spent
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 }
 
@@ -100,7 +101,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // our own last write is on its way here
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
-	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond)}
+	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}}
+	r.metrics.Meet(r.subject(stored), r.standing(stored))
 	if err := r.observe(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -172,7 +174,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 	if written {
 		r.tell(ctx, p)
 	}
-	r.metrics.Is(r.kind.Name, key, p.plan.Next.Phase)
+	r.metrics.Is(r.subject(p.object), r.standing(p.object))
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 
@@ -181,7 +183,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.waits.forget(key)
 	r.around.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings)
-	r.metrics.Gone(r.kind.Name, key)
+	r.gone(key)
 }
 
 // soonest returns the shorter of two waits, where 0 means none.

@@ -53,7 +53,7 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.application("pi")
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry())}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
 	read := w.get("pi")
 	if err := w.api.Patch(t.Context(), w.get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 		decided++
 		return tinyDecide(app, seen, now)
 	}
-	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler[*v1beta2.SparkApplication]{
 		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
@@ -159,7 +159,7 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.application("pi")
-	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler[*v1beta2.SparkApplication]{
 			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,

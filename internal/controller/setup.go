@@ -63,11 +63,14 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	mgr, err := manager.New(unlimited(env.Rest), managerOptions(cfg, env, scheme))
+	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
+	rc := unlimited(env.Rest)
+	rc.Wrap(metrics.Transport)
+	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme))
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, metrics: telemetry.NewMetrics(env.Registerer)}
+	op := &Operator{Manager: mgr, config: cfg, metrics: metrics}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err

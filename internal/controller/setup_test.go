@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,7 +228,7 @@ func TestAllNamespaces(t *testing.T) {
 }
 
 func TestStartWithoutAnAPIServer(t *testing.T) {
-	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: (&world{}).registry}
+	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: prometheus.NewRegistry()}
 	if _, err := newOperator(t.Context(), testConfig(), env); err == nil {
 		t.Error("no error")
 	}

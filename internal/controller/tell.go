@@ -29,7 +29,7 @@ func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 		}
 		logger.Info("phase entered", values...)
 	}
-	r.metrics.Stored(r.kind.Name, p.stored.GetCreationTimestamp().Time, p.plan)
+	r.measure(p)
 
 	ref := r.reference(p.stored)
 	for _, event := range append(r.kind.Events(p.object, p.plan), p.told...) {

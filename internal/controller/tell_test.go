@@ -32,7 +32,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	}
 	kind := tinyKind()
 	kind.Events = func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil }
-	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
 	r.tell(ctrllog.IntoContext(t.Context(), log), &pass[*v1beta2.SparkApplication]{
 		stored: &v1beta2.SparkApplication{}, now: noon,

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -48,6 +49,7 @@ func waitOf(err error) *waitError {
 // wait logs and tells what holds up a pass, and returns when to try again. It grows with the time that was waited: the event of what
 // is waited for, where there is one, is what really wakes the key.
 func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *pass[T], wait *waitError) time.Duration {
+	r.metrics.Held(r.kind.Name, key, cmp.Or(wait.reason, reasonWaiting))
 	waited, first, tell := r.waits.on(key, wait.why, p.now)
 	logger := log.FromContext(ctx)
 	if !first {
@@ -55,11 +57,7 @@ func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *p
 	}
 	logger.Info("waiting", "cause", wait.why)
 	if tell {
-		reason := wait.reason
-		if reason == "" {
-			reason = reasonWaiting
-		}
-		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, reason, "waiting: "+wait.why)
+		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, cmp.Or(wait.reason, reasonWaiting), "waiting: "+wait.why)
 	}
 	return max(wait.after, min(max(waited, lookAgain), maxLookAgain))
 }

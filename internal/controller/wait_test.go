@@ -110,7 +110,7 @@ func TestOperatorLacksARight(t *testing.T) {
 	w := newWorld(t)
 	app := w.application("pi")
 	env, now := w.environment(), noon
-	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	recorder := telemetry.NewRecorder(w.api, w.api, env.Log, metrics)
 	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), env.Log))
 	written := make(chan error, 1)

@@ -34,7 +34,7 @@ func reference(namespace string) corev1.ObjectReference {
 func TestEventsOnTheServer(t *testing.T) {
 	t.Parallel()
 	c, namespace := testkit.Client(t), testkit.Namespace(t)
-	metrics := NewMetrics(prometheus.NewRegistry())
+	metrics := NewMetrics(prometheus.NewRegistry(), MetricsOptions{})
 	r := NewRecorder(c, c, logr.Discard(), metrics)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -105,7 +105,7 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
 			w := &writer{answer: test.answer}
-			r := NewRecorder(w, w, logr.Discard(), NewMetrics(reg))
+			r := NewRecorder(w, w, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
 			r.write(t.Context(), newEvent(reference("x"), now, corev1.EventTypeNormal, "Reason", "message"))
 			if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; w.calls != test.calls || dropped != float64(test.dropped) {
 				t.Errorf("%d calls, %v dropped; want %d, %d", w.calls, dropped, test.calls, test.dropped)
@@ -116,7 +116,7 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 
 func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg)) // nobody writes
+	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{})) // nobody writes
 	for range eventQueue + 3 {
 		r.Event(reference("x"), now, corev1.EventTypeNormal, "Reason", "message")
 	}

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,27 +9,44 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Metrics counts the lives of applications. The names without our prefix are those that dashboards for sparkoperator.k8s.io read.
+// Metrics counts the lives of applications. docs/metrics.md lists them all. The names without our prefix are those that dashboards for
+// sparkoperator.k8s.io read.
 //
-// Counters move on stored transitions only, so that a restart of the operator counts nothing twice; the gauge is computed from what
-// each application is now, so that it is right again after the first look at every application.
+// Counters move on stored transitions only, so that a restart of the operator counts nothing twice; the gauges are computed from what
+// each application is now, so that they are right again after the first look at every application. No label takes more values than
+// MaxNamespaces and MaxLabelSets allow, whatever tenants call their things.
 type Metrics struct {
-	seen, submitted, refused, succeeded, failed prometheus.Counter
-	submitSummary, startSummary                 prometheus.Summary
-	submitHistogram, startHistogram             prometheus.Histogram
-	transitions                                 *prometheus.CounterVec
-	statusWrites                                *prometheus.CounterVec
-	eventsDropped                               prometheus.Counter
+	sets      *labelSets
+	standings *standings
 
-	mu      sync.Mutex
-	running map[subject]struct{}
+	seen, submitted, refused, succeeded, failed *prometheus.CounterVec
+	submitSummary, startSummary                 *prometheus.SummaryVec
+	succeededTime, failedTime                   *prometheus.SummaryVec
+	submitHistogram, startHistogram             *prometheus.HistogramVec
+	executorsSucceeded, executorsFailed         *prometheus.CounterVec
+
+	transitions, retries, statusWrites *prometheus.CounterVec
+	eventsDropped, spansDropped        prometheus.Counter
+	phaseSeconds, submissionSeconds    *prometheus.HistogramVec
+	lagSeconds, requestSeconds         *prometheus.HistogramVec
 }
 
-// subject is one custom resource. The key alone would mix kinds of one name.
-type subject struct {
-	kind string
-	key  types.NamespacedName
+// MetricsOptions are what the configuration says about metrics. The zero value is one without a prefix or labels, with the default buckets.
+type MetricsOptions struct {
+	// Prefix of the names that dashboards for sparkoperator.k8s.io read; hyphens become underscores. Ours, which begin with sparkoperator_, have none.
+	Prefix string
+	// Labels of those metrics: keys of applications' labels, and "namespace".
+	Labels []string
+	// SubmitBuckets and StartBuckets are the upper bounds of the two latency histograms in seconds, ascending. Empty means those of
+	// DefaultSubmitBuckets and DefaultStartBuckets.
+	SubmitBuckets, StartBuckets []float64
 }
+
+// DefaultSubmitBuckets are the bounds, in seconds, of the time from an application's creation to its first submission: 62.5 ms to 256 s.
+func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
+
+// DefaultStartBuckets are the bounds, in seconds, of the time from an application's creation to its first running driver: 1 s to 1024 s.
+func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
 // Results of a status write, as the metric's label.
 const (
@@ -39,122 +55,194 @@ const (
 	WriteFailed   = "failed"
 )
 
+// The parts of a submission's time, as the metric's label.
+const (
+	partOperator = "operator"
+	partAPI      = "api"
+)
+
+// phaseBuckets reach from what only passes through to an application that runs for a day.
+var phaseBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
+
 // NewMetrics registers the metrics with reg. It panics when they are registered already, as prometheus does.
-func NewMetrics(reg prometheus.Registerer) *Metrics {
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		reg.MustRegister(c)
-		return c
-	}
-	vector := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		reg.MustRegister(c)
-		return c
-	}
-	summary := func(name, help string) prometheus.Summary {
-		s := prometheus.NewSummary(prometheus.SummaryOpts{Name: name, Help: help})
-		reg.MustRegister(s)
-		return s
-	}
-	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-		reg.MustRegister(h)
-		return h
-	}
-	m := &Metrics{
-		seen:          counter("spark_application_count", "Applications seen for the first time."),
-		submitted:     counter("spark_application_submit_count", "Submissions whose objects were all created."),
-		refused:       counter("spark_application_failed_submission_count", "Submissions that could not be made."),
-		succeeded:     counter("spark_application_success_count", "Applications that ended well, for good."),
-		failed:        counter("spark_application_failure_count", "Applications that failed, for good."),
-		submitSummary: summary("spark_application_submit_latency_seconds", "From creation to the first submission."),
-		startSummary:  summary("spark_application_start_latency_seconds", "From creation to the first running driver."),
-		submitHistogram: histogram("spark_application_submit_latency_seconds_histogram", "From creation to the first submission.",
-			prometheus.ExponentialBuckets(0.0625, 2, 13)),
-		startHistogram: histogram("spark_application_start_latency_seconds_histogram", "From creation to the first running driver.",
-			prometheus.ExponentialBuckets(1, 2, 11)),
-		transitions: vector("sparkoperator_transitions_total", "Phases entered, after the status that tells them was stored.",
-			"kind", "phase", "outcome"),
-		statusWrites:  vector("sparkoperator_status_writes_total", "Status patches sent, by what became of them.", "kind", "result"),
-		eventsDropped: counter("sparkoperator_events_dropped_total", "Kubernetes Events that could not be written."),
-		running:       map[subject]struct{}{},
-	}
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "spark_application_running_count", Help: "Applications whose driver runs now.",
-	}, m.countRunning))
+func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
+	m := &Metrics{sets: newLabelSets(options.Labels)}
+	m.registerPeers(reg, options)
+	m.registerOurs(reg)
 	return m
 }
 
-// Stored counts the transitions of a plan whose status was stored. created is the custom resource's creation time.
-func (m *Metrics) Stored(kind string, created time.Time, plan lifecycle.Plan) {
-	for i, t := range plan.Trail {
-		m.transitions.WithLabelValues(kind, string(t.To), string(t.Outcome)).Inc()
-		if t.From == lifecycle.New {
-			m.seen.Inc()
+// registerPeers registers what dashboards for sparkoperator.k8s.io read. They have the configured labels.
+func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
+	labels, prefix := m.sets.names, LabelName(options.Prefix)
+	counter := func(name, help string) *prometheus.CounterVec {
+		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels))
+	}
+	summary := func(name, help string) *prometheus.SummaryVec {
+		return register(reg, prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: prefix + name, Help: help}, labels))
+	}
+	histogram := func(name, help string, buckets, otherwise []float64) *prometheus.HistogramVec {
+		if len(buckets) == 0 {
+			buckets = otherwise
 		}
+		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels))
+	}
+	const submit, start = "From creation to the first submission.", "From creation to the first running driver."
+	m.seen = counter("spark_application_count", "Applications seen for the first time.")
+	m.submitted = counter("spark_application_submit_count", "Submissions whose objects were all created.")
+	m.refused = counter("spark_application_failed_submission_count", "Submissions that could not be made.")
+	m.succeeded = counter("spark_application_success_count", "Applications that ended well, for good.")
+	m.failed = counter("spark_application_failure_count", "Applications that failed, for good.")
+	m.succeededTime = summary("spark_application_success_execution_time_seconds", "From the last submission to the end, of applications that ended well.")
+	m.failedTime = summary("spark_application_failure_execution_time_seconds", "From the last submission to the end, of applications that failed.")
+	m.submitSummary = summary("spark_application_submit_latency_seconds", submit)
+	m.startSummary = summary("spark_application_start_latency_seconds", start)
+	m.submitHistogram = histogram("spark_application_submit_latency_seconds_histogram", submit, options.SubmitBuckets, DefaultSubmitBuckets())
+	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, DefaultStartBuckets())
+	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that ended well, or were not needed any more.")
+	m.executorsFailed = counter("spark_executor_failure_count", "Executors that failed.")
+	if len(labels) == 0 { // the only series is there from the start on
+		for _, vec := range []*prometheus.CounterVec{m.seen, m.submitted, m.refused, m.succeeded, m.failed, m.executorsSucceeded, m.executorsFailed} {
+			vec.WithLabelValues()
+		}
+	}
+
+	gauge := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	m.standings = register(reg, &standings{
+		sets: m.sets, now: time.Now, all: map[subjectKey]entry{}, namespaces: newSlots(MaxNamespaces), states: newSlots(maxStates),
+		running:   gauge(prefix+"spark_application_running_count", "Applications whose driver runs now.", labels...),
+		executors: gauge(prefix+"spark_executor_running_count", "Executors that run now.", labels...),
+		applications: gauge("sparkoperator_applications", "Custom resources that exist now, by where they stand.",
+			"kind", "namespace", "state", "phase"),
+		waiting: gauge("sparkoperator_applications_waiting", "Custom resources that wait now, by what for.", "kind", "phase", "reason"),
+		longest: gauge("sparkoperator_applications_waiting_longest_seconds", "For how long the one that waits longest has been in its phase.",
+			"kind", "phase", "reason"),
+	})
+}
+
+// registerOurs registers what is the operator's own.
+func (m *Metrics) registerOurs(reg prometheus.Registerer) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+	}
+	single := func(name, help string) prometheus.Counter {
+		return register(reg, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+	}
+	m.transitions = counter("sparkoperator_transitions_total", "Phases entered, after the status that tells them was stored.",
+		"kind", "phase", "outcome")
+	m.retries = counter("sparkoperator_retries_total", "Decisions to make another attempt, by how the last one ended.", "kind", "outcome")
+	m.statusWrites = counter("sparkoperator_status_writes_total", "Status patches sent, by what became of them.", "kind", "result")
+	m.eventsDropped = single("sparkoperator_events_dropped_total", "Kubernetes Events that could not be written.")
+	m.spansDropped = single("sparkoperator_spans_dropped_total", "Spans of traces that could not be exported.")
+	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "How long a phase lasted that was left.", phaseBuckets, "kind", "phase")
+	m.submissionSeconds = histogram("sparkoperator_submission_duration_seconds",
+		"From the decision to submit to the last object created, in the operator and waiting for the API server.",
+		prometheus.ExponentialBuckets(0.001, 2, 14), "kind", "part")
+	m.lagSeconds = histogram("sparkoperator_status_lag_seconds", "From what happened to a driver's container to the stored status that shows it.",
+		prometheus.ExponentialBuckets(0.25, 2, 12), "kind", "phase")
+	m.requestSeconds = histogram("sparkoperator_api_request_duration_seconds", "Requests to the API server until the answer begins; watches left out.",
+		prometheus.ExponentialBuckets(0.002, 2, 13), "verb", "resource")
+}
+
+func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
+	reg.MustRegister(c)
+	return c
+}
+
+// Stored counts what a plan whose status was stored has done. before is where the custom resource stood.
+func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
+	labels := m.sets.of(subject.Key.Namespace, subject.Labels)
+	since := before.Since
+	for _, t := range plan.Trail {
+		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
+		if t.From == lifecycle.New {
+			m.seen.WithLabelValues(labels...).Inc()
+			since = subject.Created
+		}
+		if !since.IsZero() {
+			m.phaseSeconds.WithLabelValues(subject.Kind, phaseValue(t.From)).Observe(between(since, t.At))
+		}
+		since = t.At
 		switch {
-		case t.To == lifecycle.Launched:
-			m.launched(t, created)
-		case t.To == lifecycle.Started, t.To.Live() && t.From == lifecycle.Launched:
-			m.started(t, created)
-		case t.Outcome == lifecycle.Refused && !refusedBefore(plan.Trail[:i], t.Attempt):
-			m.refused.Inc()
+		case t.To == lifecycle.Launched && t.From != lifecycle.Unknown:
+			m.launched(t, subject.Created, labels)
+		case t.From == lifecycle.Launched && t.To.Live() && t.To != lifecycle.Unknown:
+			m.started(t, subject.Created, labels)
+		case t.To == lifecycle.Waiting && t.From == lifecycle.Ended:
+			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
+		case t.To == lifecycle.Ended && t.Outcome == lifecycle.Refused:
+			m.refused.WithLabelValues(labels...).Inc()
 		}
 		if t.To.Terminal() && !t.From.Terminal() {
-			if t.Outcome == lifecycle.Succeeded {
-				m.succeeded.Inc()
-			} else {
-				m.failed.Inc()
-			}
+			m.ended(t, plan.Next, labels)
 		}
 	}
 }
 
-func (m *Metrics) launched(t lifecycle.Transition, created time.Time) {
-	m.submitted.Inc()
+func (m *Metrics) launched(t lifecycle.Transition, created time.Time, labels []string) {
+	m.submitted.WithLabelValues(labels...).Inc()
 	if t.Attempt == 1 {
-		seconds := t.At.Sub(created).Seconds()
-		m.submitSummary.Observe(seconds)
-		m.submitHistogram.Observe(seconds)
+		m.submitSummary.WithLabelValues(labels...).Observe(between(created, t.At))
+		m.submitHistogram.WithLabelValues(labels...).Observe(between(created, t.At))
 	}
 }
 
-func (m *Metrics) started(t lifecycle.Transition, created time.Time) {
-	if t.Attempt == 1 && t.To != lifecycle.Unknown {
-		seconds := t.At.Sub(created).Seconds()
-		m.startSummary.Observe(seconds)
-		m.startHistogram.Observe(seconds)
+func (m *Metrics) started(t lifecycle.Transition, created time.Time, labels []string) {
+	if t.Attempt == 1 {
+		m.startSummary.WithLabelValues(labels...).Observe(between(created, t.At))
+		m.startHistogram.WithLabelValues(labels...).Observe(between(created, t.At))
 	}
 }
 
-// refusedBefore keeps one refusal that passes through several phases in a pass (ended, then waiting) from being counted twice.
-func refusedBefore(trail []lifecycle.Transition, attempt int32) bool {
-	for _, t := range trail {
-		if t.Outcome == lifecycle.Refused && t.Attempt == attempt {
-			return true
-		}
+func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []string) {
+	count, lasted := m.failed, m.failedTime
+	if t.Outcome == lifecycle.Succeeded {
+		count, lasted = m.succeeded, m.succeededTime
 	}
-	return false
+	count.WithLabelValues(labels...).Inc()
+	if !next.SubmittedAt.IsZero() && !next.EndedAt.IsZero() {
+		lasted.WithLabelValues(labels...).Observe(between(next.SubmittedAt, next.EndedAt))
+	}
 }
 
-// Is says in which phase a custom resource is now.
-func (m *Metrics) Is(kind string, key types.NamespacedName, phase lifecycle.Phase) {
-	running := false
-	switch phase {
-	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
-		running = true
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if running {
-		m.running[subject{kind, key}] = struct{}{}
-	} else {
-		delete(m.running, subject{kind, key})
-	}
+// between is a time in seconds. Clocks of several machines are in it: it is never negative.
+func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
+
+// Meet notes where a custom resource stands that was not seen since the operator started, or does nothing.
+func (m *Metrics) Meet(subject Subject, now Standing) { m.standings.is(subject, now, true) }
+
+// Is notes where a custom resource stands now, and counts the executors that have ended since it was noted last.
+func (m *Metrics) Is(subject Subject, now Standing) {
+	news := m.standings.is(subject, now, false)
+	m.executorsSucceeded.WithLabelValues(news.labels...).Add(float64(news.completed))
+	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
+}
+
+// Held notes what holds up the work on a custom resource, a CamelCase word that no status has: it is the cluster's matter or the operator's. It
+// holds until the next Is.
+func (m *Metrics) Held(kind string, key types.NamespacedName, reason string) {
+	m.standings.held(kind, key, reason)
 }
 
 // Gone forgets a custom resource that does not exist any more.
-func (m *Metrics) Gone(kind string, key types.NamespacedName) { m.Is(kind, key, lifecycle.Done) }
+func (m *Metrics) Gone(kind string, key types.NamespacedName) { m.standings.gone(kind, key) }
+
+// Submitted counts how long a launch took whose status was stored: from the decision to the last object that was created, and how much of
+// that was waiting for the API server.
+func (m *Metrics) Submitted(kind string, total, api time.Duration) {
+	m.submissionSeconds.WithLabelValues(kind, partOperator).Observe(max(total-api, 0).Seconds())
+	m.submissionSeconds.WithLabelValues(kind, partAPI).Observe(api.Seconds())
+}
+
+// Lag counts how long it took from what happened to a driver's container to the stored status, in the phase that tells it.
+func (m *Metrics) Lag(kind string, phase lifecycle.Phase, happened, stored time.Time) {
+	m.lagSeconds.WithLabelValues(kind, phaseValue(phase)).Observe(between(happened, stored))
+}
 
 // StatusWrite counts one status patch by its result: WriteStored, WriteConflict or WriteFailed.
 func (m *Metrics) StatusWrite(kind, result string) {
@@ -164,8 +252,5 @@ func (m *Metrics) StatusWrite(kind, result string) {
 // EventDropped counts an Event that was not written.
 func (m *Metrics) EventDropped() { m.eventsDropped.Inc() }
 
-func (m *Metrics) countRunning() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return float64(len(m.running))
-}
+// SpansDropped counts spans that were not exported.
+func (m *Metrics) SpansDropped(n int) { m.spansDropped.Add(float64(n)) }

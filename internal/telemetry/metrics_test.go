@@ -1,11 +1,14 @@
 package telemetry
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -54,10 +57,13 @@ func TestStoredCounts(t *testing.T) {
 		{"the driver runs and is ready in one pass", []lifecycle.Transition{
 			step(lifecycle.Launched, lifecycle.Started, 1, ""), step(lifecycle.Started, lifecycle.Running, 1, ""),
 		}, map[string]float64{"spark_application_start_latency_seconds": 1, "spark_application_start_latency_seconds_histogram": 1}},
+		{"a node that is back is no start", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Started, 1, "")}, map[string]float64{}},
+		{"a node that is back is no launch", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Launched, 1, "")}, map[string]float64{}},
 		{"a lost node is no start", []lifecycle.Transition{step(lifecycle.Launched, lifecycle.Unknown, 1, "")}, map[string]float64{}},
 		{"refused, to be tried again", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1}},
+		{"a refusal that was told before", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused)}, map[string]float64{}},
 		{"refused for good", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Done, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1, "spark_application_failure_count": 1}},
@@ -70,7 +76,7 @@ func TestStoredCounts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
-			NewMetrics(reg).Stored("sparkapplication", created, lifecycle.Plan{Trail: test.trail})
+			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, Standing{}, lifecycle.Plan{Trail: test.trail})
 			if diff := cmp.Diff(test.want, counts(t, reg)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
@@ -78,26 +84,158 @@ func TestStoredCounts(t *testing.T) {
 	}
 }
 
-func TestRunningGaugeIsByLevel(t *testing.T) {
+// samples gathers every series of the metrics that begin with a prefix, as name{label=value,...}; of summaries and histograms the number of
+// observations.
+func samples(t *testing.T, reg *prometheus.Registry, prefix string) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), prefix) {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, label := range m.GetLabel() {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			got[family.GetName()+"{"+strings.Join(labels, ",")+"}"] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+				float64(m.GetHistogram().GetSampleCount()) + float64(m.GetSummary().GetSampleCount())
+		}
+	}
+	return got
+}
+
+func wantSamples(t *testing.T, reg *prometheus.Registry, prefix string, want map[string]float64) {
+	t.Helper()
+	if diff := cmp.Diff(want, samples(t, reg, prefix)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", prefix, diff)
+	}
+}
+
+// TestConfiguredLabels: the names that dashboards read have the labels that are configured, with the values that the peer's would have.
+func TestConfiguredLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m := NewMetrics(reg)
-	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	for _, step := range []struct {
-		do   func()
-		want float64
-	}{
-		{func() { m.Is("k", a, lifecycle.Started) }, 1},
-		{func() { m.Is("k", a, lifecycle.Running) }, 1}, // told twice, counted once
-		{func() { m.Is("other", a, lifecycle.Running) }, 2},
-		{func() { m.Is("k", b, lifecycle.Launched) }, 2},
-		{func() { m.Is("k", b, lifecycle.Ready) }, 3},
-		{func() { m.Is("k", a, lifecycle.Retained) }, 2},
-		{func() { m.Gone("k", b) }, 1},
-		{func() { m.Gone("other", a) }, 0},
+	m := NewMetrics(reg, MetricsOptions{Prefix: "team-a_", Labels: []string{"app-type", "namespace", "none"}})
+	for _, labels := range []map[string]string{
+		{"app_type": "etl", "app-type": "not this"}, // the very name wins
+		{"app-type": "etl", "app.type": "not this"}, // then the first in order
+		{"namespace": "mine"},
+		nil,
 	} {
-		step.do()
-		if got := counts(t, reg)["spark_application_running_count"]; got != step.want {
-			t.Errorf("running is %v, want %v", got, step.want)
+		m.Stored(Subject{Kind: "k", Key: types.NamespacedName{Namespace: "jobs", Name: "a"}, Labels: labels}, Standing{}, lifecycle.Plan{
+			Trail: []lifecycle.Transition{{To: lifecycle.Launched, Attempt: 2}},
+		})
+	}
+	wantSamples(t, reg, "team_a_spark_application_submit_count", map[string]float64{
+		"team_a_spark_application_submit_count{app_type=etl,namespace=jobs,none=Unknown}":     2,
+		"team_a_spark_application_submit_count{app_type=Unknown,namespace=mine,none=Unknown}": 1,
+		"team_a_spark_application_submit_count{app_type=Unknown,namespace=jobs,none=Unknown}": 1,
+	})
+	wantSamples(t, reg, "sparkoperator_transitions_total", map[string]float64{ // ours have no prefix
+		"sparkoperator_transitions_total{kind=k,outcome=,phase=Launched}": 4,
+	})
+}
+
+// TestEnds: what an application leaves behind when it is over, and how long it took.
+func TestEnds(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	subject := Subject{Kind: "k", Created: at}
+	m.Stored(subject, Standing{Phase: lifecycle.Running, Since: at.Add(10 * time.Second)}, lifecycle.Plan{
+		Trail: []lifecycle.Transition{
+			{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(100 * time.Second)},
+			{From: lifecycle.Ended, To: lifecycle.Retained, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(101 * time.Second)},
+		},
+		Next: lifecycle.Memory{SubmittedAt: at.Add(time.Second), EndedAt: at.Add(100 * time.Second)},
+	})
+	m.Stored(subject, Standing{}, lifecycle.Plan{Trail: []lifecycle.Transition{ // the status does not tell since when, nor when it ended
+		{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: at},
+		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: at},
+		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Failed, At: at.Add(-time.Hour)}, // another's clock
+	}})
+	wantSamples(t, reg, "sparkoperator_retries_total", map[string]float64{"sparkoperator_retries_total{kind=k,outcome=Failed}": 1})
+	wantSamples(t, reg, "sparkoperator_phase_duration_seconds", map[string]float64{
+		"sparkoperator_phase_duration_seconds{kind=k,phase=Running}": 1, "sparkoperator_phase_duration_seconds{kind=k,phase=Ended}": 2,
+		"sparkoperator_phase_duration_seconds{kind=k,phase=Waiting}": 1,
+	})
+	wantSamples(t, reg, "spark_application_success_execution_time_seconds", map[string]float64{"spark_application_success_execution_time_seconds{}": 1})
+	wantSamples(t, reg, "spark_application_failure_count", map[string]float64{"spark_application_failure_count{}": 1})
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			sum := metric.GetSummary().GetSampleSum() + metric.GetHistogram().GetSampleSum()
+			want := map[string]float64{"spark_application_success_execution_time_seconds": 99}[family.GetName()]
+			if family.GetName() == "sparkoperator_phase_duration_seconds" {
+				want = map[string]float64{"Running": 90, "Ended": 1, "Waiting": 0}[metric.GetLabel()[1].GetValue()]
+			}
+			if sum != want {
+				t.Errorf("%s%v sums up to %v, want %v", family.GetName(), metric.GetLabel(), sum, want)
+			}
+		}
+	}
+}
+
+// TestTimes: a submission's time is split, and nothing is negative.
+func TestTimes(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	now := time.Now()
+	m.Submitted("k", 30*time.Millisecond, 20*time.Millisecond)
+	m.Submitted("k", time.Millisecond, 2*time.Millisecond)
+	m.Lag("k", lifecycle.Started, now.Add(-time.Second), now)
+	m.Lag("k", lifecycle.Ended, now.Add(time.Hour), now)
+	sums := map[string]float64{}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if h := metric.GetHistogram(); h.GetSampleCount() > 0 {
+				sums[family.GetName()+" "+metric.GetLabel()[1].GetValue()] = math.Round(h.GetSampleSum() * 1000)
+			}
+		}
+	}
+	want := map[string]float64{
+		"sparkoperator_submission_duration_seconds operator": 10, "sparkoperator_submission_duration_seconds api": 22,
+		"sparkoperator_status_lag_seconds Started": 1000, "sparkoperator_status_lag_seconds Ended": 0,
+	}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Errorf("milliseconds (-want +got):\n%s", diff)
+	}
+}
+
+// TestBuckets: the configured bounds are those that are served.
+func TestBuckets(t *testing.T) {
+	for _, test := range []struct {
+		options       MetricsOptions
+		submit, start int
+	}{{MetricsOptions{}, 13, 11}, {MetricsOptions{SubmitBuckets: []float64{1, 2}, StartBuckets: []float64{30, 60, 90}}, 2, 3}} {
+		reg := prometheus.NewRegistry()
+		m := NewMetrics(reg, test.options)
+		m.submitHistogram.WithLabelValues().Observe(1)
+		m.startHistogram.WithLabelValues().Observe(1)
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, family := range families {
+			if family.GetType() == dto.MetricType_HISTOGRAM {
+				got[family.GetName()] = len(family.GetMetric()[0].GetHistogram().GetBucket())
+			}
+		}
+		want := map[string]int{"spark_application_submit_latency_seconds_histogram": test.submit, "spark_application_start_latency_seconds_histogram": test.start}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("buckets (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -5,6 +5,17 @@
 {{- if not (include "spark-operator.allNamespaces" .) -}}
 {{- $namespaces = dict "names" (fromJsonArray (include "spark-operator.namedNamespaces" .)) -}}
 {{- end -}}
+{{- $served := .Values.prometheus.metrics -}}
+{{- $metrics := dict "bindAddress" (ternary (printf ":%d" (int $served.port)) "0" $served.enable) -}}
+{{- with $served.prefix }}{{ $_ := set $metrics "prefix" . }}{{ end -}}
+{{- with $served.labels }}{{ $_ := set $metrics "labels" (splitList "," (nospace .)) }}{{ end -}}
+{{- range $key := list "jobSubmitLatencyBuckets" "jobStartLatencyBuckets" }}
+{{- with get $served $key }}
+{{- $bounds := list -}}
+{{- range splitList "," (nospace .) }}{{ $bounds = append $bounds (float64 .) }}{{ end -}}
+{{- $_ := set $metrics $key $bounds -}}
+{{- end -}}
+{{- end -}}
 {{- $derived := dict
   "namespaces" $namespaces
   "leaderElection" (dict
@@ -14,7 +25,7 @@
     "leaseDuration" $controller.leaderElection.leaseDuration
     "renewDeadline" $controller.leaderElection.renewDeadline
     "retryPeriod" $controller.leaderElection.retryPeriod)
-  "metrics" (dict "bindAddress" (ternary (printf ":%d" (int .Values.prometheus.metrics.port)) "0" .Values.prometheus.metrics.enable))
+  "metrics" $metrics
   "health" (dict "bindAddress" ":8081")
   "pprof" (dict "bindAddress" (ternary (printf ":%d" (int $controller.pprof.port)) "0" $controller.pprof.enable))
   "logging" (dict "level" $controller.logLevel "format" (get (dict "json" "json" "console" "text") $controller.logEncoder))

@@ -37,6 +37,9 @@ func TestRefusedValues(t *testing.T) {
 		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
 		{"spread of one", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
 		{"metrics path", "prometheus: {metrics: {endpoint: /other}}", "prometheus.metrics.endpoint"},
+		{"prefix", "prometheus: {metrics: {prefix: 9a}}", "/prometheus/metrics/prefix"},
+		{"labels", "prometheus: {metrics: {labels: 'a,,b'}}", "/prometheus/metrics/labels"},
+		{"buckets", "prometheus: {metrics: {jobStartLatencyBuckets: '30;60'}}", "/prometheus/metrics/jobStartLatencyBuckets"},
 		{"one port twice", "prometheus: {metrics: {port: 8081}}", "must differ"},
 		{"monitor without the API", "prometheus: {podMonitor: {create: true}}", "monitoring.coreos.com/v1"},
 		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
@@ -147,10 +150,11 @@ controller:
   submission: {mode: SparkSubmit}
   timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
   pprof: {enable: true, port: 7000}
-prometheus: {metrics: {port: 9090}}
+prometheus: {metrics: {port: 9090, prefix: team-a_, labels: "app_type, team", jobSubmitLatencyBuckets: "0.5, 1,2", jobStartLatencyBuckets: "30,60"}}
 spark: {jobNamespaces: ["", a]}
 config:
   controller: {shutdownTimeout: 7s}
+  tracing: {endpoint: "https://collector:4318", samplingRatio: 0.1}
   application: {timeouts: {runSeconds: 9}}
 `)
 	for _, check := range []struct {
@@ -169,7 +173,9 @@ config:
 		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
 		{"submission.mode", got.Submission.Mode, "SparkSubmit"},
 		{"pprof", got.Pprof.BindAddress, ":7000"},
-		{"metrics", got.Metrics.BindAddress, ":9090"},
+		{"metrics", got.Metrics, config.Metrics{BindAddress: ":9090", Prefix: "team-a_", Labels: &[]string{"app_type", "team"},
+			JobSubmitLatencyBuckets: []float64{0.5, 1, 2}, JobStartLatencyBuckets: []float64{30, 60}}},
+		{"config.tracing", got.Tracing, config.Tracing{Endpoint: "https://collector:4318", SamplingRatio: new(0.1)}},
 		{"config.controller.shutdownTimeout", got.Controller.ShutdownTimeout.Duration, 7 * time.Second},
 		{"timeouts, and config over them", got.Application.Timeouts, config.Timeouts{
 			DriverStartSeconds: 1, DriverReadySeconds: 2, ExecutorsStartSeconds: 3, RunSeconds: 9,

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Metrics configures the Prometheus endpoint and what is served there.
+type Metrics struct {
+	// BindAddress as host:port. Default ":8080"; "0" switches the endpoint off.
+	BindAddress string `json:"bindAddress,omitempty"`
+	// Prefix of the metrics that dashboards for sparkoperator.k8s.io read; hyphens become underscores. Default none.
+	Prefix string `json:"prefix,omitempty"`
+	// Labels that those metrics have: keys of labels of applications, and "namespace". What Prometheus does not allow in a label's name becomes an
+	// underscore. An application without such a label has "Unknown". Default [app_type]; an empty list means none.
+	Labels *[]string `json:"labels,omitempty"`
+	// JobSubmitLatencyBuckets are the upper bounds of the histogram of the time from an application's creation to its submission, in seconds,
+	// ascending. Default 0.0625 to 256, each twice the one before.
+	JobSubmitLatencyBuckets []float64 `json:"jobSubmitLatencyBuckets,omitempty"`
+	// JobStartLatencyBuckets are those of the time from its creation to the running driver. Default 1 to 1024, each twice the one before.
+	JobStartLatencyBuckets []float64 `json:"jobStartLatencyBuckets,omitempty"`
+}
+
+// Tracing configures traces in OpenTelemetry's protocol, over HTTP: a span for each reconcile and, below it, one for each of its requests to
+// the API server.
+type Tracing struct {
+	// Endpoint is the collector's URL, such as https://collector.observability:4318; without a path spans go to /v1/traces. Default none: no traces.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Insecure allows an endpoint without TLS (http). Default false.
+	Insecure bool `json:"insecure,omitempty"`
+	// SamplingRatio is the share of the reconciles that are traced, from 0 to 1. Default 1.
+	SamplingRatio *float64 `json:"samplingRatio,omitempty"`
+}
+
+func (m *Metrics) applyDefaults() {
+	setDefault(&m.BindAddress, ":8080")
+	if m.Labels == nil {
+		m.Labels = &[]string{"app_type"}
+	}
+}
+
+func (t *Tracing) applyDefaults() {
+	if t.SamplingRatio == nil {
+		t.SamplingRatio = new(1.0)
+	}
+}
+
+// maxMetricLabels bounds the configured labels: each makes more combinations, of which few are told apart.
+const maxMetricLabels = 10
+
+// maxBuckets bounds a histogram: each of its series is as many lines of every scrape.
+const maxBuckets = 100
+
+var (
+	metricPrefix = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
+	metricLabel  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_./-]*$`)
+	notInLabel   = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+)
+
+func validateMetrics(c *Configuration) (errs field.ErrorList) {
+	path, m := field.NewPath("metrics"), &c.Metrics
+	if m.Prefix != "" && !metricPrefix.MatchString(m.Prefix) {
+		errs = append(errs, field.Invalid(path.Child("prefix"), m.Prefix, "must be letters, digits, hyphens and underscores, and not begin with a digit or a hyphen"))
+	}
+	if len(*m.Labels) > maxMetricLabels {
+		errs = append(errs, field.TooMany(path.Child("labels"), len(*m.Labels), maxMetricLabels))
+	}
+	var names []string
+	for i, label := range *m.Labels {
+		at, name := path.Child("labels").Index(i), notInLabel.ReplaceAllString(label, "_")
+		switch {
+		case !metricLabel.MatchString(label):
+			errs = append(errs, field.Invalid(at, label, "must be a label's key: letters, digits, hyphens, underscores, dots and slashes, not beginning with a digit"))
+		case strings.HasPrefix(name, "__"), name == "le", name == "quantile":
+			errs = append(errs, field.Invalid(at, label, "is a name that Prometheus keeps for itself"))
+		case slices.Contains(names, name):
+			errs = append(errs, field.Duplicate(at, label))
+		}
+		names = append(names, name)
+	}
+	errs = append(errs, validateBuckets(path.Child("jobSubmitLatencyBuckets"), m.JobSubmitLatencyBuckets)...)
+	return append(errs, validateBuckets(path.Child("jobStartLatencyBuckets"), m.JobStartLatencyBuckets)...)
+}
+
+func validateBuckets(path *field.Path, buckets []float64) (errs field.ErrorList) {
+	if len(buckets) > maxBuckets {
+		errs = append(errs, field.TooMany(path, len(buckets), maxBuckets))
+	}
+	for i, bound := range buckets {
+		switch {
+		case bound <= 0 || math.IsInf(bound, 0) || math.IsNaN(bound):
+			errs = append(errs, field.Invalid(path.Index(i), bound, "must be a number of seconds above 0"))
+		case i > 0 && bound <= buckets[i-1]:
+			errs = append(errs, field.Invalid(path.Index(i), bound, "must be more than the one before"))
+		}
+	}
+	return errs
+}
+
+func validateTracing(c *Configuration) (errs field.ErrorList) {
+	path, t := field.NewPath("tracing"), &c.Tracing
+	if r := *t.SamplingRatio; r < 0 || r > 1 || math.IsNaN(r) {
+		errs = append(errs, field.Invalid(path.Child("samplingRatio"), r, "must be between 0 and 1"))
+	}
+	if t.Endpoint == "" {
+		return errs
+	}
+	endpoint := path.Child("endpoint")
+	u, err := url.Parse(t.Endpoint)
+	switch {
+	case err != nil:
+		// Not the value: it may hold a password.
+		errs = append(errs, field.Invalid(endpoint, "", "must be a URL such as https://collector:4318"))
+	case u.User != nil:
+		errs = append(errs, field.Forbidden(endpoint, "must not hold a user or a password: the file is no Secret"))
+	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "":
+		errs = append(errs, field.Invalid(endpoint, t.Endpoint, "must be a URL such as https://collector:4318"))
+	case u.Scheme == "http" && !t.Insecure:
+		errs = append(errs, field.Invalid(endpoint, t.Endpoint, "is not encrypted; use https, or allow it by tracing.insecure: true"))
+	}
+	return errs
+}

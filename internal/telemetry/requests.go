@@ -1,0 +1,92 @@
+package telemetry
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// resources are the values of the label resource: what the operator speaks of with the API server. Anything else is Other.
+var resources = map[string]bool{
+	"sparkapplications": true, "sparkapplications/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
+	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
+	"namespaces": true, "localsubjectaccessreviews": true,
+}
+
+// Transport measures how long the API server takes to answer. Watches are left out: they last.
+func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return timed{next, m} }
+
+type timed struct {
+	next    http.RoundTripper
+	metrics *Metrics
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t timed) RoundTrip(request *http.Request) (*http.Response, error) {
+	verb, resource := requestOf(request)
+	if verb == "watch" || resource == "" {
+		return t.next.RoundTrip(request)
+	}
+	begin := time.Now()
+	response, err := t.next.RoundTrip(request)
+	t.metrics.requestSeconds.WithLabelValues(verb, resource).Observe(time.Since(begin).Seconds())
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what it looks for below.
+func (t timed) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// requestOf tells the verb and the resource of a request as Kubernetes' authorizers name them, from its path:
+//
+//	/api/<version>[/namespaces/<namespace>]/<resource>[/<name>[/<subresource>]]
+//	/apis/<group>/<version>[/namespaces/<namespace>]/<resource>[/<name>[/<subresource>]]
+//
+// What is no resource (discovery) has the empty one.
+func requestOf(request *http.Request) (verb, resource string) {
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		parts = parts[3:]
+	default:
+		return "", ""
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	named := len(parts) > 1
+	resource = parts[0]
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	if !resources[resource] {
+		resource = Other
+	}
+	return verbOf(request, named), resource
+}
+
+func verbOf(request *http.Request, named bool) string {
+	switch request.Method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if named {
+			return "delete"
+		}
+		return "deletecollection"
+	case http.MethodGet:
+		if watch := request.URL.Query().Get("watch"); watch == "true" || watch == "1" {
+			return "watch"
+		}
+		if named {
+			return "get"
+		}
+		return "list"
+	}
+	return Other
+}

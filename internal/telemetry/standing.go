@@ -1,0 +1,224 @@
+package telemetry
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Subject is a custom resource that something is told of.
+type Subject struct {
+	// Kind is the controller's name, such as "sparkapplication".
+	Kind string
+	Key  types.NamespacedName
+	// Created is when the custom resource was.
+	Created time.Time
+	// Labels are the custom resource's, ExecutorLabels those that its executors get besides.
+	Labels, ExecutorLabels map[string]string
+}
+
+// Standing is where a custom resource stands, as far as its stored status tells.
+type Standing struct {
+	Phase lifecycle.Phase
+	// State is the API's own word for it; empty for one that was not looked at yet.
+	State string
+	// Since is when the phase was entered; zero where the status does not tell.
+	Since time.Time
+	// Waits is what it waits for, a CamelCase word; empty where it waits for nothing.
+	Waits string
+	// Attempt is the number of the current or last attempt.
+	Attempt int32
+	// The attempt's executors: how many run now, and how many ended well and badly so far.
+	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
+}
+
+// subjectKey identifies a custom resource. The key alone would mix kinds of one name.
+type subjectKey struct {
+	kind string
+	key  types.NamespacedName
+}
+
+// entry is what the gauges need to know of one custom resource.
+type entry struct {
+	Standing
+	labels, executorLabels []string // values
+	// The most executors of the attempt that were counted as ended: a status may take one back, a counter may not.
+	completed, failed int32
+}
+
+// standings are what every custom resource is now. The gauges are sums over it at the time of the scrape, so that they cannot drift.
+type standings struct {
+	sets *labelSets
+	now  func() time.Time
+
+	running, executors, applications, waiting, longest *prometheus.Desc
+
+	mu                 sync.Mutex
+	all                map[subjectKey]entry
+	namespaces, states slots
+}
+
+// The labels of the gauges' series.
+type (
+	stateKey struct{ kind, namespace, state, phase string }
+	waitKey  struct{ kind, phase, reason string }
+)
+
+// wait sums up those that wait for one reason.
+type wait struct {
+	count int
+	since time.Time // of the one that waits longest
+}
+
+// counted are the executors that have ended since the last time.
+type counted struct {
+	labels            []string
+	completed, failed int32
+}
+
+// is notes where a custom resource stands. With onlyNew one that is known stands where it did.
+func (s *standings) is(subject Subject, now Standing, onlyNew bool) counted {
+	key := subjectKey{subject.Kind, subject.Key}
+	if now.Since.IsZero() {
+		now.Since = subject.Created
+	}
+	labels := s.sets.of(subject.Key.Namespace, subject.Labels)
+	executorLabels := labels
+	if len(subject.ExecutorLabels) > 0 && len(s.sets.names) > 0 {
+		executorLabels = s.sets.of(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
+	}
+	next := entry{Standing: now, labels: labels, executorLabels: executorLabels, completed: now.ExecutorsCompleted, failed: now.ExecutorsFailed}
+	news := counted{labels: executorLabels}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.all[key]
+	switch {
+	case known && onlyNew:
+		return news
+	case !known: // what its status has at the start was counted by the process before this one
+	case last.Attempt == now.Attempt:
+		next.completed, next.failed = max(next.completed, last.completed), max(next.failed, last.failed)
+		news.completed, news.failed = next.completed-last.completed, next.failed-last.failed
+	default:
+		news.completed, news.failed = next.completed, next.failed
+	}
+	s.all[key] = next
+	return news
+}
+
+func merged(a, b map[string]string) map[string]string {
+	both := make(map[string]string, len(a)+len(b))
+	maps.Copy(both, a)
+	maps.Copy(both, b)
+	return both
+}
+
+func (s *standings) held(kind string, key types.NamespacedName, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, known := s.all[subjectKey{kind, key}]; known {
+		e.Waits = reason
+		s.all[subjectKey{kind, key}] = e
+	}
+}
+
+func (s *standings) gone(kind string, key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, subjectKey{kind, key})
+}
+
+// Describe implements prometheus.Collector.
+func (s *standings) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{s.running, s.executors, s.applications, s.waiting, s.longest} {
+		to <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *standings) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	sum := s.sum()
+	for _, set := range sum.sets {
+		gauge(s.running, float64(set.running), set.labels...)
+		gauge(s.executors, float64(set.executors), set.labels...)
+	}
+	for key, n := range sum.states {
+		gauge(s.applications, float64(n), key.kind, key.namespace, key.state, key.phase)
+	}
+	now := s.now()
+	for key, waits := range sum.waits {
+		gauge(s.waiting, float64(waits.count), key.kind, key.phase, key.reason)
+		gauge(s.longest, max(now.Sub(waits.since).Seconds(), 0), key.kind, key.phase, key.reason)
+	}
+}
+
+// sums are the values of the gauges.
+type sums struct {
+	sets   map[string]*setSum // by setKey
+	states map[stateKey]int
+	waits  map[waitKey]wait
+}
+
+type setSum struct {
+	labels             []string
+	running, executors int
+}
+
+func (t sums) set(labels []string) *setSum {
+	key := setKey(labels)
+	if t.sets[key] == nil {
+		t.sets[key] = &setSum{labels: labels}
+	}
+	return t.sets[key]
+}
+
+func (s *standings) sum() sums {
+	t := sums{sets: map[string]*setSum{}, states: map[stateKey]int{}, waits: map[waitKey]wait{}}
+	for _, labels := range s.sets.all() {
+		t.set(labels) // one that was there once stays, at 0: the readers of these names expect it
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := map[string]bool{}
+	for of := range s.all {
+		used[clean(of.key.Namespace)] = true
+	}
+	s.namespaces.keep(func(namespace string) bool { return used[namespace] })
+	for of, e := range s.all {
+		if runs(e.Phase) {
+			t.set(e.labels).running++
+		}
+		t.set(e.executorLabels).executors += int(e.ExecutorsRunning)
+		phase := phaseValue(e.Phase)
+		t.states[stateKey{of.kind, s.namespaces.take(of.key.Namespace), s.states.take(cmp.Or(e.State, "NEW")), phase}]++
+		if e.Waits == "" {
+			continue
+		}
+		key := waitKey{of.kind, phase, reasonValue(e.Waits)}
+		w := t.waits[key]
+		if w.count++; w.count == 1 || e.Since.Before(w.since) {
+			w.since = e.Since
+		}
+		t.waits[key] = w
+	}
+	return t
+}
+
+// runs reports whether a driver runs that Kubernetes does not doubt.
+func runs(phase lifecycle.Phase) bool {
+	switch phase {
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package telemetry
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func app(kind, namespace, name string) Subject {
+	return Subject{Kind: kind, Key: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func TestRunningGaugeIsByLevel(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	a, b := app("k", "x", "a"), app("k", "x", "b")
+	other := app("other", "x", "a")
+	in := func(phase lifecycle.Phase) Standing { return Standing{Phase: phase} }
+	for i, step := range []struct {
+		do   func()
+		want float64
+	}{
+		{func() {}, 0}, // it is there before anything runs
+		{func() { m.Is(a, in(lifecycle.Started)) }, 1},
+		{func() { m.Is(a, in(lifecycle.Running)) }, 1}, // told twice, counted once
+		{func() { m.Is(other, in(lifecycle.Running)) }, 2},
+		{func() { m.Is(b, in(lifecycle.Launched)) }, 2},
+		{func() { m.Is(b, in(lifecycle.Ready)) }, 3},
+		{func() { m.Is(b, in(lifecycle.Unknown)) }, 2},
+		{func() { m.Is(b, in(lifecycle.Scaling)) }, 3},
+		{func() { m.Is(a, in(lifecycle.Retained)) }, 2},
+		{func() { m.Gone("k", b.Key) }, 1},
+		{func() { m.Gone("other", a.Key) }, 0},
+	} {
+		step.do()
+		if got := samples(t, reg, "spark_application_running_count")["spark_application_running_count{}"]; got != step.want {
+			t.Errorf("after step %d running is %v, want %v", i, got, step.want)
+		}
+	}
+}
+
+// TestStandings: how many stand where, and what they wait for, by what each is now.
+func TestStandings(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.standings.now = func() time.Time { return now }
+	launched := func(since time.Duration, waits string) Standing {
+		return Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Since: now.Add(-since), Waits: waits}
+	}
+	m.Is(app("k", "a", "1"), launched(time.Minute, "Unschedulable"))
+	m.Is(app("k", "a", "2"), launched(time.Hour, "Unschedulable"))
+	m.Is(app("k", "b", "3"), launched(time.Second, "Launched"))
+	m.Is(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another's clock
+	red := app("k", "b", "5")
+	red.Labels, red.ExecutorLabels = map[string]string{"team": "red"}, map[string]string{"team": "blue"}
+	m.Is(red, Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
+	fresh := app("k", "b", "6")
+	fresh.Created = now.Add(-2 * time.Second)
+	m.Meet(fresh, Standing{Waits: "New"})
+	m.Meet(fresh, Standing{Phase: lifecycle.Done}) // it is known
+
+	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
+		"sparkoperator_applications{kind=k,namespace=a,phase=Launched,state=SUBMITTED}":                  2,
+		"sparkoperator_applications{kind=k,namespace=b,phase=Launched,state=SUBMITTED}":                  2,
+		"sparkoperator_applications{kind=k,namespace=b,phase=Running,state=RUNNING}":                     1,
+		"sparkoperator_applications{kind=k,namespace=b,phase=New,state=NEW}":                             1,
+		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Unschedulable}":                 2,
+		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Launched}":                      1,
+		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Other}":                         1,
+		"sparkoperator_applications_waiting{kind=k,phase=New,reason=New}":                                1,
+		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=Launched,reason=Unschedulable}": 3600,
+		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=Launched,reason=Launched}":      1,
+		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=Launched,reason=Other}":         0,
+		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=New,reason=New}":                2,
+	})
+	m.Held("k", fresh.Key, "OperatorForbidden")
+	m.Held("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
+	m.Is(app("k", "b", "4"), Standing{Phase: lifecycle.Done, State: "FAILED"})
+	got := samples(t, reg, "sparkoperator_applications_waiting")
+	if got["sparkoperator_applications_waiting{kind=k,phase=New,reason=OperatorForbidden}"] != 1 {
+		t.Errorf("what holds up a pass is not told: %v", got)
+	}
+	if _, still := got["sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Other}"]; still {
+		t.Errorf("one that is over still waits: %v", got)
+	}
+	wantSamples(t, reg, "spark_executor_running_count", map[string]float64{
+		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
+	})
+	m.Is(red, Standing{Phase: lifecycle.Done})
+	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // a series that was there stays, at 0
+		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0, "spark_application_running_count{team=blue}": 0,
+	})
+}
+
+// TestExecutorsAreCountedOnce, whatever a status takes back, and whenever the operator began.
+func TestExecutorsAreCountedOnce(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	a := app("k", "x", "a")
+	ended := func(attempt, completed, failed int32) Standing {
+		return Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed, ExecutorsFailed: failed}
+	}
+	for i, step := range []struct {
+		meet              bool
+		is                Standing
+		completed, failed float64
+	}{
+		{true, ended(1, 5, 2), 0, 0},  // what the process before this one counted
+		{true, ended(1, 6, 2), 0, 0},  // it is known
+		{false, ended(1, 6, 2), 1, 0}, // what happened since
+		{false, ended(1, 6, 2), 1, 0},
+		{false, ended(1, 5, 3), 1, 1}, // taken back
+		{false, ended(1, 6, 3), 1, 1}, // and there again
+		{false, ended(1, 7, 3), 2, 1},
+		{false, ended(2, 0, 0), 2, 1}, // another attempt
+		{false, ended(2, 1, 1), 3, 2},
+	} {
+		if step.meet {
+			m.Meet(a, step.is)
+		} else {
+			m.Is(a, step.is)
+		}
+		got := samples(t, reg, "spark_executor")
+		if got["spark_executor_success_count{}"] != step.completed || got["spark_executor_failure_count{}"] != step.failed {
+			t.Errorf("after step %d: %v, want %v and %v", i, got, step.completed, step.failed)
+		}
+	}
+}
+
+// TestRestart: a process that begins anew has the gauges right after one look at each, and counts nothing that was counted.
+func TestRestart(t *testing.T) {
+	before, after := prometheus.NewRegistry(), prometheus.NewRegistry()
+	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})
+	for i := range 30 {
+		one := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
+		standing := Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
+		if i%2 == 0 {
+			standing = Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
+		}
+		old.Is(one, Standing{Phase: lifecycle.Launched, Attempt: 1})
+		old.Is(one, standing)
+		fresh.Meet(one, standing)
+		fresh.Is(one, standing)
+	}
+	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count", "sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
+		wantSamples(t, after, gauge, samples(t, before, gauge))
+	}
+	wantSamples(t, before, "spark_executor_success_count", map[string]float64{"spark_executor_success_count{}": 60})
+	wantSamples(t, after, "spark_executor_success_count", map[string]float64{"spark_executor_success_count{}": 0})
+}
