@@ -57,8 +57,9 @@ type Submitter struct {
 // Errors are *Error, before Build's: Key names a configuration key, however it was given, and Field an option such as "--conf", an
 // environment variable, or a field of Request. Refused is what is no submission (--kill, --status, --help, --version), what is not for
 // Kubernetes' cluster mode (another master, client mode, shells and servers, Spark Connect), what spark-submit would refuse before it
-// talks to a cluster, and a file that cannot be read. NotNative is set where spark-submit's own clients could read it. Messages show no value
-// that looks like a secret.
+// talks to a cluster, and a file that cannot be read. NotNative is set where spark-submit's own clients could read it, and nothing else is
+// wrong: then the Request is returned too, with that file's key in its Conf. Whoever has the file may put it into its field (DriverTemplate,
+// ExecutorTemplate) and delete the key. Messages show no value that looks like a secret.
 func ParseArgs(args []string, s Submitter) (Request, []string, error) {
 	q, _ := quirksFor(s.SparkVersion)
 	p := &parser{submitter: s, q: q, options: map[string]string{}, origin: map[string]string{},
@@ -69,6 +70,9 @@ func ParseArgs(args []string, s Submitter) (Request, []string, error) {
 		if err := part(); err != nil {
 			return Request{}, nil, asError(err)
 		}
+	}
+	if p.warns.notNative != nil {
+		return p.r, p.warns.warnings(), p.warns.notNative
 	}
 	return p.r, p.warns.warnings(), nil
 }

@@ -35,13 +35,13 @@ func (p *parser) templates() error {
 	return err
 }
 
-// template reads a pod template as JSON; fields that no pod has stay.
+// template reads a pod template as JSON; fields that no pod has stay. One that only spark-submit's own clients could read is nil, and its key stays.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
 	}
 	file, err := p.templatePath(key)
-	if err != nil {
+	if err != nil || file == "" {
 		return nil, err
 	}
 	data, err := p.readText(file)
@@ -65,7 +65,7 @@ func (p *parser) template(key string) ([]byte, error) {
 	return data, nil
 }
 
-// templatePath is the path of a pod template, which alone of all files may be given as a URI.
+// templatePath is the path of a pod template, which alone of all files may be given as a URI; empty where that is not of a file here.
 func (p *parser) templatePath(key string) (string, error) {
 	text, err := p.conf.String(key, "")
 	if err != nil {
@@ -80,7 +80,8 @@ func (p *parser) templatePath(key string) (string, error) {
 		return "", keyError(key, "%s is no URI", p.warns.shown(key, text))
 	}
 	if u.Scheme != "file" && u.Scheme != "local" {
-		return "", &Error{Key: key, NotNative: true, Message: p.warns.shown(key, text) + " needs a client of its own to be read; fetch it, and give the file"}
+		p.warns.onlyByJVM(keyError(key, "%s needs a client of its own to be read; fetch it, and give the file", p.warns.shown(key, text)))
+		return "", nil
 	}
 	return p.absolute(u.Path), nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // refusedArgs holds that ParseArgs refuses a line, names a key or field and says a text, and gives nothing else.
@@ -22,8 +24,8 @@ func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) Er
 	if got := wrong.Key + wrong.Field; got != name || !strings.Contains(wrong.Message, text) {
 		t.Errorf("%q is refused for %q: %s\nwant %q and a message with %q", args, got, wrong.Message, name, text)
 	}
-	if r.Conf != nil || r.Master != "" || warnings != nil {
-		t.Errorf("%q: a refused line gave a Request", args)
+	if given := r.Conf != nil || r.Master != "" || warnings != nil; given != wrong.NotNative {
+		t.Errorf("%q: a Request is given: %t", args, given)
 	}
 	return *wrong
 }
@@ -226,6 +228,47 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("%s without a way to read it: %v", variable, err)
 		}
 	}
+}
+
+// TestRequestWithoutItsTemplates: what only a client of a store could read is all that a Request lacks, and whoever has it may put it in.
+func TestRequestWithoutItsTemplates(t *testing.T) {
+	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
+	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
+	s := Submitter{SparkVersion: "4.1.4"}
+	want, warnings, err := ParseArgs(words, s)
+	if err != nil || len(warnings) != 1 {
+		t.Fatalf("%v, warnings %q", err, warnings)
+	}
+	stored := append([]string{"-c", driver + "=s3a://b/d.yaml", "-c", executor + "=https://h/e.yaml"}, words...)
+	got, told, err := ParseArgs(stored, s)
+	wrong, ok := errors.AsType[*Error](err)
+	if !ok || wrong.Key != driver || !wrong.NotNative {
+		t.Fatalf("error %v", err)
+	}
+	if diff := cmp.Diff(warnings, told); diff != "" {
+		t.Errorf("warnings (-without templates +with them):\n%s", diff)
+	}
+	for key, file := range map[string]string{driver: "s3a://b/d.yaml", executor: "https://h/e.yaml"} {
+		if is, _ := got.Conf.Get(key); is != file {
+			t.Errorf("%s is %q", key, is)
+		}
+	}
+	ready := got
+	ready.AppID, ready.ResourceNamePrefix, ready.DriverPodName = minimal().AppID, "x", "x-driver"
+	ready.Conf.Set("spark.kubernetes.container.image", "i")
+	if _, err := Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
+		t.Errorf("Build says %v", err)
+	}
+	got.Conf.Delete(driver, executor, "spark.kubernetes.container.image")
+	if diff := cmp.Diff(want.Conf.Map(), got.Conf.Map()); diff != "" {
+		t.Errorf("configuration (-without templates +with them):\n%s", diff)
+	}
+	want.Conf, got.Conf = nil, nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request (-without templates +with them):\n%s", diff)
+	}
+	// What could never work wins, wherever it is found.
+	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "none can be read here")
 }
 
 func TestSplitJavaOptions(t *testing.T) {
