@@ -4,6 +4,9 @@
 {{- $namespaces := dict -}}
 {{- if not (include "spark-operator.allNamespaces" .) -}}
 {{- $namespaces = dict "names" (fromJsonArray (include "spark-operator.namedNamespaces" .)) -}}
+{{- with include "spark-operator.namespaceSelector" . -}}
+{{- $_ := set $namespaces "selector" . -}}
+{{- end -}}
 {{- end -}}
 {{- $served := .Values.prometheus.metrics -}}
 {{- $metrics := dict "bindAddress" (ternary (printf ":%d" (int $served.port)) "0" $served.enable) -}}

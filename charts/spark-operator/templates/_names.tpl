@@ -79,7 +79,13 @@ app.kubernetes.io/component: controller
 
 {{/* "true" when the applications of every namespace are run, else empty. */}}
 {{- define "spark-operator.allNamespaces" -}}
-{{- if or (empty .Values.spark.jobNamespaces) (has "" .Values.spark.jobNamespaces) -}}true{{- end -}}
+{{- if has "" (.Values.spark.jobNamespaces | default list) -}}true
+{{- else if and (empty .Values.spark.jobNamespaces) (empty .Values.spark.jobNamespaceSelector) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The labels by which namespaces are chosen; empty where they do not matter. */}}
+{{- define "spark-operator.namespaceSelector" -}}
+{{- if not (include "spark-operator.allNamespaces" .) -}}{{ .Values.spark.jobNamespaceSelector }}{{- end -}}
 {{- end -}}
 
 {{/* The namespaces that are named, once each, as a JSON list. */}}

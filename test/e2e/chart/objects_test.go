@@ -90,6 +90,18 @@ func TestObjects(t *testing.T) {
 			"ServiceAccount jobs/so-spark",
 			"ServiceAccount spark-operator/so-controller",
 		}},
+		{"namespaces by label, and one by name", install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
+			"ClusterRole /spark-operator-controller",
+			"ClusterRoleBinding /spark-operator-controller",
+			"ConfigMap spark-operator/spark-operator-controller",
+			"Deployment spark-operator/spark-operator-controller",
+			"Role jobs/spark-operator-spark",
+			"Role spark-operator/spark-operator-controller-lock",
+			"RoleBinding jobs/spark-operator-spark",
+			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"ServiceAccount jobs/spark-operator-spark",
+			"ServiceAccount spark-operator/spark-operator-controller",
+		}},
 		{"nothing that others make", install{values: `
 controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
 spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false}}
@@ -258,11 +270,15 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 
 // The rights are listed in full: a right more or a right less is a decision, not an accident.
 func TestRights(t *testing.T) {
-	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"}} {
+	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
+		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
 		r := mustRender(t, in)
 		want := maps.Clone(controllerRights)
 		if native := strings.Contains(in.values, "Native"); native {
 			delete(want, "/secrets")
+		}
+		if strings.Contains(in.values, "Selector") {
+			want["/namespaces"] = "get list watch"
 		}
 		roles := map[string][]rbacv1.PolicyRule{}
 		for _, role := range only[*rbacv1.Role](r) {

@@ -185,6 +185,24 @@ config:
 			t.Errorf("%s (-want +got):\n%s", check.name, diff)
 		}
 	}
+	for _, c := range []struct {
+		values string
+		want   config.Namespaces
+	}{
+		{"{}", config.Namespaces{Names: []string{"default"}}},
+		{"jobNamespaceSelector: spark=enabled", config.Namespaces{Names: []string{"default"}, Selector: "spark=enabled"}},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (a,b)'}", config.Namespaces{Selector: "team in (a,b)"}},
+		{"{jobNamespaces: ['', a], jobNamespaceSelector: spark=enabled}", config.Namespaces{}}, // every one, whatever its labels
+		{"jobNamespaces: []", config.Namespaces{}},
+	} {
+		got := read("spark:\n  " + c.values).Namespaces
+		if len(got.Names) == 0 {
+			got.Names = nil
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("spark: %s: namespaces (-want +got):\n%s", c.values, diff)
+		}
+	}
 	if off := read("prometheus: {metrics: {enable: false}}").Metrics.BindAddress; off != config.Off {
 		t.Errorf("metrics that are off bind %q", off)
 	}
@@ -208,6 +226,8 @@ func TestNotes(t *testing.T) {
 		{"defaults", "", "serviceAccount: spark-operator-spark", "WARNING"},
 		{"where", "spark: {jobNamespaces: [jobs]}", "kubectl --namespace jobs get sparkapplications", "every namespace"},
 		{"everywhere", "spark: {jobNamespaces: []}", "every namespace", "made in"},
+		{"by label", "spark: {jobNamespaces: [jobs], jobNamespaceSelector: spark=enabled}", "labels spark=enabled, and of: jobs.", "WARNING"},
+		{"by label alone", "spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled}", "labels spark=enabled.", "made in"},
 		{"definitions go", "crds: {keep: false}", "A first application", "keeps the custom resource definitions"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
