@@ -149,11 +149,20 @@ func (f *runnerFiles) check() error {
 	return nil
 }
 
+// lateDriverEnv are the variables that spark-submit sets on a driver over its template's (BasicDriverFeatureStep). The others of its own it takes from
+// its environment, which is the driver's, or finds what they name there: the files of SPARK_CONF_DIR.
+var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"}
+
 // runnerTemplates writes the pod templates with the overlays on them. The owner reaches the driver by its template; it does not block the owner's
 // deletion, which would take a right that drivers' service accounts do not have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {
 		d.warn("Driver.MemoryLimit: has no effect: spark-submit makes the driver's memory limit of spark.driver.memory and spark.driver.memoryOverhead")
+	}
+	for _, v := range d.r.Driver.Env {
+		if slices.Contains(lateDriverEnv, v.Name) {
+			d.warn("Driver.Env[%s]: has no effect: spark-submit sets the variable over the pod template's", v.Name)
+		}
 	}
 	pod, spark := d.pod.DeepCopy(), *d.spark.DeepCopy()
 	hygiene(pod, &spark)
