@@ -153,8 +153,8 @@ func TestComparisonSeesOrder(t *testing.T) {
 func TestListsHaveReasons(t *testing.T) {
 	for _, list := range [][]listed{intended, gaps, weRefuse, theyRefuse} {
 		for _, l := range list {
-			if l.reason == "" || l.text == "" {
-				t.Errorf("%+v: needs a text and a reason", l)
+			if l.reason == "" || l.text == "" || matches(l.text, "Pod x: /spec/y: spark-submit has 1, Build has 2") {
+				t.Errorf("%+v: needs a reason, and a text that is not of everything", l)
 			}
 			for _, expression := range []string{l.text, l.cases} {
 				if _, err := regexp.Compile(expression); err != nil {

@@ -68,7 +68,11 @@ var intended = []listed{
 	{text: `(order: (others|variables of \S+)|[A-Z].*([Hh]adoop|HADOOP).*): .*`, cases: `hadoop-no-directory`,
 		reason: "a HADOOP_CONF_DIR without files is none; spark-submit writes an empty ConfigMap"},
 	{text: `Pod \S+: /spec/.*([Ll]ocal-dir|LOCAL_DIRS|volumeMounts).*`, cases: `local-dirs-odd`, reason: "blanks around entries of a list, and empty ones, are no part of them"},
-	{text: `.*`, cases: `name-empty`, reason: "an empty name counts as none"},
+	{text: `(Pod|Service|ConfigMap|NetworkPolicy) \S+: /\S+: (spark-submit has nothing, .*|.*, Build has nothing)`, cases: `name-empty`,
+		reason: "an empty name counts as none: objects have other names"},
+	{text: `order: others: .* x\S+, .*Build has .* a-b-\S+, .*`, cases: `name-empty`, reason: "an empty name counts as none: objects have other names"},
+	{text: `ConfigMap \S+: /data/spark.properties/spark.(app.name|driver.host|kubernetes.driver.pod.name): spark-submit has "(x.*)?", Build has "a.[bB].*"`, cases: `name-empty`,
+		reason: "an empty name counts as none: objects have other names"},
 	{text: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+: spark-submit has "(\$*)\(\w+\)", Build has "(\$*)\(\w+\)"`, cases: `app-args|app-args-python|mixed-java`,
 		reason: "arguments reach the application as they are ($( is escaped)"},
 }
