@@ -40,7 +40,7 @@ func startController(ctx context.Context, options startOptions, stderr io.Writer
 	}
 	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
-	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{Rest: rc, Log: log, Registerer: ctrlmetrics.Registry})
+	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version})
 	if err != nil {
 		return err
 	}

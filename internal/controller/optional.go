@@ -175,6 +175,9 @@ func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind s
 
 // full are the kinds whose caches are full, in the configuration's order, so that one world gives one decision.
 func (o *optionalChildren) full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
+	if o == nil {
+		return nil, nil // a reconciler without an operator
+	}
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	for _, kind := range o.kinds {

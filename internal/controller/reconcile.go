@@ -33,6 +33,7 @@ type Reconciler[T client.Object] struct {
 	live    client.Reader // reads the API server
 	events  *telemetry.Recorder
 	metrics *telemetry.Metrics
+	traces  *telemetry.Traces
 	clock   Clock
 	limit   time.Duration // of one pass
 	scope   scope
@@ -75,12 +76,14 @@ type pass[T client.Object] struct {
 //	tell     events and metrics, of what was stored
 //
 // An error is weather: it is logged by the caller and tried again with backoff. Whatever is for good is in the status instead.
-func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
 	defer cancel()
+	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
+	defer func() { end(err) }()
 
 	switch served, err := r.scope.serves(ctx, req.Namespace); {
 	case err != nil:
@@ -113,6 +116,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
 	var result reconcile.Result
 	err := r.settle(ctx, p)
+	r.traces.Decided(ctx, r.standing(p.stored).Phase, p.plan)
 	if err == nil {
 		result, err = r.finish(ctx, key, p)
 	}

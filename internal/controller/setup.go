@@ -40,6 +40,8 @@ type Environment struct {
 	Log logr.Logger
 	// Registerer receives the metrics of ours; the process's own is sigs.k8s.io/controller-runtime's metrics.Registry.
 	Registerer prometheus.Registerer
+	// Version of the operator, as traces tell it.
+	Version string
 	// SkipNameValidation allows several operators in one process, as tests want.
 	SkipNameValidation bool
 
@@ -53,6 +55,7 @@ type Operator struct {
 	config   config.Configuration
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces
 	optional *optionalChildren
 }
 
@@ -66,11 +69,16 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
 	rc := unlimited(env.Rest)
 	rc.Wrap(metrics.Transport)
+	traces, err := newTraces(cfg.Tracing, env, metrics)
+	if err != nil {
+		return nil, err
+	}
+	rc.Wrap(traces.Transport)
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme))
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, metrics: metrics}
+	op := &Operator{Manager: mgr, config: cfg, metrics: metrics, traces: traces}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
@@ -90,7 +98,7 @@ func (op *Operator) Start(ctx context.Context) error {
 	go func() { written <- op.recorder.Start(told) }()
 	err := op.Manager.Start(ctx)
 	finish()
-	return errors.Join(err, <-written)
+	return errors.Join(err, <-written, op.traces.Close())
 }
 
 // unlimited leaves the content type unset, by which built-in kinds are spoken of in protobuf and custom resources in JSON.

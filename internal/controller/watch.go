@@ -37,7 +37,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	}
 	r := &Reconciler[T]{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
-		events: op.recorder, metrics: op.metrics, clock: clock,
+		events: op.recorder, metrics: op.metrics, traces: op.traces, clock: clock,
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,

@@ -1,0 +1,203 @@
+package telemetry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// exportTimeout bounds one request to the collector.
+	exportTimeout = 10 * time.Second
+	// complainAgain is how long a collector that fails is not spoken of again.
+	complainAgain = time.Minute
+	tracesPath    = "/v1/traces"
+)
+
+// exporter sends spans in OTLP over HTTP with protobuf (opentelemetry.io/docs/specs/otlp, OTLP/HTTP). It is not OpenTelemetry's own, which links
+// all of gRPC for a protocol that needs none of it and would make the operator's image a third larger.
+type exporter struct {
+	endpoint string
+	client   *http.Client
+	log      logr.Logger
+	metrics  *Metrics
+
+	mu         sync.Mutex
+	complained time.Time
+}
+
+func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint of traces: %w", err)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = tracesPath
+	}
+	// The process's proxies and root certificates; a redirect could lead out of TLS and is an error.
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &exporter{endpoint: u.String(), client: client, log: log, metrics: metrics}, nil
+}
+
+// ExportSpans implements sdktrace.SpanExporter. It never returns an error: what goes wrong is told here.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	if err := e.send(ctx, spans); err != nil {
+		e.metrics.SpansDropped(len(spans))
+		e.complain(err, len(spans))
+	}
+	return nil
+}
+
+// Shutdown implements sdktrace.SpanExporter.
+func (e *exporter) Shutdown(context.Context) error {
+	e.client.CloseIdleConnections()
+	return nil
+}
+
+func (e *exporter) complain(err error, spans int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if time.Since(e.complained) < complainAgain {
+		return
+	}
+	e.complained = time.Now()
+	e.log.Info("spans were not exported", "spans", spans, "cause", err.Error())
+}
+
+func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	content, err := proto.Marshal(requestFor(spans))
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(content); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, &packed)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	request.Header.Set("Content-Encoding", "gzip")
+	request.Header.Set("User-Agent", Component)
+	response, err := e.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil { // the connection is used again
+		return err
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answers %s", e.endpoint, response.Status)
+	}
+	return nil
+}
+
+// requestFor is the protocol's message. All spans are one process's, so that there is one resource.
+func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest {
+	byScope := map[string]*tracepb.ScopeSpans{}
+	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
+	for _, span := range spans {
+		scope := span.InstrumentationScope()
+		of := byScope[scope.Name]
+		if of == nil {
+			of = &tracepb.ScopeSpans{Scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version}}
+			byScope[scope.Name] = of
+			resource.ScopeSpans = append(resource.ScopeSpans, of)
+		}
+		of.Spans = append(of.Spans, spanMessage(span))
+	}
+	return &collector.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{resource}}
+}
+
+func spanMessage(span sdktrace.ReadOnlySpan) *tracepb.Span {
+	traceID, id := span.SpanContext().TraceID(), span.SpanContext().SpanID()
+	message := &tracepb.Span{
+		TraceId: traceID[:], SpanId: id[:], Name: valid(span.Name()), Kind: spanKind(span.SpanKind()), Attributes: keyValues(span.Attributes()),
+		StartTimeUnixNano: uint64(span.StartTime().UnixNano()), EndTimeUnixNano: uint64(span.EndTime().UnixNano()),
+		Flags: uint32(span.SpanContext().TraceFlags()),
+	}
+	if parent := span.Parent().SpanID(); parent.IsValid() {
+		message.ParentSpanId = parent[:]
+	}
+	switch status := span.Status(); status.Code {
+	case codes.Error:
+		message.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: valid(status.Description)}
+	case codes.Ok:
+		message.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_OK}
+	}
+	for _, event := range span.Events() {
+		message.Events = append(message.Events, &tracepb.Span_Event{
+			Name: event.Name, TimeUnixNano: uint64(event.Time.UnixNano()), Attributes: keyValues(event.Attributes),
+		})
+	}
+	return message
+}
+
+func spanKind(kind trace.SpanKind) tracepb.Span_SpanKind {
+	if kind == trace.SpanKindClient {
+		return tracepb.Span_SPAN_KIND_CLIENT
+	}
+	return tracepb.Span_SPAN_KIND_INTERNAL
+}
+
+func keyValues(attributes []attribute.KeyValue) []*common.KeyValue {
+	out := make([]*common.KeyValue, len(attributes))
+	for i, a := range attributes {
+		out[i] = &common.KeyValue{Key: string(a.Key), Value: anyValue(a.Value)}
+	}
+	return out
+}
+
+// anyValue knows the types that spans here have; anything else is told as text.
+func anyValue(value attribute.Value) *common.AnyValue {
+	switch value.Type() {
+	case attribute.BOOL:
+		return &common.AnyValue{Value: &common.AnyValue_BoolValue{BoolValue: value.AsBool()}}
+	case attribute.INT64:
+		return &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: value.AsInt64()}}
+	case attribute.FLOAT64:
+		return &common.AnyValue{Value: &common.AnyValue_DoubleValue{DoubleValue: value.AsFloat64()}}
+	case attribute.STRINGSLICE:
+		list := &common.ArrayValue{}
+		for _, text := range value.AsStringSlice() {
+			list.Values = append(list.Values, textValue(text))
+		}
+		return &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: list}}
+	}
+	return textValue(value.Emit())
+}
+
+func textValue(text string) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: valid(text)}}
+}
+
+// valid is UTF-8: a message with anything else cannot be sent at all.
+func valid(text string) string { return strings.ToValidUTF8(text, "?") }

@@ -1,0 +1,296 @@
+package telemetry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// receiver is a collector of OTLP over HTTP, as the protocol's specification has it.
+type receiver struct {
+	t      *testing.T
+	server *httptest.Server
+	answer int
+
+	mu       sync.Mutex
+	path     string
+	spans    []*tracepb.Span
+	resource []*common.KeyValue
+	requests int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, answer: http.StatusOK}
+	r.server = httptest.NewServer(r)
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests++
+	r.path = request.URL.Path
+	if got := request.Header.Get("Content-Type"); got != "application/x-protobuf" {
+		r.t.Errorf("content type %q", got)
+	}
+	unpacked, err := gzip.NewReader(request.Body)
+	if err != nil {
+		r.t.Errorf("content encoding %q: %v", request.Header.Get("Content-Encoding"), err)
+		return
+	}
+	content, err := io.ReadAll(unpacked)
+	if err != nil {
+		r.t.Error(err)
+	}
+	var message collector.ExportTraceServiceRequest
+	if err := proto.Unmarshal(content, &message); err != nil {
+		r.t.Error(err)
+	}
+	for _, of := range message.GetResourceSpans() {
+		r.resource = of.GetResource().GetAttributes()
+		for _, scope := range of.GetScopeSpans() {
+			r.spans = append(r.spans, scope.GetSpans()...)
+		}
+	}
+	w.WriteHeader(r.answer)
+}
+
+// byName returns the spans that were received, by name.
+func (r *receiver) byName() map[string]*tracepb.Span {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := map[string]*tracepb.Span{}
+	for _, span := range r.spans {
+		found[span.GetName()] = span
+	}
+	return found
+}
+
+func textOf(attributes []*common.KeyValue) map[string]string {
+	out := map[string]string{}
+	for _, a := range attributes {
+		switch v := a.GetValue(); {
+		case v.GetArrayValue() != nil:
+			var all []string
+			for _, one := range v.GetArrayValue().GetValues() {
+				all = append(all, one.GetStringValue())
+			}
+			out[a.GetKey()] = strings.Join(all, ",")
+		default:
+			out[a.GetKey()] = strings.Trim(strings.TrimPrefix(strings.TrimSpace(v.String()), "string_value:"), `"`)
+		}
+	}
+	return out
+}
+
+// apiServer answers a request of a pass and says which trace it was told of.
+func apiServer(told *string) http.RoundTripper {
+	return transport(func(r *http.Request) (*http.Response, error) {
+		*told = r.Header.Get("Traceparent")
+		return &http.Response{StatusCode: http.StatusConflict, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	})
+}
+
+func ask(t *testing.T, ctx context.Context, rt http.RoundTripper, method, url string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := rt.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+}
+
+// TestTraces: a pass is a span with its requests below, sent in the real protocol over the loopback.
+func TestTraces(t *testing.T) {
+	to := newReceiver(t)
+	reg := prometheus.NewRegistry()
+	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL, SamplingRatio: 1, Version: "1.2.3"}, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told string
+	api := traces.Transport(apiServer(&told))
+	const pods = "https://api/api/v1/namespaces/jobs/pods"
+	ask(t, t.Context(), api, http.MethodGet, pods) // of no pass
+	if told != "" {
+		t.Errorf("a request of no pass is said to belong to trace %s", told)
+	}
+	ctx, end := traces.Pass(t.Context(), "sparkapplication", types.NamespacedName{Namespace: "jobs", Name: "pi"})
+	ask(t, ctx, api, http.MethodPost, pods)
+	inPass := told
+	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{
+		Trail: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
+		Do:    []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
+		Next:  lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
+	})
+	end(errors.New("boom \xff"))
+	if err := traces.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	got := to.byName()
+	pass, request := got["reconcile sparkapplication"], got["create pods"]
+	if len(got) != 2 || pass == nil || request == nil {
+		t.Fatalf("spans %v", got)
+	}
+	if to.path != "/v1/traces" {
+		t.Errorf("sent to %s", to.path)
+	}
+	if !bytes.Equal(request.GetParentSpanId(), pass.GetSpanId()) || !bytes.Equal(request.GetTraceId(), pass.GetTraceId()) || len(pass.GetParentSpanId()) != 0 {
+		t.Error("the request's span is not below the pass's")
+	}
+	if !strings.Contains(inPass, "-") || len(request.GetSpanId()) != 8 || request.GetKind() != tracepb.Span_SPAN_KIND_CLIENT || pass.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL {
+		t.Errorf("traceparent %q, kinds %s and %s", inPass, request.GetKind(), pass.GetKind())
+	}
+	if pass.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || pass.GetStatus().GetMessage() != "boom ?" {
+		t.Errorf("status %v", pass.GetStatus())
+	}
+	if pass.GetStartTimeUnixNano() == 0 || pass.GetEndTimeUnixNano() < request.GetEndTimeUnixNano() {
+		t.Error("the times are not those of the pass")
+	}
+	if diff := cmp.Diff(map[string]string{
+		"spark.kind": "sparkapplication", "k8s.namespace.name": "jobs", "spark.name": "pi", "spark.phase.from": "New", "spark.phase.to": "Launched",
+		"spark.attempt": "int_value:3", "spark.actions": "Create Submission",
+	}, textOf(pass.GetAttributes())); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"service.name": "spark-operator", "service.version": "1.2.3"}, textOf(to.resource)); diff != "" {
+		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+	if events := pass.GetEvents(); len(events) != 1 || textOf(events[0].GetAttributes())["spark.reason"] != "Why" || strings.Contains(events[0].String(), "hunter2") {
+		t.Errorf("events %v", events)
+	}
+	if status := textOf(request.GetAttributes())["http.response.status_code"]; !strings.HasSuffix(status, "409") {
+		t.Errorf("the answer is %q", status)
+	}
+	wantSamples(t, reg, "sparkoperator_spans_dropped_total", map[string]float64{"sparkoperator_spans_dropped_total{}": 0})
+}
+
+// TestSampling: a pass that is not sampled has no span, and its requests say nothing of a trace.
+func TestSampling(t *testing.T) {
+	to := newReceiver(t)
+	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL + "/custom", SamplingRatio: 0}, logr.Discard(), NewMetrics(prometheus.NewRegistry(), MetricsOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told string
+	ctx, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
+	ask(t, ctx, traces.Transport(apiServer(&told)), http.MethodGet, "https://api/api/v1/pods")
+	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
+	end(nil)
+	if err := traces.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if to.requests != 0 || told != "" {
+		t.Errorf("%d requests to the collector, traceparent %q", to.requests, told)
+	}
+}
+
+// TestCollectorInTrouble: spans that cannot be sent are counted and told of once, and nothing fails.
+func TestCollectorInTrouble(t *testing.T) {
+	to := newReceiver(t)
+	to.answer = http.StatusServiceUnavailable
+	redirect := httptest.NewServer(http.RedirectHandler(to.server.URL, http.StatusTemporaryRedirect))
+	defer redirect.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, endpoint := range map[string]string{"it refuses": to.server.URL, "nobody is there": gone.URL, "it sends elsewhere": redirect.URL} {
+		reg := prometheus.NewRegistry()
+		var said bytes.Buffer
+		log, err := NewLogger(&said, "info", "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newExporter(endpoint, log, NewMetrics(reg, MetricsOptions{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces := newTraces(TracesOptions{SamplingRatio: 1}, sdktrace.WithSyncer(e))
+		for range 3 {
+			_, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
+			end(nil)
+		}
+		if err := traces.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := samples(t, reg, "sparkoperator_spans_dropped_total")["sparkoperator_spans_dropped_total{}"]; got != 3 {
+			t.Errorf("%s: %v spans are counted, want 3", name, got)
+		}
+		if lines := strings.Count(said.String(), "spans were not exported"); lines != 1 {
+			t.Errorf("%s: told %d times: %s", name, lines, said.String())
+		}
+	}
+	if _, err := newExporter("https://a:b c", logr.Discard(), nil); err == nil {
+		t.Error("a URL that is none is taken")
+	}
+}
+
+// TestNoTraces: without an endpoint there is nothing to call, and nothing in the way of a request.
+func TestNoTraces(t *testing.T) {
+	var traces *Traces
+	var told string
+	rt := apiServer(&told)
+	ctx, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
+	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
+	end(errors.New("x"))
+	if ctx != t.Context() {
+		t.Error("the context is another one")
+	}
+	if _, same := traces.Transport(rt).(transport); !same {
+		t.Error("something stands between the client and the API server")
+	}
+	if err := traces.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkNoTraces(b *testing.B) {
+	var traces *Traces
+	key := types.NamespacedName{Namespace: "jobs", Name: "pi"}
+	b.ReportAllocs()
+	for b.Loop() {
+		ctx, end := traces.Pass(b.Context(), "sparkapplication", key)
+		traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
+		end(nil)
+	}
+}
+
+func BenchmarkTraces(b *testing.B) {
+	traces := newTraces(TracesOptions{SamplingRatio: 1}, sdktrace.WithBatcher(discard{}))
+	key := types.NamespacedName{Namespace: "jobs", Name: "pi"}
+	b.ReportAllocs()
+	for b.Loop() {
+		ctx, end := traces.Pass(b.Context(), "sparkapplication", key)
+		traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
+		end(nil)
+	}
+}
+
+type discard struct{}
+
+func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discard) Shutdown(context.Context) error                             { return nil }
