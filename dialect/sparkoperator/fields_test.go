@@ -128,6 +128,8 @@ var steering = []struct{ path, does string }{
 	{"timeToLiveSeconds", "when the finished application is deleted"},
 	{"timeouts.", "when an attempt is given up"},
 	{"submission.mode", "who makes the driver pod"},
+	{"sparkUIOptions", "what leads to the web UI ([ui.md](ui.md)), while it goes on too"},
+	{"driverIngressOptions", "what leads to other ports of the driver ([ui.md](ui.md)), while it goes on too"},
 	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget keeps the driver from evictions while it goes on"},
 }
 

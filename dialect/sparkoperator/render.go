@@ -33,6 +33,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	if err != nil {
 		return submit.Request{}, err
 	}
+	d.uiConf(c, app, id, attempt)
 	driver, err := driverOverlay(app)
 	if err != nil {
 		return submit.Request{}, err

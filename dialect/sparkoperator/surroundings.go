@@ -38,7 +38,7 @@ type Surroundings struct {
 func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
-	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase == lifecycle.Ended:
+	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1, m.Phase == lifecycle.Ended:
 		return Surroundings{Unsettled: true}
 	case !m.Phase.Live() && (m.Phase != lifecycle.Retained || seen.Driver(m.Attempt) == nil):
 		return Surroundings{}
@@ -88,6 +88,12 @@ func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrou
 			info.WebUIAddress = known.WebUIAddress
 		}
 	}
+	for _, door := range e.doors {
+		if made := named(is, door.kind, door.name); made != nil && made.Stands {
+			info.WebUIIngressName, info.WebUIIngressAddress = door.name, door.address.String()
+			break
+		}
+	}
 	return tellExposed(app, e, is, now)
 }
 
@@ -120,7 +126,10 @@ func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surro
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 	}
-	missing := slices.ContainsFunc(is, func(s lifecycle.Surrounding) bool { return !s.Stands })
+	missing := slices.ContainsFunc(e.objects, func(object submit.Object) bool {
+		made := named(is, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
+		return made == nil || !made.Stands
+	})
 	switch {
 	case message != "":
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, "the application runs on; "+message

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -16,21 +17,48 @@ import (
 
 // UI is how drivers' web UIs are exposed. The zero value exposes none.
 type UI struct {
-	// Service gives every driver that serves a web UI a Service.
+	// Service gives every driver that serves a web UI a Service, without which nothing else leads to it.
 	Service bool
+	// Ingress lets the operator make Ingresses; nil: it makes none.
+	Ingress *UIIngress
+	// Route lets the operator make HTTPRoutes of the Gateway API; nil: it makes none.
+	Route *UIRoute
 }
 
-// What readers of this API know a UI's Service by.
+// UIIngress is how the operator makes Ingresses.
+type UIIngress struct {
+	// URLFormat gives every web UI an Ingress of that address (expose.ParseAddress); empty: only driverIngressOptions have Ingresses.
+	URLFormat string
+	// ClassName chooses the controller of all Ingresses; empty leaves that to the cluster.
+	ClassName string
+	// Annotations and TLS of Ingresses whose application says nothing of its own.
+	Annotations map[string]string
+	TLS         []networkingv1.IngressTLS
+}
+
+// UIRoute is how the operator makes HTTPRoutes.
+type UIRoute struct {
+	// Parents are the Gateways of every web UI's route; without one only applications that name theirs have routes.
+	Parents []expose.Parent
+	// URLFormat is the address of routes; empty: that of UIIngress.
+	URLFormat string
+}
+
+// What readers of this API know a UI's Service and Ingress by. The route is this operator's own.
 const (
 	uiServiceSuffix = "-ui-svc"
+	uiIngressSuffix = "-ui-ingress"
+	uiRouteSuffix   = "-ui-route"
 	uiPortName      = "spark-driver-ui-port"
 	defaultUIPort   = int32(4040) // spark.ui.port
 )
 
 // Reasons of the condition Exposed for what a user can put right.
 const (
-	reasonInvalidPort = "InvalidPort"
-	reasonSwitchedOff = "SwitchedOff"
+	reasonInvalidPort    = "InvalidPort"
+	reasonInvalidAddress = "InvalidAddress"
+	reasonSwitchedOff    = "SwitchedOff"
+	reasonNoGateway      = "NoGateway"
 )
 
 // exposure is what stands beside one attempt's driver, and what of the user's wishes cannot.
@@ -40,6 +68,14 @@ type exposure struct {
 	// The UI's Service and its port; empty where there is none.
 	service string
 	port    int32
+	// doors are what leads to the UI from outside, the one that the status tells of first.
+	doors []door
+}
+
+// door is an Ingress or a route of the web UI.
+type door struct {
+	kind, name string
+	address    expose.Address
 }
 
 // refuse notes what cannot be exposed, naming the field and the way out.
@@ -50,7 +86,9 @@ func (e *exposure) refuse(reason, field, format string, args ...any) {
 // exposure says what is to stand beside the driver of the current attempt.
 func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) exposure {
 	var e exposure
-	d.exposeUI(&e, app, submissionID(app, m.Attempt), m.Attempt)
+	id := submissionID(app, m.Attempt)
+	d.exposeUI(&e, app, id, m.Attempt)
+	d.exposePorts(&e, app, id, m.Attempt)
 	return e
 }
 
@@ -83,6 +121,8 @@ func (d Dialect) exposeUI(e *exposure, app *v1beta2.SparkApplication, id string,
 	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
 	e.objects = append(e.objects, expose.DriverService(service))
 	e.service, e.port = service.Name, port
+	d.uiIngress(e, app, &options, id, attempt)
+	d.uiRoute(e, app, &options, id, attempt)
 }
 
 // service is what all Services of an attempt's driver have in common.

@@ -43,7 +43,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 			KubernetesMaster:             "k8s://https://kubernetes.default.svc",
 		},
 		Submission: Submission{Mode: "Auto"},
-		UI:         UI{Service: new(true)},
+		UI:         UI{Service: new(true), Ingress: UIIngress{Enabled: new(false)}, Route: UIRoute{Enabled: new(false)}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

@@ -1,13 +1,135 @@
 package config
 
+import (
+	"errors"
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sparkoperator/spark-operator/spark/expose"
+)
+
 // UI says how drivers' web UIs are reached.
 type UI struct {
-	// Service gives every driver that serves a web UI a Service of its own. Default true.
+	// Service gives every driver that serves a web UI a Service of its own. Nothing else leads to it without one. Default true.
 	Service *bool `json:"service,omitempty"`
+	// Ingress lets the operator make Ingresses. It needs rights on them.
+	Ingress UIIngress `json:"ingress,omitzero"`
+	// Route lets the operator make HTTPRoutes of the Gateway API. It needs rights on them; the definition may be installed later.
+	Route UIRoute `json:"route,omitzero"`
+}
+
+// UIIngress configures Ingresses.
+type UIIngress struct {
+	// Enabled defaults to whether URLFormat is set. Without a URLFormat only spec.driverIngressOptions of applications make Ingresses.
+	Enabled *bool `json:"enabled,omitempty"`
+	// URLFormat is the address of every web UI: host and path, in which {{$appName}}, {{$appNamespace}} and {{$appId}} stand for those of an
+	// application. Default: none, and no Ingress for web UIs.
+	URLFormat string `json:"urlFormat,omitempty"`
+	// ClassName is spec.ingressClassName of all Ingresses. Default: the cluster's default class.
+	ClassName string `json:"className,omitempty"`
+	// Annotations of Ingresses whose application gives none.
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// TLS of Ingresses whose application gives none.
+	TLS []networkingv1.IngressTLS `json:"tls,omitempty"`
+}
+
+// UIRoute configures HTTPRoutes.
+type UIRoute struct {
+	// Enabled defaults to whether ParentRefs is set. Without ParentRefs only applications that name Gateways have routes.
+	Enabled *bool `json:"enabled,omitempty"`
+	// ParentRefs are the Gateways that every web UI's route attaches to, unless the application names others.
+	ParentRefs []ParentRef `json:"parentRefs,omitempty"`
+	// URLFormat is the address, as that of Ingress, but the host may be left out where a path is there. Default: that of Ingress.
+	URLFormat string `json:"urlFormat,omitempty"`
+}
+
+// ParentRef names what a route attaches to, as the Gateway API does.
+type ParentRef struct {
+	// Group of the parent. Default gateway.networking.k8s.io.
+	Group string `json:"group,omitempty"`
+	// Kind of the parent. Default Gateway.
+	Kind string `json:"kind,omitempty"`
+	// Namespace of the parent. Default: the application's.
+	Namespace string `json:"namespace,omitempty"`
+	// Name of the parent.
+	Name string `json:"name"`
+	// SectionName of the parent's listener. Default: all of them.
+	SectionName string `json:"sectionName,omitempty"`
+	// Port of the parent's listener. Default: any.
+	Port int32 `json:"port,omitempty"`
 }
 
 func (u *UI) applyDefaults() {
 	if u.Service == nil {
 		u.Service = new(true)
 	}
+	if u.Ingress.Enabled == nil {
+		u.Ingress.Enabled = new(u.Ingress.URLFormat != "")
+	}
+	if u.Route.Enabled == nil {
+		u.Route.Enabled = new(len(u.Route.ParentRefs) > 0)
+	}
+}
+
+func validateUI(c *Configuration) (errs field.ErrorList) {
+	ingress, route := &c.UI.Ingress, &c.UI.Route
+	path := field.NewPath("ui", "ingress")
+	inside, err := exampleAddress(ingress.URLFormat)
+	if err == nil && ingress.URLFormat != "" && inside.Host == "" {
+		err = errors.New("an Ingress needs a host before the path")
+	}
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("urlFormat"), ingress.URLFormat, err.Error()))
+	}
+	if ingress.ClassName != "" {
+		for _, problem := range validation.IsDNS1123Subdomain(ingress.ClassName) {
+			errs = append(errs, field.Invalid(path.Child("className"), ingress.ClassName, problem))
+		}
+	}
+	errs = append(errs, apivalidation.ValidateAnnotations(ingress.Annotations, path.Child("annotations"))...)
+
+	path = field.NewPath("ui", "route")
+	for i, parent := range route.ParentRefs {
+		errs = append(errs, validateParent(path.Child("parentRefs").Index(i), parent)...)
+	}
+	outside, err := exampleAddress(route.URLFormat)
+	switch {
+	case err != nil:
+		return append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, err.Error()))
+	case route.URLFormat != "" && outside.Host == "" && outside.Path == "":
+		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, "without a host and a path every route would answer to everything"))
+	case len(route.ParentRefs) > 0 && route.URLFormat == "" && ingress.URLFormat == "":
+		errs = append(errs, field.Required(path.Child("urlFormat"), "every web UI has a route with parentRefs, so say where it is reached, here or in ui.ingress.urlFormat"))
+	case ingress.URLFormat != "" && route.URLFormat != "" && inside.Path != outside.Path:
+		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat,
+			"has another path than ui.ingress.urlFormat; a driver can be told one path only (spark.ui.proxyBase)"))
+	}
+	return errs
+}
+
+// exampleAddress fills a format in with names that are as good as any.
+func exampleAddress(format string) (expose.Address, error) {
+	if format == "" {
+		return expose.Address{}, nil
+	}
+	return expose.ParseAddress(format, expose.Names{Application: "application", Namespace: "namespace", ID: "spark-id"})
+}
+
+func validateParent(path *field.Path, parent ParentRef) (errs field.ErrorList) {
+	if parent.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "the name of a Gateway"))
+	}
+	if parent.Namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(parent.Namespace) {
+			errs = append(errs, field.Invalid(path.Child("namespace"), parent.Namespace, problem))
+		}
+	}
+	if parent.Port < 0 || parent.Port > 65535 {
+		errs = append(errs, field.Invalid(path.Child("port"), parent.Port, fmt.Sprintf("must be from 1 to %d, or left out", 65535)))
+	}
+	return errs
 }

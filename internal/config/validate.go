@@ -22,6 +22,7 @@ func (c *Configuration) Validate() error {
 		validateController,
 		validateApplication,
 		validateSubmission,
+		validateUI,
 		validateMetrics,
 		validateTracing,
 	}

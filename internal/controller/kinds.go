@@ -63,7 +63,7 @@ func asEvents(told []sparkoperator.Event) []Event {
 }
 
 // optionalKinds are the kinds of children that the configuration switches on and that a cluster may not have.
-func optionalKinds(config.Configuration) []schema.GroupVersionKind { return nil }
+func optionalKinds(cfg config.Configuration) []schema.GroupVersionKind { return uiKinds(cfg) }
 
 func dialectOptions(c config.Configuration) sparkoperator.Options {
 	cfg := c.Application
@@ -79,7 +79,7 @@ func dialectOptions(c config.Configuration) sparkoperator.Options {
 		},
 		Master:       cfg.KubernetesMaster,
 		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
-		UI:           sparkoperator.UI{Service: *c.UI.Service},
+		UI:           uiOptions(c),
 		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
 	}
 }

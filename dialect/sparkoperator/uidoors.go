@@ -1,0 +1,195 @@
+package sparkoperator
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+)
+
+// The fields of the operator's configuration that a refusal names.
+const (
+	ingressFormatField = "ui.ingress.urlFormat of the operator's configuration"
+	routeFormatField   = "ui.route.urlFormat of the operator's configuration"
+	routeField         = "spec.sparkUIOptions.route"
+)
+
+var errNoHost = errors.New("an Ingress needs a host before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}")
+
+// uiIngress adds the Ingress that leads to the UI's Service, where the operator's configuration has an address for it.
+func (d Dialect) uiIngress(e *exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
+	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
+		return
+	}
+	address, err := expose.ParseAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
+	if err != nil || address.Host == "" {
+		e.refuse(reasonInvalidAddress, ingressFormatField, "%v", cmp.Or(err, errNoHost))
+		return
+	}
+	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
+	ingress.Name, ingress.Address, ingress.Service, ingress.Port = expose.Name(app.Name, uiIngressSuffix), address, e.service, e.port
+	object := expose.DriverIngress(ingress)
+	e.objects = append(e.objects, object)
+	e.doors = append(e.doors, door{object.Kind, object.Name, address})
+}
+
+// ingress is what all Ingresses of an attempt's driver have in common. What the application says replaces the operator's word; the two are not mixed.
+func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
+	i := expose.Ingress{
+		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		ClassName: d.UI.Ingress.ClassName, Annotations: d.UI.Ingress.Annotations, TLS: d.UI.Ingress.TLS,
+	}
+	if len(annotations) > 0 {
+		i.Annotations = annotations
+	}
+	if len(tls) > 0 {
+		i.TLS = tls
+	}
+	return i
+}
+
+// uiRoute adds the HTTPRoute that leads to the UI's Service, where the application or the operator's configuration asks for one.
+func (d Dialect) uiRoute(e *exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
+	asked := options.Route
+	switch {
+	case asked == nil && (d.UI.Route == nil || len(d.UI.Route.Parents) == 0):
+		return
+	case d.UI.Route == nil:
+		e.refuse(reasonSwitchedOff, routeField, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true")
+		return
+	case asked == nil:
+		asked = &v1beta2.RouteConfiguration{}
+	}
+	parents := d.UI.Route.Parents
+	if len(asked.ParentRefs) > 0 {
+		parents = parentsOf(asked.ParentRefs)
+	}
+	if len(parents) == 0 {
+		e.refuse(reasonNoGateway, routeField+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
+		return
+	}
+	address, err := d.routeAddress(app, id)
+	if err != nil {
+		e.refuse(reasonInvalidAddress, routeFormatField, "%v", err)
+		return
+	}
+	hosts := asked.Hostnames
+	if len(hosts) > 0 {
+		address.Host, address.Port = hosts[0], ""
+	} else if address.Host != "" {
+		hosts = []string{address.Host}
+	}
+	if len(hosts) == 0 && address.Path == "" {
+		e.refuse(reasonInvalidAddress, routeField+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", routeFormatField)
+		return
+	}
+	object := expose.DriverRoute(expose.Route{
+		Namespace: app.Namespace, Name: expose.Name(app.Name, uiRouteSuffix), Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		Parents: parents, Hosts: hosts, Path: address.Path, Service: e.service, Port: e.port,
+	})
+	e.objects = append(e.objects, object)
+	e.doors = append(e.doors, door{object.GetKind(), object.GetName(), address})
+}
+
+// routeAddress is where the operator's configuration wants routes; the zero address where it says nothing.
+func (d Dialect) routeAddress(app *v1beta2.SparkApplication, id string) (expose.Address, error) {
+	format := d.UI.Route.URLFormat
+	if format == "" && d.UI.Ingress != nil {
+		format = d.UI.Ingress.URLFormat
+	}
+	if format == "" {
+		return expose.Address{Scheme: "http"}, nil
+	}
+	return expose.ParseAddress(format, addressNames(app, id))
+}
+
+func parentsOf(refs []v1beta2.RouteParentReference) []expose.Parent {
+	var parents []expose.Parent
+	for _, ref := range refs {
+		parent := expose.Parent{
+			Group: value(ref.Group), Kind: value(ref.Kind), Namespace: value(ref.Namespace), Name: ref.Name, SectionName: value(ref.SectionName),
+		}
+		if ref.Port != nil {
+			parent.Port = *ref.Port
+		}
+		parents = append(parents, parent)
+	}
+	return parents
+}
+
+// addressNames are what the placeholders of an address stand for. The id is the one that the operator gives, also where spark-submit makes another: it is
+// known before the launch, and the path that the driver is told must be the one that leads to it.
+func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
+	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
+}
+
+// uiConf tells the driver under which path its UI is reached, so that its links and redirects lead back there (UIUtils.uiRoot,
+// ProxyRedirectHandler). A user who says so knows better.
+func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
+	var e exposure
+	d.exposeUI(&e, app, id, attempt)
+	if len(e.doors) == 0 || e.doors[0].address.Path == "" {
+		return
+	}
+	c.SetIfMissing("spark.ui.proxyBase", e.doors[0].address.Path)
+	c.SetIfMissing("spark.ui.proxyRedirectUri", "/")
+}
+
+// exposePorts adds the Services and Ingresses of driverIngressOptions.
+func (d Dialect) exposePorts(e *exposure, app *v1beta2.SparkApplication, id string, attempt int32) {
+	ports, addresses := map[int32]int{}, map[string]int{}
+	for i := range app.Spec.DriverIngressOptions {
+		option := &app.Spec.DriverIngressOptions[i]
+		field := "spec.driverIngressOptions[" + strconv.Itoa(i) + "]"
+		port := int32(0)
+		if option.ServicePort != nil {
+			port = *option.ServicePort
+		}
+		if !e.validPort(field+".servicePort", port) {
+			continue
+		}
+		if first, taken := ports[port]; taken {
+			e.refuse(reasonInvalidPort, field+".servicePort", "%d is that of entry %d too; leave one of them out", port, first)
+			continue
+		}
+		ports[port] = i
+		service := d.service(app, id, attempt)
+		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
+		service.PortName, service.Type = value(option.ServicePortName), serviceType(option.ServiceType)
+		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
+		e.objects = append(e.objects, expose.DriverService(service))
+		if option.IngressURLFormat != "" {
+			d.portIngress(e, app, option, field+".ingressURLFormat", service, addresses, id, attempt)
+		}
+	}
+}
+
+// portIngress adds the Ingress of one entry of driverIngressOptions. Addresses hold those of the entries before it.
+func (d Dialect) portIngress(e *exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, field string, service expose.Service,
+	addresses map[string]int, id string, attempt int32,
+) {
+	if d.UI.Ingress == nil {
+		e.refuse(reasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true")
+		return
+	}
+	address, err := expose.ParseAddress(option.IngressURLFormat, addressNames(app, id))
+	if err != nil || address.Host == "" {
+		e.refuse(reasonInvalidAddress, field, "%v", cmp.Or(err, errNoHost))
+		return
+	}
+	key := address.Host + address.Path
+	if first, taken := addresses[key]; taken {
+		e.refuse(reasonInvalidAddress, field, "%s is the address of another entry's port %d too; give each its own", key, first)
+		return
+	}
+	addresses[key] = int(service.Port)
+	ingress := d.ingress(app, option.IngressAnnotations, option.IngressTLS, id, attempt)
+	ingress.Name = expose.Name(app.Name, "-ing-"+strconv.Itoa(int(service.Port)))
+	ingress.Address, ingress.Service, ingress.Port = address, service.Name, service.Port
+	e.objects = append(e.objects, expose.DriverIngress(ingress))
+}

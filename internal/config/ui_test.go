@@ -1,0 +1,97 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+func TestUI(t *testing.T) {
+	got, err := Parse([]byte(header + `
+ui:
+  service: false
+  ingress:
+    urlFormat: 'https://spark.example.com/{{ $appNamespace }}/{{$appName}}'
+    className: nginx
+    annotations: {a: b}
+    tls: [{hosts: [spark.example.com], secretName: cert}]
+  route:
+    parentRefs: [{name: public, namespace: gateways, sectionName: https, port: 443}]
+    urlFormat: '/{{$appNamespace}}/{{$appName}}'
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := UI{
+		Service: new(false),
+		Ingress: UIIngress{
+			Enabled: new(true), URLFormat: "https://spark.example.com/{{ $appNamespace }}/{{$appName}}", ClassName: "nginx",
+			Annotations: map[string]string{"a": "b"}, TLS: []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
+		},
+		Route: UIRoute{
+			Enabled: new(true), URLFormat: "/{{$appNamespace}}/{{$appName}}",
+			ParentRefs: []ParentRef{{Name: "public", Namespace: "gateways", SectionName: "https", Port: 443}},
+		},
+	}
+	if diff := cmp.Diff(want, got.UI); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestUIIsSwitchedOn by what it is for, unless the file says otherwise.
+func TestUIIsSwitchedOn(t *testing.T) {
+	for _, test := range []struct {
+		file                    string
+		service, ingress, route bool
+	}{
+		{"", true, false, false},
+		{"ui: {ingress: {urlFormat: a.b}}", true, true, false},
+		{"ui: {ingress: {enabled: false, urlFormat: a.b}}", true, false, false},
+		{"ui: {ingress: {enabled: true}}", true, true, false},
+		{"ui: {ingress: {urlFormat: a.b}, route: {parentRefs: [{name: g}]}}", true, true, true},
+		{"ui: {route: {enabled: true}}", true, false, true},
+		{"ui: {service: false, route: {enabled: false, urlFormat: a.b, parentRefs: [{name: g}]}}", false, false, false},
+	} {
+		c, err := Parse([]byte(header + test.file))
+		if err != nil {
+			t.Errorf("%s: %v", test.file, err)
+			continue
+		}
+		if u := c.UI; *u.Service != test.service || *u.Ingress.Enabled != test.ingress || *u.Route.Enabled != test.route {
+			t.Errorf("%s: Service %v, Ingress %v, route %v", test.file, *u.Service, *u.Ingress.Enabled, *u.Route.Enabled)
+		}
+	}
+}
+
+func TestUIFieldsAtFault(t *testing.T) {
+	for _, test := range []struct{ name, file, field, says string }{
+		{"no host", "ingress: {urlFormat: '/{{$appName}}'}", "ui.ingress.urlFormat", "needs a host"},
+		{"empty host", "ingress: {urlFormat: 'http:///a'}", "ui.ingress.urlFormat", "has no host"},
+		{"placeholder", "ingress: {urlFormat: '{{$app}}.example.com'}", "ui.ingress.urlFormat", "{{$appName}}, {{$appNamespace}} and {{$appId}}"},
+		{"half a placeholder", "ingress: {urlFormat: '{{appName}}.example.com'}", "ui.ingress.urlFormat", "is no placeholder"},
+		{"no URL", "ingress: {urlFormat: 'a b.example.com'}", "ui.ingress.urlFormat", "is no URL"},
+		{"scheme", "ingress: {urlFormat: 'ftp://example.com'}", "ui.ingress.urlFormat", "write http or https"},
+		{"query", "ingress: {urlFormat: 'example.com/?app={{$appName}}'}", "ui.ingress.urlFormat", "leave out user, query and fragment"},
+		{"host", "ingress: {urlFormat: 'Not_A_Host/a'}", "ui.ingress.urlFormat", "is no host name"},
+		{"path", "ingress: {urlFormat: 'example.com/(.*)'}", "ui.ingress.urlFormat", "other characters"},
+		{"class", "ingress: {className: No_Class}", "ui.ingress.className", ""},
+		{"annotations", "ingress: {annotations: {'no good': x}}", "ui.ingress.annotations", ""},
+		{"gateway without a name", "route: {urlFormat: a.b, parentRefs: [{namespace: g}]}", "ui.route.parentRefs[0].name", "a Gateway"},
+		{"gateway's namespace", "route: {urlFormat: a.b, parentRefs: [{name: g, namespace: A_B}]}", "ui.route.parentRefs[0].namespace", ""},
+		{"gateway's port", "route: {urlFormat: a.b, parentRefs: [{name: g, port: 70000}]}", "ui.route.parentRefs[0].port", "65535"},
+		{"no address", "route: {parentRefs: [{name: g}]}", "ui.route.urlFormat", "ui.ingress.urlFormat"},
+		{"everything", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "ui.route.urlFormat", "answer to everything"},
+		{"route's URL", "route: {urlFormat: 'a/{{$x}}'}", "ui.route.urlFormat", "is no placeholder"},
+		{"two paths", "ingress: {urlFormat: 'a.b/{{$appName}}'}, route: {urlFormat: 'a.b/x/{{$appName}}'}", "ui.route.urlFormat", "spark.ui.proxyBase"},
+		{"unknown field", "ingress: {url: a.b}", `unknown field "ui.ingress.url"`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse([]byte(header + "ui: {" + test.file + "}\n"))
+			if err == nil || !strings.Contains(err.Error(), test.field) || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("error %v, want it to name %s and say %q", err, test.field, test.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package controller
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+)
+
+// uiKinds are the kinds of what leads to web UIs from outside the cluster, as far as they are switched on. Ingresses are in every cluster, but the right
+// to see them is not in every installation.
+func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
+	if *cfg.UI.Ingress.Enabled {
+		kinds = append(kinds, networkingv1.SchemeGroupVersion.WithKind("Ingress"))
+	}
+	if *cfg.UI.Route.Enabled {
+		kinds = append(kinds, expose.RouteKind)
+	}
+	return kinds
+}
+
+func uiOptions(cfg config.Configuration) sparkoperator.UI {
+	ui := sparkoperator.UI{Service: *cfg.UI.Service}
+	if in := cfg.UI.Ingress; *in.Enabled {
+		ui.Ingress = &sparkoperator.UIIngress{URLFormat: in.URLFormat, ClassName: in.ClassName, Annotations: in.Annotations, TLS: in.TLS}
+	}
+	if in := cfg.UI.Route; *in.Enabled {
+		ui.Route = &sparkoperator.UIRoute{URLFormat: in.URLFormat}
+		for _, parent := range in.ParentRefs {
+			ui.Route.Parents = append(ui.Route.Parents, expose.Parent(parent))
+		}
+	}
+	return ui
+}

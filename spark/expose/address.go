@@ -1,0 +1,116 @@
+package expose
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Address is where something is reached from outside the cluster.
+type Address struct {
+	// Scheme is http or https.
+	Scheme string
+	// Host is a DNS name, which may begin with "*."; empty for any.
+	Host string
+	// Port is empty for the scheme's own.
+	Port string
+	// Path begins with a slash and does not end with one; empty for the root.
+	Path string
+}
+
+// Names stand for the placeholders of an address's format.
+type Names struct {
+	// Application is its name: {{$appName}}.
+	Application string
+	// Namespace is the application's: {{$appNamespace}}.
+	Namespace string
+	// ID is spark.app.id of the attempt: {{$appId}}.
+	ID string
+}
+
+// labelLimit is the length of a part of a host name (RFC 1035), which the API server does not mind.
+const labelLimit = 63
+
+// placeholder is one of Names in a format, as readers of the sparkoperator.k8s.io API write it.
+var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
+
+// plainPath holds the characters of a path that mean themselves both in a URL and in the regular expression that an Ingress's path is.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
+
+// ParseAddress fills the names into a format, a URL such as "{{$appName}}.example.com" or "https://example.com/{{$appNamespace}}/{{$appName}}", and
+// reads what comes out. Without a scheme it is http. Only a format that begins with a slash has no host. An error says what is wrong with the format,
+// and how to write it.
+func ParseAddress(format string, names Names) (Address, error) {
+	text, err := fill(strings.TrimSpace(format), names)
+	if err != nil {
+		return Address{}, err
+	}
+	if !strings.Contains(text, "://") && !strings.HasPrefix(text, "/") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return Address{}, fmt.Errorf("%q is no URL: %w; write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}", format, errors.Unwrap(err))
+	}
+	a := Address{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimRight(u.Path, "/")}
+	if a.Scheme == "" {
+		a.Scheme = "http"
+	}
+	return a, a.check(text, u)
+}
+
+// fill replaces the placeholders.
+func fill(format string, names Names) (string, error) {
+	known := map[string]string{"appName": names.Application, "appNamespace": names.Namespace, "appId": names.ID}
+	unknown := ""
+	text := placeholder.ReplaceAllStringFunc(format, func(found string) string {
+		word := placeholder.FindStringSubmatch(found)[1]
+		if _, ok := known[word]; !ok && unknown == "" {
+			unknown = found
+		}
+		return known[word]
+	})
+	if unknown == "" && strings.ContainsAny(text, "{}") {
+		unknown = text
+	}
+	if unknown != "" {
+		return "", fmt.Errorf("%q is no placeholder; there are {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
+	}
+	return text, nil
+}
+
+func (a Address) check(text string, u *url.URL) error {
+	host := strings.TrimPrefix(a.Host, "*.")
+	switch {
+	case a.Scheme != "http" && a.Scheme != "https":
+		return fmt.Errorf("%q has the scheme %q; write http or https, or none", text, a.Scheme)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return fmt.Errorf("%q has more than a host and a path; leave out user, query and fragment", text)
+	case a.Host == "" && !strings.HasPrefix(text, "/"):
+		return fmt.Errorf("%q has no host; write one before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}", text)
+	case a.Host != "" && len(validation.IsDNS1123Subdomain(host)) > 0:
+		return fmt.Errorf("%q is no host name: %s", a.Host, strings.Join(validation.IsDNS1123Subdomain(host), "; "))
+	case slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) > labelLimit }):
+		return fmt.Errorf("%q is no host name: a part between two dots has more than %d characters", a.Host, labelLimit)
+	case !plainPath.MatchString(a.Path) || strings.Contains(a.Path, "//"):
+		return fmt.Errorf("the path %q has other characters than letters, digits and /_.~-, or an empty part", a.Path)
+	}
+	return nil
+}
+
+// String is the address as a browser takes it; without a host, its path alone.
+func (a Address) String() string {
+	if a.Host == "" {
+		return a.Path
+	}
+	host := a.Host
+	if a.Port != "" {
+		host += ":" + a.Port
+	}
+	return a.Scheme + "://" + host + a.Path
+}
