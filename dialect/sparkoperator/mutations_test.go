@@ -204,7 +204,6 @@ func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) 
 func TestWhatIsNotServedYet(t *testing.T) {
 	for _, piece := range []string{
 		`spec: {batchScheduler: volcano}`, `spec: {batchScheduler: yunikorn, batchSchedulerOptions: {queue: q}}`,
-		`spec: {sparkUIOptions: {}}`, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a}]}`,
 	} {
 		if wrong := Validate(appOf(t, piece)); len(wrong) == 0 || !strings.Contains(wrong[0].Message, "not served") {
 			t.Errorf("%s: %v", piece, wrong)

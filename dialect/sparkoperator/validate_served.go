@@ -22,7 +22,6 @@ func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	}{
 		{"spec.batchScheduler", value(spec.BatchScheduler) != ""},
 		{"spec.batchSchedulerOptions", spec.BatchSchedulerOptions != nil},
-		{"spec.driverIngressOptions", len(spec.DriverIngressOptions) > 0},
 	} {
 		if f.set {
 			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})

@@ -57,10 +57,8 @@ func TestValidate(t *testing.T) {
 		{"what is not served yet", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("volcano")
 			a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{}
-			a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{}}
 		}, []string{
 			"spec.batchScheduler|not served", "spec.batchSchedulerOptions|not served",
-			"spec.driverIngressOptions|not served",
 		}},
 		{"the same fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
