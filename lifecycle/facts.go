@@ -77,9 +77,6 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 		s.EndedAt = end.FinishedAt.Time
 	}
 	s.Why = podCause(pod, status, container, s.Phase, disruption(pod))
-	if s.Phase == DriverFailed && pod.Status.Reason == ReasonDeadlineExceeded {
-		s.Why.Reason = ReasonDeadlineExceeded
-	}
 	return s
 }
 
@@ -162,6 +159,8 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 		return DriverFailed
 	case nodeLost(pod):
 		return DriverUnknown
+	case status != nil && status.State.Running != nil:
+		return DriverRunning // the kubelet calls a pod Pending as long as any of its containers waits, a sidecar for its image
 	case pod.Status.Phase != corev1.PodRunning, status != nil && status.State.Waiting != nil:
 		return DriverPending // a pod may be Running by its sidecars, while the Spark container still waits for its image
 	}
@@ -221,13 +220,13 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	if taken.Reason != "" {
 		return Cause{taken.Reason, sentence(role+" pod "+pod.Name+" is being taken from its node", taken.Message)}
 	}
-	if phase == DriverPending {
+	if phase == DriverPending || pod.Status.Phase == corev1.PodPending {
 		return waitsFor(pod)
 	}
 	return Cause{}
 }
 
-// waitsFor tells what keeps a pod from running as far as its status says; "" where it is only on its way.
+// waitsFor tells what keeps a pod, or a container of one that runs otherwise, from running as far as its status says; "" where it is only on its way.
 func waitsFor(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {

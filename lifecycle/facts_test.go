@@ -55,6 +55,15 @@ func exits(code int32, reason, message string) func(*corev1.Pod) {
 	}})
 }
 
+// inits is an init container that ended.
+func inits(name string, code int32, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message}},
+		})
+	}
+}
+
 func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
@@ -109,6 +118,12 @@ func TestDriverFacts(t *testing.T) {
 		{"ready", podIn(corev1.PodRunning, runs(), condition(corev1.PodReady, corev1.ConditionTrue, "", "")),
 			with(func(d *Driver) { d.Phase, d.Ready, d.ReadyAt = DriverRunning, true, start.Time; ran(d) })},
 		{"only a sidecar runs", podIn(corev1.PodRunning, waits("ContainerCreating", "")), with(func(d *Driver) { d.Phase = DriverPending })},
+		{"it runs, a sidecar's image cannot be pulled", podIn(corev1.PodPending, runs(),
+			state("sidecar", corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}})),
+			with(func(d *Driver) {
+				d.Phase, d.Why = DriverRunning, Cause{"ImagePullBackOff", `image "spark:4.1.4" of container sidecar cannot be pulled: not found`}
+				ran(d)
+			})},
 		{"succeeded", podIn(corev1.PodSucceeded, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"succeeded, a sidecar goes on", podIn(corev1.PodRunning, exits(0, "Completed", ""), state("sidecar", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
@@ -133,6 +148,27 @@ func TestDriverFacts(t *testing.T) {
 			with(func(d *Driver) {
 				d.Phase, d.Evicted = DriverFailed, true
 				d.Why = Cause{ReasonEvicted, "driver pod failed; the status of its container is missing: The node had condition: [DiskPressure]."}
+			})},
+		{"past its own deadline", podIn(corev1.PodFailed, exits(143, "Error", "INFO all is well"), saying("DeadlineExceeded", "Pod was active too long")),
+			with(func(d *Driver) {
+				d.Phase = DriverFailed
+				d.Why = Cause{ReasonDeadlineExceeded,
+					"driver container failed with exit code 143 (SIGTERM): the pod's own activeDeadlineSeconds passed: Pod was active too long"}
+				over(d, 143)
+			})},
+		{"past its own deadline before it ran", podIn(corev1.PodFailed, inits("fetch", 143, ""), saying("DeadlineExceeded", "Pod was active too long")),
+			with(func(d *Driver) {
+				d.Phase = DriverFailed
+				d.Why = Cause{ReasonDeadlineExceeded, "driver pod failed; the status of its container is missing: Pod was active too long"}
+			})},
+		{"an init container failed", podIn(corev1.PodFailed, waits("PodInitializing", ""), inits("proxy", 0, ""), inits("fetch", 2, "fatal: Error: no such branch"), inits("late", 3, "")),
+			with(func(d *Driver) {
+				d.Phase = DriverFailed
+				d.Why = Cause{"Error", "init container fetch of the driver pod failed with exit code 2: fatal: Error: no such branch"}
+			})},
+		{"an init container was killed", podIn(corev1.PodFailed, inits("fetch", 137, "")),
+			with(func(d *Driver) {
+				d.Phase, d.Why = DriverFailed, Cause{"Error", "init container fetch of the driver pod failed with exit code 137 (SIGKILL)"}
 			})},
 		{"failed without a word", podIn(corev1.PodFailed),
 			with(func(d *Driver) {
@@ -357,6 +393,10 @@ func TestExecutorFacts(t *testing.T) {
 			Cause{"OOMKilled", "executor container failed with exit code 137 (SIGKILL), OOMKilled"}},
 		{"evicted", podIn(corev1.PodFailed, exits(143, "Error", ""), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "e")), DriverFailed,
 			Cause{ReasonEvicted, "executor container failed with exit code 143 (SIGTERM): the pod was taken from its node: e"}},
+		{"beside a sidecar that cannot start", podIn(corev1.PodPending, runs(), state("sidecar", corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError"}})),
+			DriverRunning, Cause{"CreateContainerError", "container sidecar"}},
+		{"its init container failed", podIn(corev1.PodFailed, inits("fetch", 2, "no")), DriverFailed,
+			Cause{"Error", "init container fetch of the executor pod failed with exit code 2: no"}},
 		{"killed by nobody we know", podIn(corev1.PodFailed, exits(143, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 143 (SIGTERM)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,33 +18,18 @@ const (
 	roleExecutor = "executor"
 )
 
-// failure tells how a pod failed.
+// failure tells how a pod failed. What befell the pod as a whole explains how its container ended, and comes first.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
-		reason := pod.Status.Reason
-		if taken.Reason != "" {
-			reason = taken.Reason
-		}
-		if reason == "" {
-			reason = "PodFailed"
-		}
-		return Cause{reason, sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
+		return unstarted(pod, role, taken)
 	}
-	how := fmt.Sprintf("%s container failed with exit code %d", role, end.ExitCode)
-	if name := firstOf(signalName(end), sparkExit(end.ExitCode, role)); name != "" {
-		how += " (" + name + ")"
-	}
-	reason := end.Reason
-	if reason == "" {
-		reason = "Error"
-	}
-	if reason != "Error" {
-		how += ", " + reason
-	}
-	if taken.Reason != "" {
+	reason, how := exit(role+" container", end, sparkExit(end.ExitCode, role))
+	switch {
+	case taken.Reason != "":
 		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
-	}
-	if role == roleDriver && pod.DeletionTimestamp != nil && stopSignal(end) {
+	case pod.Status.Reason == ReasonDeadlineExceeded:
+		return Cause{ReasonDeadlineExceeded, sentence(sentence(how, "the pod's own activeDeadlineSeconds passed"), pod.Status.Message)}
+	case role == roleDriver && pod.DeletionTimestamp != nil && stopSignal(end):
 		return Cause{ReasonDriverDeleted, sentence(how, "the driver pod was deleted before it ended")}
 	}
 	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
@@ -54,6 +39,35 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		said = left
 	}
 	return Cause{reason, sentence(how, said)}
+}
+
+// unstarted tells how a pod failed whose Spark container never ran: by what was done to the pod, else by the first of its init containers that
+// failed.
+func unstarted(pod *corev1.Pod, role string, taken Cause) Cause {
+	if taken.Reason == "" && pod.Status.Reason == "" {
+		for i := range pod.Status.InitContainerStatuses {
+			status := &pod.Status.InitContainerStatuses[i]
+			if end := ended(status); end != nil && end.ExitCode != 0 {
+				reason, how := exit(fmt.Sprintf("init container %s of the %s pod", status.Name, role), end, "")
+				return Cause{reason, sentence(how, excerpt(end.Message))}
+			}
+		}
+	}
+	return Cause{firstOf(taken.Reason, pod.Status.Reason, "PodFailed"),
+		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
+}
+
+// exit tells how a container ended, and by which reason. Known is a name of its exit code, where it has one that is no signal's.
+func exit(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
+	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
+	if name := firstOf(signalName(end), known); name != "" {
+		how += " (" + name + ")"
+	}
+	reason = firstOf(end.Reason, "Error")
+	if reason != "Error" {
+		how += ", " + reason
+	}
+	return reason, how
 }
 
 // sparkExits are the codes by which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode and org.apache.spark.executor.ExecutorExitCode,

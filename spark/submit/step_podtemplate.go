@@ -82,16 +82,24 @@ func hygiene(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
 	}
-	if spark.TerminationMessagePolicy == "" {
-		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	lastWords(spark)
+}
+
+func lastWords(container *corev1.Container) {
+	if container.TerminationMessagePolicy == "" {
+		container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
 }
 
-// laidOver applies an overlay and makes its error one of ours.
+// laidOver applies an overlay and makes its error one of ours. The init containers that are there then, the template's and the overlay's, are heard
+// as well: a pod with one that failed says nothing else.
 func laidOver(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
 		return fieldError(field+"."+wrong.Field, "%s", wrong.Message)
+	}
+	for i := range pod.Spec.InitContainers {
+		lastWords(&pod.Spec.InitContainers[i])
 	}
 	return err
 }
