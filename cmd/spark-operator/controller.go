@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -22,10 +24,11 @@ import (
 type startOptions struct {
 	config     string
 	kubeconfig string
+	flags      config.Flags
 }
 
-func startController(ctx context.Context, options startOptions, stderr io.Writer) error {
-	cfg, err := config.Load(options.config)
+func startController(ctx context.Context, options *startOptions, stderr io.Writer) error {
+	cfg, unused, err := options.flags.Load(options.config)
 	if err != nil {
 		return err
 	}
@@ -34,12 +37,13 @@ func startController(ctx context.Context, options startOptions, stderr io.Writer
 		return err
 	}
 	useLogger(log)
+	tellUnused(log, unused, os.LookupEnv)
 	rc, err := restConfig(options.kubeconfig)
 	if err != nil {
 		return err
 	}
 	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
-		"namespaces", cfg.Namespaces.Names, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
+		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
 	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version})
 	if err != nil {
 		return err
@@ -49,6 +53,18 @@ func startController(ctx context.Context, options startOptions, stderr io.Writer
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// tellUnused says once what of the kubeflow operator's flags and environment was given and has no effect. Values are not told.
+func tellUnused(log logr.Logger, flags []config.Unused, environment func(string) (string, bool)) {
+	for _, flag := range flags {
+		log.Info("a flag has no effect", "flag", "--"+flag.Name, "why", flag.Why)
+	}
+	for _, name := range slices.Sorted(maps.Keys(config.IgnoredEnvironment)) {
+		if value, found := environment(name); found && value != "" {
+			log.Info("an environment variable has no effect", "variable", name, "why", config.IgnoredEnvironment[name])
+		}
+	}
 }
 
 // useLogger makes one log of ours and of the libraries'.

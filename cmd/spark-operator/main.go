@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 func main() {
@@ -39,12 +41,15 @@ func controllerCommand() *cobra.Command {
 		Use:   "start",
 		Short: "Reconcile custom resources until SIGTERM",
 		Long: "Reconciles custom resources until SIGTERM, then finishes what is in flight and gives up its lease.\n" +
-			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.",
+			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.\n\n" +
+			"Beside --config, the flags of the kubeflow operator are taken: those that mean something here win over the file, the others\n" +
+			"are told in the log.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return startController(cmd.Context(), options, cmd.ErrOrStderr())
+			return startController(cmd.Context(), &options, cmd.ErrOrStderr())
 		},
 	}
+	options.flags.AddController(start.Flags())
 	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
 	parent.AddCommand(start)
@@ -54,14 +59,17 @@ func controllerCommand() *cobra.Command {
 // webhookCommand holds the name of the admission webhook's process. The operator needs no webhook.
 func webhookCommand() *cobra.Command {
 	parent := &cobra.Command{Use: "webhook", Short: "The admission webhooks"}
-	parent.AddCommand(&cobra.Command{
+	start := &cobra.Command{
 		Use:   "start",
 		Short: "Not available in this version; nothing depends on it",
 		RunE: func(*cobra.Command, []string) error {
 			return fmt.Errorf("this version has no webhook: the operator builds complete pods and needs none; " +
 				"remove the webhook's deployment (chart value webhook.enable=false)")
 		},
-	})
+	}
+	var flags config.Flags
+	flags.AddWebhook(start.Flags())
+	parent.AddCommand(start)
 	return parent
 }
 

@@ -39,6 +39,25 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// TestUnusedIsTold: what has no effect is told, by name and without its value.
+func TestUnusedIsTold(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("SPARK_SUBMIT_OPTS", "-Dpassword=secret")
+	out, err := execute(t, "controller", "start", "--kube-api-qps=20", "--submitter-max-retries", "3", "--feature-gates=RestSubmitter=true")
+	if err == nil {
+		t.Fatal("it started")
+	}
+	for _, want := range []string{"--kube-api-qps", "--submitter-max-retries", "RestSubmitter", "SPARK_SUBMIT_OPTS"} {
+		if strings.Count(out, want) < 1 {
+			t.Errorf("%s is not told:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "secret") {
+		t.Error("the variable's value is told")
+	}
+}
+
 func TestWhatStopsTheStart(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -62,6 +81,12 @@ func TestWhatStopsTheStart(t *testing.T) {
 		{"an argument", []string{"controller", "start", "now"}, "now"},
 		{"an unknown command", []string{"controler"}, "controler"},
 		{"the webhook", []string{"webhook", "start"}, "no webhook"},
+		{"the webhook, by the flags of the kubeflow operator", []string{"webhook", "start", "--webhook-port=9443", "--enable-cert-manager", "--zap-encoder=json"}, "no webhook"},
+		{"a flag that the webhook never had", []string{"webhook", "start", "--webhook-prot=9443"}, "webhook-prot"},
+		{"a flag that there never was", []string{"controller", "start", "--controller-treads=3"}, "controller-treads"},
+		{"a bad value of a flag", []string{"controller", "start", "--controller-threads=0x"}, "0x"},
+		{"a flag's field", []string{"controller", "start", "--controller-threads=-1"}, "controller.workers"},
+		{"no cluster, by flags", []string{"controller", "start", "--namespaces=default", "--leader-election=false", "--kube-api-qps=20"}, "KUBECONFIG"},
 	} {
 		if _, err := execute(t, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want it to name %q", test.name, err, test.want)

@@ -1,0 +1,226 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// given parses the arguments of "controller start".
+func given(t *testing.T, args ...string) *Flags {
+	t.Helper()
+	f := &Flags{}
+	set := pflag.NewFlagSet("controller start", pflag.ContinueOnError)
+	f.AddController(set)
+	if err := set.Parse(args); err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return f
+}
+
+// TestFlagsAreAliases: each flag that means something changes the configuration as the file would.
+func TestFlagsAreAliases(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		change func(*Configuration)
+	}{
+		{"", func(*Configuration) {}},
+		{"--controller-threads=3", func(c *Configuration) { c.Controller.Workers = 3 }},
+		{"--namespaces=a,b", func(c *Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
+		{"--namespaces=a --namespaces b", func(c *Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
+		{`--namespaces=""`, func(*Configuration) {}}, // with the quotes, as that operator's chart passes it
+		{"--namespaces=", func(*Configuration) {}},
+		{`--namespaces=a,""`, func(*Configuration) {}},
+		{"--namespaces=a --namespace-selector=spark=enabled", func(c *Configuration) { c.Namespaces = Namespaces{Names: []string{"a"}, Selector: "spark=enabled"} }},
+		{`--namespaces="" --namespace-selector=spark=enabled`, func(c *Configuration) { c.Namespaces.Selector = "spark=enabled" }},
+		{"--cache-sync-timeout=30s", func(c *Configuration) { c.Controller.CacheSyncTimeout.Duration = 30 * time.Second }},
+		{"--max-tracked-executor-per-app=5", func(c *Configuration) { c.Application.MaxTrackedExecutorPerApp = new(int32(5)) }},
+		{"--default-time-to-live-seconds=60", func(c *Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
+		{"--driver-pod-creation-grace-period=3s", func(c *Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
+		{"--enable-ui-service=false", func(c *Configuration) { c.UI.Service = new(false) }},
+		{"--leader-election", func(*Configuration) {}},
+		{"--leader-election=false", func(c *Configuration) { c.LeaderElection.Enabled = new(false) }},
+		{"--leader-election-lock-name=l --leader-election-lock-namespace=n", func(c *Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
+		{"--leader-election-lease-duration=1m --leader-election-renew-deadline=30s --leader-election-retry-period=5s", func(c *Configuration) {
+			c.LeaderElection.LeaseDuration.Duration, c.LeaderElection.RenewDeadline.Duration, c.LeaderElection.RetryPeriod.Duration = time.Minute, 30*time.Second, 5*time.Second
+		}},
+		{"--metrics-bind-address=:9090 --enable-metrics=true", func(c *Configuration) { c.Metrics.BindAddress = ":9090" }},
+		{"--enable-metrics=false --metrics-bind-address=:9090", func(c *Configuration) { c.Metrics.BindAddress = Off }},
+		{"--metrics-prefix=a_ --metrics-labels=app_type,team", func(c *Configuration) { c.Metrics.Prefix, c.Metrics.Labels = "a_", &[]string{"app_type", "team"} }},
+		{"--metrics-labels=", func(*Configuration) {}},
+		{"--metrics-job-submit-latency-buckets=0.5,1 --metrics-job-start-latency-buckets=30,60.5", func(c *Configuration) {
+			c.Metrics.JobSubmitLatencyBuckets, c.Metrics.JobStartLatencyBuckets = []float64{0.5, 1}, []float64{30, 60.5}
+		}},
+		{"--secure-metrics=false", func(*Configuration) {}},
+		{"--health-probe-bind-address=:9081 --pprof-bind-address=:6060", func(c *Configuration) { c.Health.BindAddress, c.Pprof.BindAddress = ":9081", ":6060" }},
+		{"--feature-gates=PartialRestart=false,DefaultTimeToLive=true", func(*Configuration) {}},
+		{"--feature-gates=", func(*Configuration) {}},
+		{"--zap-log-level=debug --zap-encoder=console", func(c *Configuration) { c.Logging = Logging{Level: "debug", Format: "text"} }},
+		{"--zap-log-level=5", func(c *Configuration) { c.Logging.Level = "debug" }},
+		{"--zap-log-level=panic --zap-encoder=json", func(c *Configuration) { c.Logging.Level = "error" }},
+		{"--zap-devel", func(c *Configuration) { c.Logging = Logging{Level: "debug", Format: "text"} }},
+		{"--zap-log-level=warn --zap-devel", func(c *Configuration) { c.Logging = Logging{Level: "warn", Format: "text"} }},
+		{"--zap-devel=false", func(*Configuration) {}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			got, unused, err := given(t, strings.Fields(c.args)...).Load("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Default()
+			c.change(&want)
+			if len(got.Namespaces.Names) == 0 {
+				got.Namespaces.Names = nil
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(unused) > 0 {
+				t.Errorf("told to have no effect: %v", unused)
+			}
+		})
+	}
+}
+
+// TestFlagsOverTheFile: a flag wins over the file, which keeps what no flag is about.
+func TestFlagsOverTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := given(t, "--controller-threads=3", "--zap-encoder=console").Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (Logging{Level: "warn", Format: "text"}) {
+		t.Errorf("%+v %+v", got.Controller, got.Logging)
+	}
+	if _, _, err := given(t, "--controller-threads=3").Load(path + ".missing"); err == nil {
+		t.Error("a missing file is no error")
+	}
+	if err := os.WriteFile(path, []byte("controller: {workres: 5}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := given(t, "--controller-threads=3").Load(path); err == nil || !strings.Contains(err.Error(), "workres") {
+		t.Errorf("an unknown field beside a flag: %v", err)
+	}
+}
+
+// TestFlagsWithoutEffect are told, each with its reason.
+func TestFlagsWithoutEffect(t *testing.T) {
+	for _, k := range controllerFlags {
+		if k.why == "" {
+			continue
+		}
+		value := map[kind]string{number: "20", boolean: "true", period: "1m", text: "x", texts: "x,y"}[k.kind]
+		got, unused, err := given(t, "--"+k.name+"="+value).Load("")
+		if diff := cmp.Diff([]Unused{{k.name, k.why}}, unused); err != nil || diff != "" {
+			t.Errorf("%s: %v, told (-want +got):\n%s", k.name, err, diff)
+		}
+		if diff := cmp.Diff(Default(), got); diff != "" {
+			t.Errorf("%s changes:\n%s", k.name, diff)
+		}
+	}
+	_, unused, err := given(t, "--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
+	if err != nil || len(unused) != 1 || !strings.Contains(unused[0].Why, "PartialRestart:") || !strings.Contains(unused[0].Why, "RestSubmitter:") || strings.Contains(unused[0].Why, "TimeToLive") {
+		t.Errorf("gates: %v, %v", unused, err)
+	}
+}
+
+func TestFlagsThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"--enable-http2", "unknown flag"},
+		{"--namespace=a", "unknown flag"},
+		{"--controller-threads=many", "many"},
+		{"--leader-election-retry-period=soon", "soon"},
+		{"--metrics-job-start-latency-buckets=30;60", "30;60"},
+		{"--ingress-tls={", "JSON"},
+		{"--leader-election=perhaps", "perhaps"},
+		{"--secure-metrics", "--secure-metrics=true: metrics are not served over TLS"},
+		{"--feature-gates=Telepathy=true", `no feature gate "Telepathy"`},
+		{"--feature-gates=PartialRestart=perhaps", "PartialRestart"},
+		{"--feature-gates=LoadSparkDefaults=true", "sparkConf"},
+		{"--zap-log-level=chatty", "--zap-log-level=chatty"},
+		{"--zap-encoder=xml", "json or console"},
+		{"--controller-threads=-1", "controller.workers"},
+		{"--namespaces=No_Good", "namespaces.names[0]"},
+		{"--namespace-selector=a==b==c", "namespaces.selector"},
+		{"--default-time-to-live-seconds=-1", "application.defaultTimeToLiveSeconds"},
+	} {
+		f := &Flags{}
+		set := pflag.NewFlagSet("controller start", pflag.ContinueOnError)
+		f.AddController(set)
+		err := set.Parse(strings.Fields(c.args))
+		if err == nil {
+			_, _, err = f.Load("")
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want it to name %q", c.args, err, c.want)
+		}
+	}
+}
+
+// TestFlagsAreThePeers: the flags of that operator, by name; one that is missing would keep a manifest from starting.
+func TestFlagsAreThePeers(t *testing.T) {
+	const controller = `cache-sync-timeout controller-threads default-batch-scheduler default-time-to-live-seconds driver-pod-creation-grace-period
+		enable-batch-scheduler enable-driver-pdb enable-metrics enable-ui-service feature-gates health-probe-bind-address ingress-annotations
+		ingress-class-name ingress-tls ingress-url-format kube-api-burst kube-api-qps kube-scheduler-names leader-election leader-election-lease-duration
+		leader-election-lock-name leader-election-lock-namespace leader-election-renew-deadline leader-election-retry-period max-tracked-executor-per-app
+		metric-tls-cipher-suites metric-tls-min-version metrics-bind-address metrics-endpoint metrics-job-start-latency-buckets
+		metrics-job-submit-latency-buckets metrics-labels metrics-prefix namespace-selector namespaces pprof-bind-address
+		scheduled-spark-application-timestamp-precision secure-metrics submitter-initial-backoff submitter-max-retries submitter-request-timeout
+		submitter-service-url submitter-startup-timeout submitter-tls-ca-file submitter-tls-cert-file submitter-tls-enabled submitter-tls-key-file
+		workqueue-ratelimiter-bucket-qps workqueue-ratelimiter-bucket-size workqueue-ratelimiter-max-delay zap-devel zap-encoder zap-log-level
+		zap-stacktrace-level zap-time-encoding`
+	const webhook = `cache-sync-timeout controller-threads enable-cert-manager enable-metrics enable-resource-quota-enforcement health-probe-bind-address
+		kube-api-burst kube-api-qps kubeconfig label-selector-filter leader-election leader-election-lease-duration leader-election-lock-name
+		leader-election-lock-namespace leader-election-renew-deadline leader-election-retry-period metric-tls-cipher-suites metric-tls-min-version
+		metrics-bind-address metrics-endpoint metrics-job-start-latency-buckets metrics-job-submit-latency-buckets metrics-labels metrics-prefix
+		mutating-webhook-name namespaces secure-metrics validating-webhook-name webhook-cert-dir webhook-cert-name webhook-key-name webhook-port
+		webhook-secret-name webhook-secret-namespace webhook-svc-name webhook-svc-namespace webhook-tls-cipher-suites webhook-tls-min-version zap-devel
+		zap-encoder zap-log-level zap-stacktrace-level zap-time-encoding`
+	for _, c := range []struct {
+		name, want string
+		table      []known
+	}{{"controller", controller, controllerFlags}, {"webhook", webhook, webhookFlags}} {
+		var got []string
+		for _, k := range c.table {
+			got = append(got, k.name)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(strings.Fields(c.want), got); diff != "" {
+			t.Errorf("%s flags (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestPeersDeployment: the arguments that the chart of that operator writes with its default values.
+func TestPeersDeployment(t *testing.T) {
+	got, unused, err := given(t,
+		"--zap-log-level=info", "--zap-encoder=console", "--namespaces=default", "--controller-threads=10",
+		"--enable-ui-service=true", "--enable-metrics=true", "--metrics-bind-address=:8080", "--metrics-endpoint=/metrics", "--metrics-prefix=",
+		"--metrics-labels=app_type", "--metrics-job-submit-latency-buckets=0.5,1,2,4,8,16,32,64,128,256", "--metrics-job-start-latency-buckets=30,60,90,120,150,180,210,240,270,300",
+		"--leader-election=true", "--leader-election-lock-name=spark-operator-controller-lock", "--leader-election-lock-namespace=spark-operator",
+		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s", "--leader-election-retry-period=2s",
+		"--workqueue-ratelimiter-bucket-qps=50", "--workqueue-ratelimiter-bucket-size=500", "--workqueue-ratelimiter-max-delay=6h",
+		"--driver-pod-creation-grace-period=10s", "--max-tracked-executor-per-app=1000", "--kube-api-qps=20", "--kube-api-burst=30",
+		"--scheduled-spark-application-timestamp-precision=nanos",
+		"--feature-gates=PartialRestart=false,LoadSparkDefaults=false,RestSubmitter=false,DefaultTimeToLive=false",
+	).Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Controller.Workers != 10 || got.LeaderElection.LeaseName != "spark-operator-controller-lock" || got.LeaderElection.Namespace != "spark-operator" ||
+		!slices.Equal(got.Namespaces.Names, []string{"default"}) || got.Logging.Format != "text" || len(got.Metrics.JobSubmitLatencyBuckets) != 10 {
+		t.Errorf("%+v", got)
+	}
+	if len(unused) != 7 {
+		t.Errorf("%d flags have no effect: %v", len(unused), unused)
+	}
+}

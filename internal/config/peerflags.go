@@ -1,0 +1,226 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go, cmd/operator/webhook/start.go).
+
+const (
+	notLimited  = "requests are not limited; the API server's priority and fairness decides"
+	notQueued   = "events are never rate limited, only errors back off"
+	noSubmitter = "no other service submits; the controller makes the driver's objects itself"
+	noTLS       = "metrics are served without TLS"
+	noSchedules = "ScheduledSparkApplication is not served yet"
+	fixedLog    = "the log's form is fixed"
+)
+
+var controllerFlags = []known{
+	{name: "controller-threads", kind: number, field: "controller.workers"},
+	{name: "namespaces", kind: texts, apply: namespaceNames},
+	{name: "namespace-selector", kind: text, field: "namespaces.selector"},
+	{name: "cache-sync-timeout", kind: period, field: "controller.cacheSyncTimeout"},
+	{name: "max-tracked-executor-per-app", kind: number, field: "application.maxTrackedExecutorPerApp"},
+	{name: "default-time-to-live-seconds", kind: number, field: "application.defaultTimeToLiveSeconds"},
+	{name: "driver-pod-creation-grace-period", kind: period, field: "application.driverPodCreationGracePeriod"},
+	{name: "enable-driver-pdb", kind: boolean, why: "there is nothing to switch on; an application's driverPodDisruptionBudget is enough"},
+	{name: "workqueue-ratelimiter-bucket-qps", kind: number, why: notQueued},
+	{name: "workqueue-ratelimiter-bucket-size", kind: number, why: notQueued},
+	{name: "workqueue-ratelimiter-max-delay", kind: period, why: notQueued},
+	{name: "kube-api-qps", kind: text, why: notLimited},
+	{name: "kube-api-burst", kind: number, why: notLimited},
+	{name: "enable-batch-scheduler", kind: boolean, field: "batchScheduler.enabled"},
+	{name: "kube-scheduler-names", kind: texts, field: "batchScheduler.kubeSchedulerNames"},
+	{name: "default-batch-scheduler", kind: text, field: "batchScheduler.default"},
+	{name: "enable-ui-service", kind: boolean, field: "ui.service"},
+	{name: "ingress-class-name", kind: text, field: "ui.ingress.className"},
+	{name: "ingress-url-format", kind: text, field: "ui.ingress.urlFormat"},
+	{name: "ingress-tls", kind: document, field: "ui.ingress.tls"},
+	{name: "ingress-annotations", kind: document, field: "ui.ingress.annotations"},
+	{name: "leader-election", kind: boolean, field: "leaderElection.enabled"},
+	{name: "leader-election-lock-name", kind: text, field: "leaderElection.leaseName"},
+	{name: "leader-election-lock-namespace", kind: text, field: "leaderElection.namespace"},
+	{name: "leader-election-lease-duration", kind: period, field: "leaderElection.leaseDuration"},
+	{name: "leader-election-renew-deadline", kind: period, field: "leaderElection.renewDeadline"},
+	{name: "leader-election-retry-period", kind: period, field: "leaderElection.retryPeriod"},
+	{name: "metrics-bind-address", kind: text, field: "metrics.bindAddress"},
+	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address, which it can switch off
+	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics, as that operator does whatever this says"},
+	{name: "metrics-prefix", kind: text, field: "metrics.prefix"},
+	{name: "metrics-labels", kind: texts, apply: metricsLabels},
+	{name: "metrics-job-submit-latency-buckets", kind: numbers, field: "metrics.jobSubmitLatencyBuckets"},
+	{name: "metrics-job-start-latency-buckets", kind: numbers, field: "metrics.jobStartLatencyBuckets"},
+	{name: "secure-metrics", kind: boolean, apply: secureMetrics},
+	{name: "metric-tls-min-version", kind: text, why: noTLS},
+	{name: "metric-tls-cipher-suites", kind: texts, why: noTLS},
+	{name: "health-probe-bind-address", kind: text, field: "health.bindAddress"},
+	{name: "pprof-bind-address", kind: text, field: "pprof.bindAddress"},
+	{name: "scheduled-spark-application-timestamp-precision", kind: text, why: noSchedules},
+	{name: "submitter-service-url", kind: text, why: noSubmitter},
+	{name: "submitter-startup-timeout", kind: period, why: noSubmitter},
+	{name: "submitter-request-timeout", kind: period, why: noSubmitter},
+	{name: "submitter-max-retries", kind: number, why: noSubmitter},
+	{name: "submitter-initial-backoff", kind: period, why: noSubmitter},
+	{name: "submitter-tls-enabled", kind: boolean, why: noSubmitter},
+	{name: "submitter-tls-cert-file", kind: text, why: noSubmitter},
+	{name: "submitter-tls-key-file", kind: text, why: noSubmitter},
+	{name: "submitter-tls-ca-file", kind: text, why: noSubmitter},
+	{name: "feature-gates", kind: texts, apply: featureGates, lost: lostGates},
+	{name: "zap-devel", kind: boolean, apply: developmentLog}, // before what is chosen by name
+	{name: "zap-encoder", kind: text, apply: logEncoder},
+	{name: "zap-log-level", kind: text, apply: logLevel},
+	{name: "zap-stacktrace-level", kind: text, why: fixedLog},
+	{name: "zap-time-encoding", kind: text, why: fixedLog},
+}
+
+var webhookFlags = func() []known {
+	const why = "this version has no webhook"
+	var all []known
+	for _, group := range []struct {
+		kind  kind
+		names string
+	}{
+		{number, "controller-threads kube-api-burst webhook-port"},
+		{text, "label-selector-filter kube-api-qps webhook-cert-dir webhook-cert-name webhook-key-name mutating-webhook-name validating-webhook-name " +
+			"webhook-secret-name webhook-secret-namespace webhook-svc-name webhook-svc-namespace leader-election-lock-name leader-election-lock-namespace " +
+			"metrics-bind-address metrics-endpoint metrics-prefix metric-tls-min-version webhook-tls-min-version health-probe-bind-address kubeconfig " +
+			"zap-encoder zap-log-level zap-stacktrace-level zap-time-encoding"},
+		{texts, "namespaces metrics-labels metric-tls-cipher-suites webhook-tls-cipher-suites"},
+		{numbers, "metrics-job-submit-latency-buckets metrics-job-start-latency-buckets"},
+		{period, "cache-sync-timeout leader-election-lease-duration leader-election-renew-deadline leader-election-retry-period"},
+		{boolean, "enable-resource-quota-enforcement enable-cert-manager leader-election enable-metrics secure-metrics zap-devel"},
+	} {
+		for name := range strings.FieldsSeq(group.names) {
+			all = append(all, known{name: name, kind: group.kind, why: why})
+		}
+	}
+	return all
+}()
+
+// IgnoredEnvironment are environment variables that the kubeflow operator hands to the spark-submit that it runs, and why they have no effect here.
+var IgnoredEnvironment = map[string]string{
+	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so no spark-defaults.conf of its image holds; use an application's sparkConf or sparkConfigMap",
+	"SPARK_SUBMIT_OPTS": "no spark-submit runs in the operator; use an application's driver.javaOptions",
+	"HADOOP_CONF_DIR":   "no spark-submit runs in the operator; use an application's hadoopConfigMap",
+}
+
+// namespaceNames takes the empty name, which that operator's chart passes as "", for all namespaces, whatever their labels.
+func namespaceNames(to overlay, value string) error {
+	names, err := texts.read(value)
+	if err != nil {
+		return err
+	}
+	all := names.([]any)
+	if slices.Contains(all, any("")) {
+		if len(all) > 1 {
+			to.set("namespaces.selector", "")
+		}
+		all = []any{}
+	}
+	to.set("namespaces.names", all)
+	return nil
+}
+
+// metricsLabels takes an empty text for the default.
+func metricsLabels(to overlay, value string) error {
+	if strings.Trim(value, `" ,`) == "" {
+		return nil
+	}
+	labels, err := texts.read(value)
+	to.set("metrics.labels", labels)
+	return err
+}
+
+func enableMetrics(to overlay, value string) error {
+	on, err := strconv.ParseBool(value)
+	if err == nil && !on {
+		to.set("metrics.bindAddress", Off)
+	}
+	return err
+}
+
+func secureMetrics(_ overlay, value string) error {
+	if on, err := strconv.ParseBool(value); err != nil || !on {
+		return err
+	}
+	return fmt.Errorf("metrics are not served over TLS; leave it out, and let a proxy beside the controller do that")
+}
+
+// gates are that operator's feature gates: what is on here anyway, or has no counterpart.
+var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
+
+// featureGates takes the gates that there are. Those with no counterpart are refused where somebody would miss them.
+func featureGates(_ overlay, value string) error {
+	for gate := range strings.SplitSeq(value, ",") {
+		name, on, found := strings.Cut(strings.TrimSpace(gate), "=")
+		enabled, err := strconv.ParseBool(on)
+		switch {
+		case name == "" && !found:
+		case !slices.Contains(gates, name):
+			return fmt.Errorf("there is no feature gate %q; known are %s", name, strings.Join(gates, ", "))
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case enabled && name == "LoadSparkDefaults":
+			return fmt.Errorf("LoadSparkDefaults: the operator reads no spark-defaults.conf; use each application's sparkConf, and leave the gate out")
+		}
+	}
+	return nil
+}
+
+// lostGates tells which gates that are on have no counterpart.
+func lostGates(value string) string {
+	var why []string
+	for gate := range strings.SplitSeq(value, ",") {
+		name, on, _ := strings.Cut(strings.TrimSpace(gate), "=")
+		enabled, err := strconv.ParseBool(on)
+		switch {
+		case err != nil || !enabled:
+		case name == "PartialRestart":
+			why = append(why, "PartialRestart: an edit of executors starts a new run, as other edits do")
+		case name == "RestSubmitter":
+			why = append(why, "RestSubmitter: "+noSubmitter)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+func developmentLog(to overlay, value string) error {
+	on, err := strconv.ParseBool(value)
+	if err == nil && on {
+		to.set("logging.level", "debug")
+		to.set("logging.format", "text")
+	}
+	return err
+}
+
+func logEncoder(to overlay, value string) error {
+	switch value {
+	case "console":
+		to.set("logging.format", "text")
+	case "json":
+		to.set("logging.format", "json")
+	default:
+		return fmt.Errorf("must be json or console")
+	}
+	return nil
+}
+
+// logLevel takes zap's names and numbers; above 0 it is ever more than debug.
+func logLevel(to overlay, value string) error {
+	level := strings.ToLower(value)
+	if n, err := strconv.Atoi(level); err == nil && n > 0 {
+		level = "debug"
+	}
+	switch level {
+	case "debug", "info", "warn", "error":
+	case "panic", "dpanic", "fatal":
+		level = "error"
+	default:
+		return fmt.Errorf("must be debug, info, warn, error, panic or a number above 0")
+	}
+	to.set("logging.level", level)
+	return nil
+}
