@@ -27,7 +27,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	encodeMemory(s, m)
 	s.Operator.History = history(s.Operator.History, plan.Trail)
 	s.ObservedGeneration = app.Generation
-	s.AppState = v1beta2.ApplicationState{State: state(m), ErrorMessage: errorMessage(m)}
+	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
 	if hasAttempt(m) {
 		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), DriverPodName(app)
@@ -110,6 +110,21 @@ func hasAttempt(m lifecycle.Memory) bool {
 	return true
 }
 
+// stateOf is state, but for a node that does not answer while Kubernetes goes on to call the pod what it was: before is kept then, the state stored
+// last. Readers of this API take UNKNOWN for a failure and start another run (the sensor of Airflow's provider does), beside a driver that may go on.
+// Conditions and events tell of the node.
+func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifecycle.Observed) v1beta2.ApplicationStateType {
+	driver := seen.Driver(m.Attempt)
+	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.SilentSince.IsZero() {
+		return state(m)
+	}
+	switch before {
+	case v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning:
+		return before
+	}
+	return state(m)
+}
+
 // state is the word of this API for where an application stands.
 func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	switch m.Phase {
@@ -156,11 +171,11 @@ func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 
 // errorMessage is the cause of a failure; a driver that only waits has none, since readers of this field take it for a failure.
 func errorMessage(m lifecycle.Memory) string {
-	if m.Phase.Live() && m.Phase != lifecycle.Unknown || m.Outcome == lifecycle.Succeeded {
+	if m.Phase.Live() || m.Outcome == lifecycle.Succeeded {
 		return ""
 	}
 	switch m.Phase {
-	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Unknown:
+	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done:
 		return notSubmitted(m) + m.Cause.Message
 	case lifecycle.Waiting:
 		if !m.NextAttempt.IsZero() || m.Outcome == lifecycle.Refused {

@@ -16,7 +16,7 @@ import (
 
 var (
 	t0      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
+	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true}}}
 )
 
 func in(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
@@ -42,6 +42,36 @@ func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
 
+// TestStateOfASilentNode: as long as Kubernetes calls a pod what it was, so does the state, whose UNKNOWN readers take for a failure.
+func TestStateOfASilentNode(t *testing.T) {
+	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, SilentSince: t0}
+	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
+	called := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown}
+	for _, c := range []struct {
+		name   string
+		phase  lifecycle.Phase
+		before v1beta2.ApplicationStateType
+		driver lifecycle.Driver
+		want   v1beta2.ApplicationStateType
+	}{
+		{"a driver that ran", lifecycle.Unknown, "RUNNING", marked, "RUNNING"},
+		{"a driver that had not started", lifecycle.Unknown, "SUBMITTED", marked, "SUBMITTED"},
+		{"a deletion that is not carried out", lifecycle.Unknown, "RUNNING", overdue, "RUNNING"},
+		{"a pod that Kubernetes calls unknown", lifecycle.Unknown, "RUNNING", called, "UNKNOWN"},
+		{"and that it called unknown before", lifecycle.Unknown, "UNKNOWN", marked, "UNKNOWN"},
+		{"the node is back", lifecycle.Running, "UNKNOWN", lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning}, "RUNNING"},
+		{"it never ended there", lifecycle.Ended, "RUNNING", marked, "FAILING"},
+	} {
+		m := in(c.phase, func(m *lifecycle.Memory) { m.Attempt = 1 })
+		if got := stateOf(c.before, m, lifecycle.Observed{Drivers: []lifecycle.Driver{c.driver}}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := stateOf("RUNNING", in(lifecycle.Unknown), lifecycle.Observed{}); got != "RUNNING" {
+		t.Errorf("a driver that is not seen: %q, want RUNNING until a live read", got)
+	}
+}
+
 // TestStates is the table of phases in this API's words, with its conditions ("+" True, "-" False; others are absent).
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
@@ -57,7 +87,7 @@ func TestStates(t *testing.T) {
 		{in(lifecycle.Ready), "RUNNING", "", "Ready- Reconciling+ Running+ Submitted+"},
 		{in(lifecycle.Scaling), "RUNNING", "", "Ready- Reconciling+ Running+ Submitted+"},
 		{in(lifecycle.Running), "RUNNING", "", "Ready+ Running+ Submitted+"},
-		{in(lifecycle.Unknown, because), "UNKNOWN", "why", "Ready- Reconciling+ Submitted+"},
+		{in(lifecycle.Unknown, because), "UNKNOWN", "", "Ready- Reconciling+ Submitted+"},
 		{in(lifecycle.Ended, ended(lifecycle.Succeeded)), "SUCCEEDING", "", "Ready- Reconciling+"},
 		{in(lifecycle.Ended, ended(lifecycle.Failed)), "FAILING", "why", "Ready- Reconciling+"},
 		{in(lifecycle.Ended, ended(lifecycle.Refused)), "SUBMISSION_FAILED", "failed to run spark-submit: why", "Ready- Reconciling+"},

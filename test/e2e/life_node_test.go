@@ -37,9 +37,9 @@ func (w *world) nodeLost(t *testing.T) {
 	}
 	defer goOn()
 	for _, s := range both {
-		s.untilState(t, unknown)
-		if c := condition(s.app, "Ready"); c.Status != "False" || c.Reason != "NodeLost" {
-			t.Errorf("%s: condition Ready is %+v, want False and NodeLost", s.app.Name, c)
+		s.until(t, patience, "NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
+		if c := condition(s.app, "Ready"); c.Status != "False" || s.app.Status.AppState != (v1beta2.ApplicationState{State: running}) {
+			t.Errorf("%s: %+v, and condition Ready is %+v, want RUNNING, without an error, and False", s.app.Name, s.app.Status.AppState, c)
 		}
 	}
 	if err := w.Client.Delete(t.Context(), second.driver(t)); err != nil {
@@ -47,29 +47,26 @@ func (w *world) nodeLost(t *testing.T) {
 	}
 	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
 	second.until(t, patience, "another look", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
-	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != unknown {
+	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != running {
 		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
 	}
 	goOn()
 
 	// The node is back, and with it a driver that never ended.
-	first.untilRun(t, 1)
+	first.until(t, patience, "the driver to be ready", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Status == "True" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
-	// The other is ended now, and run again. The kubelet may say that it runs, as it did all the time, before it ends it.
+	// The other is ended now, and run again.
 	second.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
-	if at := slices.Index(second.path, unknown) + 1; second.path[at] == running {
-		second.path = slices.Delete(second.path, at, at+1)
-	}
 	second.ends(t, ending{
-		states: states(created, submitted, running, unknown, failing, rerun, submitted, running, completed),
+		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning", "SparkDriverUnknown"},
 	})
 	first.tells(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
-	if got, want := first.path, states(created, submitted, running, unknown, running); !slices.Equal(got, want) {
+	if got, want := first.path, states(created, submitted, running); !slices.Equal(got, want) {
 		t.Errorf("the states are %q, want %q", got, want)
 	}
 	w.remove(t, first.app)

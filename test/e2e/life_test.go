@@ -27,7 +27,6 @@ var (
 	failed    = v1beta2.ApplicationStateFailed
 	failing   = v1beta2.ApplicationStateFailing
 	rerun     = v1beta2.ApplicationStatePendingRerun
-	unknown   = v1beta2.ApplicationStateUnknown
 )
 
 func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
