@@ -31,7 +31,7 @@ type SparkApplicationStatus struct {
 	// How many runs were started since the last edit.
 	// +optional
 	ExecutionAttempts int32 `json:"executionAttempts,omitempty"`
-	// How many submissions were made since the last edit or the last run.
+	// How many submissions were tried since the last edit, those that failed included.
 	// +optional
 	SubmissionAttempts int32 `json:"submissionAttempts,omitempty"`
 

@@ -29,7 +29,7 @@ type SparkApplicationStatusApplyConfiguration struct {
 	ExecutorState map[string]sparkoperatorv1beta2.ExecutorState `json:"executorState,omitempty"`
 	// How many runs were started since the last edit.
 	ExecutionAttempts *int32 `json:"executionAttempts,omitempty"`
-	// How many submissions were made since the last edit or the last run.
+	// How many submissions were tried since the last edit, those that failed included.
 	SubmissionAttempts *int32 `json:"submissionAttempts,omitempty"`
 	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, Suspended.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
