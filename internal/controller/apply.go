@@ -154,6 +154,9 @@ func answer(object client.Object, err error) (fact, error) {
 	if cause, missing := notServed(object, err); missing {
 		return refused(cause), nil
 	}
+	if wait := inTheWay(object, err); wait != nil {
+		return nil, wait
+	}
 	if cause, permanent := refusal(err); permanent {
 		return refused(cause), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -18,6 +19,7 @@ import (
 const (
 	labelAppUID   = lifecycle.AppUIDLabel
 	labelAttempt  = lifecycle.AttemptLabel
+	labelManaged  = sparkoperator.LabelManaged
 	labelRole     = submit.RoleLabel // Spark's own
 	roleDriver    = submit.RoleDriver
 	roleExecutor  = submit.RoleExecutor

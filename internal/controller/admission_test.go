@@ -1,0 +1,195 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
+// application's volumes without a look at what is there.
+func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
+	w.t.Helper()
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "leftover-" + w.namespace},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mutate--v1-pod.sparkoperator.k8s.io", AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: new(admissionregistrationv1.Fail), TimeoutSeconds: new(int32(10)),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca},
+			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelLaunchedBy: "true"}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
+	w.create(configuration)
+	w.t.Cleanup(func() {
+		if err := client.IgnoreNotFound(w.api.Delete(context.Background(), configuration)); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return configuration
+}
+
+// doubling serves a webhook that appends a volume "data" and its mount.
+func doubling(t *testing.T) (url string, ca []byte) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(in.Body).Decode(&review); err != nil {
+			http.Error(out, err.Error(), http.StatusBadRequest)
+			return
+		}
+		patch := `[{"op":"add","path":"/spec/volumes/-","value":{"name":"data","emptyDir":{}}},
+			{"op":"add","path":"/spec/containers/0/volumeMounts/-","value":{"name":"data","mountPath":"/data"}}]`
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: []byte(patch), PatchType: new(admissionv1.PatchTypeJSONPatch)}
+		if err := json.NewEncoder(out).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/mutate--v1-pod", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+func withVolume(app *v1beta2.SparkApplication) {
+	withDriver(app)
+	app.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+}
+
+// waitTold waits for an Event about an application.
+func (w *world) waitTold(app client.Object, reason, says string) {
+	w.t.Helper()
+	testkit.Wait(w.t, "an Event "+reason, func(context.Context) error {
+		if told := w.eventsOf(app); !strings.Contains(told[reason], says) {
+			return fmt.Errorf("told is %v", told)
+		}
+		return nil
+	})
+}
+
+// TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the way out that is told is one.
+func TestLeftoverWebhookThatDoubles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	configuration := w.leftover(doubling(t))
+	w.runReal()
+	app := w.application("pi", withVolume)
+	w.waitTold(app, reasonPodMutated, "docs/migrate-kubeflow.md")
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Errorf("it is %s", state)
+	}
+	// As docs/migrate-kubeflow.md has it: the webhook goes on for the pods of its own operator.
+	patch := `[{"op":"add","path":"/webhooks/0/objectSelector/matchExpressions","value":[{"key":"sparkoperator.dev/managed","operator":"DoesNotExist"}]}]`
+	if err := w.api.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	driver := w.driverOf(app, 1)
+	if n := volumesNamed(driver, "data"); n != 1 {
+		t.Errorf("the driver has the volume %d times", n)
+	}
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	theirs := w.theirPod(app, "theirs-exec-1", roleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
+	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
+	w.create(theirs)
+	if n := volumesNamed(theirs, "data"); n != 1 {
+		t.Errorf("an executor of theirs has the volume %d times", n)
+	}
+}
+
+func volumesNamed(pod *corev1.Pod, name string) (n int) {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLeftoverWebhookThatIsDead: the application waits and says for what; it starts when the configuration is gone.
+func TestLeftoverWebhookThatIsDead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	url := server.URL
+	server.Close()
+	configuration := w.leftover(url, nil)
+	w.runReal()
+	app := w.application("pi", withDriver)
+	w.waitTold(app, reasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
+	if err := w.api.Delete(t.Context(), configuration); err != nil {
+		t.Fatal(err)
+	}
+	w.driverOf(app, 1)
+}
+
+func TestInTheWay(t *testing.T) {
+	pod := foreignPod("ns", "pi-driver")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data"}}
+	twice := pod.DeepCopy()
+	twice.Spec.Volumes = append(twice.Spec.Volumes, corev1.Volume{Name: "data"})
+	tree := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "pi-driver"},
+		"spec": map[string]any{"volumes": []any{map[string]any{"name": "data"}}, "unknown": "field"}}}
+	invalid := func(errs ...*field.Error) error {
+		return fmt.Errorf("create: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", errs))
+	}
+	doubled := invalid(field.Duplicate(field.NewPath("spec", "volumes").Index(1).Child("name"), "data"))
+	for _, c := range []struct {
+		name   string
+		object client.Object
+		err    error
+		reason string
+	}{
+		{"a volume that is doubled on the way", pod, doubled, reasonPodMutated},
+		{"in a pod of fields that nobody knows", tree, doubled, reasonPodMutated},
+		{"one that the template has twice", twice, doubled, ""},
+		{"another fault", pod, invalid(field.Required(field.NewPath("spec", "containers"), "")), ""},
+		{"another object", &corev1.ConfigMap{}, doubled, ""},
+		{"a webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`)), reasonWebhookFailed},
+		{"also for what is no pod", &corev1.ConfigMap{}, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`)), reasonWebhookFailed},
+		{"a server that fails", pod, apierrors.NewInternalError(errors.New("etcd")), ""},
+		{"weather", pod, context.DeadlineExceeded, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wait := inTheWay(c.object, c.err)
+			if (wait == nil) != (c.reason == "") || wait != nil && (wait.reason != c.reason || !strings.Contains(wait.why, labelManaged)) {
+				t.Errorf("%+v, want reason %q", wait, c.reason)
+			}
+		})
+	}
+	containers := pod.DeepCopy()
+	containers.Spec.Containers = append(containers.Spec.Containers, containers.Spec.Containers[0])
+	ports := pod.DeepCopy()
+	ports.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "a"}, {Name: "a"}}
+	unnamed := pod.DeepCopy()
+	unnamed.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 1}, {ContainerPort: 2}}
+	for pod, want := range map[*corev1.Pod]bool{pod: false, twice: true, containers: true, ports: true, unnamed: false} {
+		if got := repeats(&pod.Spec); got != want {
+			t.Errorf("repeats %v, want %v: %+v", got, want, pod.Spec)
+		}
+	}
+}
