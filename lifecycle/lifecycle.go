@@ -235,6 +235,8 @@ type Observed struct {
 	Remains []int32
 	// Budgets are the numbers of the attempts whose driver is kept from evictions by a budget. They are among Remains too.
 	Budgets []int32
+	// Groups are the numbers of the attempts that a batch scheduler knows as a gang by an object. They are among Remains too.
+	Groups []int32
 	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
 	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
 	// not kept for the next.
@@ -289,8 +291,8 @@ const (
 	Submission   Part = "Submission"
 	Attempt      Part = "Attempt"      // everything an attempt has in the cluster: submitter, driver, executors, ConfigMaps, Services
 	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
-	// Executors are an ended attempt's executors that have not ended themselves; those that have are kept for their logs. To confirm them is to ask
-	// whether another could be made.
+	// Executors are an ended attempt's executors that have not ended themselves, and the object by which a batch scheduler keeps room for them;
+	// executors that have ended are kept for their logs. To confirm them is to ask whether another could be made.
 	Executors    Part = "Executors"
 	DriverPod    Part = "DriverPod"    // the driver pod alone; to confirm it is to look live for drivers and submitters
 	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up

@@ -3,6 +3,7 @@ package sparkoperator
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type Options struct {
 	Master string
 	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
 	MissingGrace time.Duration
+	// Batch is which schedulers may schedule an application as a whole.
+	Batch Batch
 	// UI is how drivers' web UIs are exposed.
 	UI UI
 	// Submission is the mode of applications that do not choose one; empty means Auto. Native is more than that: no application is submitted by
@@ -120,7 +123,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects.Warnings = append(objects.Warnings, typeWarnings(&app.Spec)...)
+	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app))
 	withMonitoring(&objects, app, action.Attempt)
 	return objects, nil
 }

@@ -52,7 +52,7 @@ var specSamples = map[string]fieldSample{
 	"pythonVersion":         {value: `pythonVersion: "3"`},
 	"memoryOverheadFactor":  {value: `memoryOverheadFactor: "0.5"`},
 	"batchScheduler":        {value: `batchScheduler: volcano`},
-	"batchSchedulerOptions": {value: `batchSchedulerOptions: {queue: q}`},
+	"batchSchedulerOptions": {with: `batchScheduler: yunikorn`, value: `batchSchedulerOptions: {queue: q}`},
 	"sparkUIOptions":        {value: `sparkUIOptions: {servicePort: 80}`},
 	"driverIngressOptions":  {value: `driverIngressOptions: [{servicePort: 1, servicePortName: a}]`},
 
@@ -433,13 +433,8 @@ func (d *document) overwritten() {
 }
 
 func (d *document) refusals() {
-	d.line("")
-	d.line("## Refused by name")
-	d.line("")
-	d.line("| field | why |")
-	d.line("|---|---|")
 	for _, line := range d.refused {
-		d.line("%s", line)
+		d.t.Errorf("a field of the API is not served: %s", line)
 	}
 	d.line("")
 	d.line("[validation.md](validation.md) lists the values that are refused.")

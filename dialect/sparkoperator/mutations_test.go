@@ -199,14 +199,3 @@ func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) 
 		t.Logf("%s", text)
 	}
 }
-
-// Accepting the fields and doing nothing would be the worst.
-func TestWhatIsNotServedYet(t *testing.T) {
-	for _, piece := range []string{
-		`spec: {batchScheduler: volcano}`, `spec: {batchScheduler: yunikorn, batchSchedulerOptions: {queue: q}}`,
-	} {
-		if wrong := Validate(appOf(t, piece)); len(wrong) == 0 || !strings.Contains(wrong[0].Message, "not served") {
-			t.Errorf("%s: %v", piece, wrong)
-		}
-	}
-}

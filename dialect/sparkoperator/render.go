@@ -43,7 +43,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		return submit.Request{}, err
 	}
 	prefix := namePrefix(app, id)
-	return submit.Request{
+	r := submit.Request{
 		SparkVersion:       app.Spec.SparkVersion,
 		Namespace:          app.Namespace,
 		AppName:            app.Name,
@@ -64,7 +64,11 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		ExecutorPorts:      executorPorts(&app.Spec),
 		Owner:              ownerReference(app),
 		Labels:             attemptLabels(app, attempt, id),
-	}, nil
+	}
+	if err := d.schedule(app, &r); err != nil {
+		return submit.Request{}, err
+	}
+	return r, nil
 }
 
 func raw(template *runtime.RawExtension) []byte {

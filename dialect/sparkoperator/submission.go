@@ -30,6 +30,17 @@ func (d Dialect) submission(app *v1beta2.SparkApplication, attempt int32, now ti
 	if err != nil {
 		return submit.Objects{}, nil, err
 	}
+	objects, why, err := d.submitted(app, r)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	group, err := d.podGroup(app, attempt, r)
+	objects.Before = append(group, objects.Before...)
+	return objects, why, err
+}
+
+// submitted is what makes the driver of a request, and why by spark-submit.
+func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := d.mode(app)
 	switch {
 	case mode == v1beta2.SubmissionModeSparkSubmit && d.Submission == v1beta2.SubmissionModeNative:
@@ -39,7 +50,7 @@ func (d Dialect) submission(app *v1beta2.SparkApplication, attempt int32, now ti
 		objects, err := runner(app, r)
 		return objects, bySparkSubmit(chosenBy), err
 	}
-	objects, why := native(app, r)
+	objects, why := d.native(app, r)
 	switch {
 	case why == nil:
 		return objects, nil, nil
@@ -52,7 +63,7 @@ func (d Dialect) submission(app *v1beta2.SparkApplication, attempt int32, now ti
 		why.Message += "; or let spark-submit do it, with " + modeField + " Auto or SparkSubmit"
 		return submit.Objects{}, nil, why.FieldError
 	}
-	objects, err = runner(app, r)
+	objects, err := runner(app, r)
 	return objects, bySparkSubmit(why.statement()), err
 }
 
@@ -72,7 +83,7 @@ type obstacle struct {
 }
 
 // native builds the driver pod and what it needs.
-func native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
+func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
 	objects, err := submit.Build(r)
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
 		return submit.Objects{}, &obstacle{asFieldError(app, refused), refused.NotNative}
@@ -83,7 +94,7 @@ func native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *o
 	if claims := driverClaims(app); len(claims) > 0 {
 		return submit.Objects{}, &obstacle{claims[0], true}
 	}
-	if foreign := foreignKind(objects); foreign != "" {
+	if foreign := d.foreignKind(objects); foreign != "" {
 		return submit.Objects{}, &obstacle{&FieldError{"spec.sparkConf[" + featureSteps + "]",
 			"needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
 	}
@@ -93,11 +104,11 @@ func native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *o
 // featureSteps names classes that Spark lets in among its own steps.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. The operator
-// neither watches it nor may it make one; a driver's service account may be given the right.
-func foreignKind(objects submit.Objects) string {
+// foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. Unless batch
+// schedulers are switched on the operator neither watches it nor may it make one; a driver's service account may be given the right.
+func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
-		if _, ok := object.(*unstructured.Unstructured); ok {
+		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
 			return object.GetObjectKind().GroupVersionKind().Kind
 		}
 	}

@@ -28,7 +28,6 @@ var rules = []rule{
 	validMode,
 	validMaster,
 	validMonitoring,
-	servedYet,
 }
 
 // Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what

@@ -13,23 +13,6 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// servedYet refuses the fields of this API that this version does not act on: a field that is accepted works.
-func servedYet(app *v1beta2.SparkApplication) (wrong []*FieldError) {
-	spec := &app.Spec
-	for _, f := range []struct {
-		field string
-		set   bool
-	}{
-		{"spec.batchScheduler", value(spec.BatchScheduler) != ""},
-		{"spec.batchSchedulerOptions", spec.BatchSchedulerOptions != nil},
-	} {
-		if f.set {
-			wrong = append(wrong, &FieldError{f.field, "is not served by this version yet; remove it to run the application without it"})
-		}
-	}
-	return wrong
-}
-
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // anywhere in a claim's name: a claim of the pod's own (MountVolumesFeatureStep)

@@ -54,13 +54,7 @@ func TestValidate(t *testing.T) {
 			a.Spec.Driver.Template = template(`{"spec":{"containers":"none"}}`)
 			a.Spec.Executor.Template = template(`{"spec":{"containers":[{"name":"x"}]}}`)
 		}, []string{"spec.driver.template|is not a pod template"}},
-		{"what is not served yet", func(a *v1beta2.SparkApplication) {
-			a.Spec.BatchScheduler = new("volcano")
-			a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{}
-		}, []string{
-			"spec.batchScheduler|not served", "spec.batchSchedulerOptions|not served",
-		}},
-		{"the same fields switched off", func(a *v1beta2.SparkApplication) {
+		{"fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
 			a.Spec.Monitoring = &v1beta2.MonitoringSpec{MetricsProperties: new(""), PrometheusServlet: new(false)}
 		}, nil},

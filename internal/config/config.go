@@ -42,6 +42,8 @@ type Configuration struct {
 	Submission Submission `json:"submission,omitzero"`
 	// UI says how drivers' web UIs are reached.
 	UI UI `json:"ui,omitzero"`
+	// BatchScheduler says which schedulers may place an application as a whole. Default: none.
+	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 }
 
 // The modes of Submission, the same as those of an application (spec.submission.mode).

@@ -23,6 +23,7 @@ func (c *Configuration) Validate() error {
 		validateApplication,
 		validateSubmission,
 		validateUI,
+		validateBatchScheduler,
 		validateMetrics,
 		validateTracing,
 	}

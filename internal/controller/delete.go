@@ -111,6 +111,9 @@ func includes(part lifecycle.Part, object client.Object) bool {
 	case lifecycle.DriverBudget:
 		return isBudget(object)
 	case lifecycle.Executors:
+		if isGroup(object) {
+			return true
+		}
 		// One that ended by itself is kept for its log as long as the attempt's driver is.
 		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
 		return isPod && pod.Labels[labelRole] == roleExecutor && !ended

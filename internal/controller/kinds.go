@@ -63,7 +63,9 @@ func asEvents(told []sparkoperator.Event) []Event {
 }
 
 // optionalKinds are the kinds of children that the configuration switches on and that a cluster may not have.
-func optionalKinds(cfg config.Configuration) []schema.GroupVersionKind { return uiKinds(cfg) }
+func optionalKinds(cfg config.Configuration) []schema.GroupVersionKind {
+	return append(uiKinds(cfg), gangKinds(cfg)...)
+}
 
 func dialectOptions(c config.Configuration) sparkoperator.Options {
 	cfg := c.Application
@@ -80,6 +82,7 @@ func dialectOptions(c config.Configuration) sparkoperator.Options {
 		Master:       cfg.KubernetesMaster,
 		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
 		UI:           uiOptions(c),
+		Batch:        batchOptions(c),
 		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
 	}
 }

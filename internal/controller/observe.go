@@ -143,8 +143,12 @@ func (c children) facts() lifecycle.Observed {
 			continue
 		}
 		seen.Remains = append(seen.Remains, attempt)
-		if isBudget(&c.others[i]) && c.others[i].DeletionTimestamp == nil {
+		going := c.others[i].DeletionTimestamp != nil
+		if isBudget(&c.others[i]) && !going {
 			seen.Budgets = append(seen.Budgets, attempt)
+		}
+		if isGroup(&c.others[i]) && !going {
+			seen.Groups = append(seen.Groups, attempt)
 		}
 	}
 	slices.Sort(seen.Remains)

@@ -2,6 +2,7 @@ package application
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -162,19 +163,17 @@ func (s *step) over() bool {
 	return false
 }
 
-// releaseExecutors deletes the executors that outlive their driver: since the application owns them too, nobody else does.
+// releaseExecutors deletes the executors that outlive their driver: since the application owns them too, nobody else does. What a batch scheduler
+// keeps room by goes with them, also where there are none: the room is for others now.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
 	if d == nil || !over(d) || s.seen.Refusal != nil {
 		return
 	}
-	for i := range s.seen.Executors {
-		e := &s.seen.Executors[i]
-		if e.Attempt == s.m.Attempt && e.Phase != lifecycle.DriverSucceeded && e.Phase != lifecycle.DriverFailed {
-			s.do(lifecycle.Delete, lifecycle.Executors, s.m.Attempt)
-			s.check(reassert)
-			return
-		}
+	goesOn := func(e lifecycle.Executor) bool { return e.Attempt == s.m.Attempt && !endedPhase(e.Phase) }
+	if slices.ContainsFunc(s.seen.Executors, goesOn) || slices.Contains(s.seen.Groups, s.m.Attempt) {
+		s.do(lifecycle.Delete, lifecycle.Executors, s.m.Attempt)
+		s.check(reassert)
 	}
 }
 

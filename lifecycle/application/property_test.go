@@ -227,6 +227,9 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		if a.of(2) == 0 {
 			seen.Budgets = append(seen.Budgets, seen.Remains[len(seen.Remains)-1])
 		}
+		if a.of(3) == 0 {
+			seen.Groups = append(seen.Groups, seen.Remains[len(seen.Remains)-1])
+		}
 	}
 	if a.of(5) == 0 {
 		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The batch schedulers that are known by name.
+const (
+	SchedulerVolcano  = "volcano"
+	SchedulerYuniKorn = "yunikorn"
+)
+
+// BatchScheduler lets schedulers place an application's driver and executors as a whole.
+type BatchScheduler struct {
+	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). It needs rights on the PodGroups of Volcano, and of the coscheduling
+	// plugin where KubeSchedulerNames names one; their definitions may be installed later. Default false: spec.batchScheduler is the name of the
+	// pods' scheduler and no more.
+	Enabled bool `json:"enabled,omitempty"`
+	// Default is the batch scheduler of applications that name no scheduler at all: volcano, yunikorn, or one of KubeSchedulerNames. It has no effect
+	// without Enabled. Default: none.
+	Default string `json:"default,omitempty"`
+	// KubeSchedulerNames are the names of schedulers (profiles of kube-scheduler) with the coscheduling plugin. Default: none.
+	KubeSchedulerNames []string `json:"kubeSchedulerNames,omitempty"`
+}
+
+func validateBatchScheduler(c *Configuration) (errs field.ErrorList) {
+	path, b := field.NewPath("batchScheduler"), &c.BatchScheduler
+	known := []string{SchedulerVolcano, SchedulerYuniKorn}
+	for i, name := range b.KubeSchedulerNames {
+		at := path.Child("kubeSchedulerNames").Index(i)
+		for _, problem := range validation.IsDNS1123Subdomain(name) {
+			errs = append(errs, field.Invalid(at, name, problem))
+		}
+		if slices.Contains(known, name) {
+			errs = append(errs, field.Duplicate(at, name))
+		}
+		known = append(known, name)
+	}
+	if b.Default != "" && !slices.Contains(known, b.Default) {
+		errs = append(errs, field.NotSupported(path.Child("default"), b.Default, known))
+	}
+	return errs
+}

@@ -1,0 +1,33 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/spark/gang"
+)
+
+// gangKinds are those by which batch schedulers know a gang.
+func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
+	if !cfg.BatchScheduler.Enabled {
+		return nil
+	}
+	kinds = append(kinds, gang.VolcanoKind)
+	if len(cfg.BatchScheduler.KubeSchedulerNames) > 0 {
+		kinds = append(kinds, gang.CoschedulingKind)
+	}
+	return kinds
+}
+
+func batchOptions(cfg config.Configuration) sparkoperator.Batch {
+	b := cfg.BatchScheduler
+	return sparkoperator.Batch{Enabled: b.Enabled, Default: b.Default, KubeSchedulers: b.KubeSchedulerNames}
+}
+
+// isGroup reports whether an object is by what a batch scheduler knows a gang.
+func isGroup(object client.Object) bool {
+	kind := object.GetObjectKind().GroupVersionKind()
+	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
+}
