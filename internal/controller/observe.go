@@ -48,7 +48,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	if err != nil {
 		return err
 	}
-	p.children = sortPods(append(pods.Items, theirs...), uid)
+	p.children = sortPods(r.observeEnds(p, append(pods.Items, theirs...)), uid)
 	for _, kind := range childKinds {
 		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
 			return err

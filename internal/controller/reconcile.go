@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +42,7 @@ type Reconciler[T client.Object] struct {
 	waits   waits
 	answers answers
 	around  around
+	ends    ends
 	blind   atomic.Bool // the last read of Events failed
 
 	optional *optionalChildren
@@ -63,6 +65,7 @@ type pass[T client.Object] struct {
 	expired  bool       // the custom resource itself was deleted
 	spent    spent
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
+	ends     []corev1.Pod  // executors whose failure is counted in this pass
 }
 
 // Reconcile makes one pass. It is the only place where the steps meet:
@@ -178,6 +181,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 	if written {
 		r.tell(ctx, p)
 	}
+	r.ends.counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
@@ -186,6 +190,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
 	r.around.forget(key)
+	r.ends.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings)
 	r.gone(key)
 }

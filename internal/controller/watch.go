@@ -42,10 +42,11 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
 	}
-	toOwner := handler.EnqueueRequestsFromMapFunc(ownerOfKind(gvk.GroupKind(), kind.NameLabel))
+	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
+	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	work := builder.ControllerManagedBy(op).Named(kind.Name).
 		For(kind.New()).
-		Watches(&corev1.Pod{}, toOwner).
+		Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected()}).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: op.config.Controller.Workers,
 			RateLimiter:             backoff[reconcile.Request](),

@@ -1,0 +1,188 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// endedExecutor is an executor of the application pi whose Spark container ended.
+func endedExecutor(uid string, code int32) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{labelRole: roleExecutor, labelAppUID: "app", labelAttempt: "1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer}}},
+	}
+	if code >= 0 {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: executorContainer, State: exited(code, "")}}
+	}
+	return pod
+}
+
+// TestWitness: which events tell of an executor that failed, and who believes them.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
+	driver := endedExecutor("1", 1)
+	driver.Labels[labelRole] = roleDriver
+	open, closed := make(chan struct{}), make(chan struct{})
+	close(closed)
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
+	for _, test := range []struct {
+		name        string
+		leads       chan struct{}
+		before, now client.Object
+		want        int
+	}{
+		{"fails", closed, runs, failed, 1},
+		{"had failed when it was first seen", closed, nil, failed, 1},
+		{"had failed before", closed, failed, failed, 0},
+		{"ends well", closed, runs, done, 0},
+		{"goes on", closed, runs, runs, 0},
+		{"a driver", closed, nil, driver, 0},
+		{"no pod", closed, nil, &corev1.ConfigMap{}, 0},
+		{"while another acts", open, runs, failed, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
+			w := witness{handler.Funcs{}, owner, &ends{}, test.leads}
+			if test.before == nil {
+				w.Create(t.Context(), event.CreateEvent{Object: test.now}, nil)
+			} else {
+				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, nil)
+			}
+			if got := w.ends.of(key); len(got) != test.want {
+				t.Errorf("noted %d, want %d", len(got), test.want)
+			}
+		})
+	}
+}
+
+// TestEndsAreBounded: what is noted is forgotten when it is counted or its application is gone, and there is an end to it.
+func TestEndsAreBounded(t *testing.T) {
+	t.Parallel()
+	var e ends
+	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
+	for i := range maxEnds + 10 {
+		e.note(key(i%7), endedExecutor(strconv.Itoa(i), 1))
+		e.note(key(i%7), endedExecutor(strconv.Itoa(i), 1)) // twice is once
+	}
+	held := 0
+	for i := range 7 {
+		held += len(e.of(key(i)))
+	}
+	if held != maxEnds || e.held != maxEnds {
+		t.Errorf("%d held, said to be %d, want %d", held, e.held, maxEnds)
+	}
+	first := e.of(key(0))
+	e.counted(key(0), first[:3])
+	e.counted(key(0), first[:3])
+	if got := e.of(key(0)); len(got) != len(first)-3 || e.held != maxEnds-3 {
+		t.Errorf("%d of %d are left, %d held", len(got), len(first), e.held)
+	}
+	e.counted(key(0), first)
+	for i := 1; i < 7; i++ {
+		e.forget(key(i))
+	}
+	e.forget(key(0))
+	if e.held != 0 || len(e.keys) != 0 {
+		t.Errorf("%d are held still: %v", e.held, e.keys)
+	}
+}
+
+// TestExecutorThatIsGoneBeforeItIsSeen: an executor that failed and was deleted while the operator was at something else counts as one that failed, once,
+// and its failure is told.
+func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
+	w.runReal(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
+	})
+	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
+	driver := w.driverOf(app, 1)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	for id := 1; id <= 2; id++ {
+		executor := w.executor(app, driver, id)
+		w.create(executor)
+		w.kubelet(executor.Name, corev1.PodRunning, running())
+	}
+	counts := func(want v1beta2.ExecutorCounts) {
+		t.Helper()
+		testkit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
+			got := w.get("pi").Status.Executors
+			if got == nil || *got != want {
+				return fmt.Errorf("they are %+v", got)
+			}
+			return nil
+		})
+	}
+	counts(v1beta2.ExecutorCounts{Running: 2})
+
+	// A third one's coming is a status write, which takes its time.
+	slow.gate()
+	w.create(w.executor(app, driver, 3))
+	<-slow.held
+	gone := w.executor(app, driver, 1)
+	w.kubelet(gone.Name, corev1.PodFailed, exited(7, "boom"))
+	if err := w.api.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(gone)
+	close(slow.hold)
+	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
+	w.waitEvent(app, "SparkExecutorFailed", gone.Name, "exit code 7")
+
+	// Nothing of it is left for the passes that follow.
+	w.kubelet("pi-exec-3", corev1.PodRunning, running())
+	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
+	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
+		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
+	}
+}
+
+// gatedStatus holds the next status write, when it is told to, until hold is closed.
+type gatedStatus struct {
+	client.Client
+	hold, held chan struct{}
+	gates      chan struct{}
+}
+
+func (c *gatedStatus) gate() { c.gates <- struct{}{} }
+
+func (c *gatedStatus) Status() client.SubResourceWriter { return gatedWriter{c.Client.Status(), c} }
+
+type gatedWriter struct {
+	client.SubResourceWriter
+	of *gatedStatus
+}
+
+func (g gatedWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	select {
+	case <-g.of.gates:
+		close(g.of.held)
+		select {
+		case <-g.of.hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	default:
+	}
+	return g.SubResourceWriter.Patch(ctx, object, patch, options...)
+}
