@@ -175,7 +175,7 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 			m.started(t, subject.Created, labels)
 		case t.To == lifecycle.Waiting && t.From == lifecycle.Ended:
 			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
-		case t.To == lifecycle.Ended && t.Outcome == lifecycle.Refused:
+		case t.Outcome == lifecycle.Refused && (t.To == lifecycle.Ended || t.From == lifecycle.New):
 			m.refused.WithLabelValues(labels...).Inc()
 		}
 		if t.To.Terminal() && !t.From.Terminal() {
