@@ -87,9 +87,10 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 	return r.createOne(ctx, p, driver, objects.Driver)
 }
 
-// render makes a cause of an error, which is the user's.
+// render makes a cause of an error, which is the user's. Passes that are held up, one after the other, render the same: what an earlier one of them made
+// would else be another's, to be made again, and the coming and going of that would call for the next pass at once.
 func (r *Reconciler[T]) render(p *pass[T], action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
-	objects, err := r.kind.Render(p.object, action, p.now)
+	objects, err := r.kind.Render(p.object, action, r.waits.begun(keyOf(p.stored), p.now))
 	if err != nil {
 		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}

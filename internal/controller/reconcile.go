@@ -128,6 +128,7 @@ func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, 
 	}
 	switch {
 	case err != nil:
+		r.waits.on(key, err.Error(), p.now)
 		return reconcile.Result{}, err
 	case p.hindered != nil:
 		r.wait(ctx, key, p, p.hindered) // the decision says when to try again

@@ -25,6 +25,12 @@ type requests struct {
 	contents map[string]string
 }
 
+// over counts what goes through a transport.
+func (r *requests) over(next http.RoundTripper) http.RoundTripper {
+	r.next = next
+	return r
+}
+
 func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	resource := path.Base(request.URL.Path)
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
@@ -70,7 +76,7 @@ func TestRequestsOfALife(t *testing.T) {
 	w := newWorld(t)
 	made := &requests{}
 	stop := w.runTiny(tinyKind(), func(env *Environment) {
-		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+		env.Rest.Wrap(made.over)
 	})
 	// The first life finds the caches full and the connections open.
 	w.live("first")

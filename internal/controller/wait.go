@@ -69,8 +69,9 @@ type waits struct {
 }
 
 type waitState struct {
+	begun time.Time         // of the first pass that was held up, whatever by; none since then went through
 	why   [sha256.Size]byte // the words themselves may be the API server's, and long
-	since time.Time
+	since time.Time         // of this cause
 	told  time.Time
 }
 
@@ -80,8 +81,11 @@ func (w *waits) on(key types.NamespacedName, why string, now time.Time) (waited 
 	defer w.mu.Unlock()
 	said := sha256.Sum256([]byte(why))
 	state, found := w.keys[key]
+	if !found {
+		state.begun = now
+	}
 	if !found || state.why != said {
-		state = waitState{why: said, since: now}
+		state = waitState{begun: state.begun, why: said, since: now}
 		first = true
 	}
 	waited = now.Sub(state.since)
@@ -94,6 +98,16 @@ func (w *waits) on(key types.NamespacedName, why string, now time.Time) (waited 
 	}
 	w.keys[key] = state
 	return waited, first, tell
+}
+
+// begun returns when the first of the passes began that were held up, or now where none was.
+func (w *waits) begun(key types.NamespacedName, now time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if state, found := w.keys[key]; found {
+		return state.begun
+	}
+	return now
 }
 
 func (w *waits) forget(key types.NamespacedName) {
