@@ -72,9 +72,18 @@ app.kubernetes.io/component: controller
 {{- end -}}
 {{- end -}}
 
+{{/* "true" where the values name the image of the kubeflow operator, as a copy of its chart's whole values does. */}}
+{{- define "spark-operator.peerImage" -}}
+{{- if eq (printf "%s/%s" .Values.image.registry .Values.image.repository) "ghcr.io/kubeflow/spark-operator/controller" -}}true{{- end -}}
+{{- end -}}
+
 {{- define "spark-operator.image" -}}
+{{- if include "spark-operator.peerImage" . -}}
+docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
+{{- else -}}
 {{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
 {{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ $tag }}
+{{- end -}}
 {{- end -}}
 
 {{/* "true" when the applications of every namespace are run, else empty. */}}

@@ -278,7 +278,7 @@ func TestRights(t *testing.T) {
 			delete(want, "/secrets")
 		}
 		if strings.Contains(in.values, "Selector") {
-			want["/namespaces"] = "get list watch"
+			want["/namespaces"] = "list watch"
 		}
 		roles := map[string][]rbacv1.PolicyRule{}
 		for _, role := range only[*rbacv1.Role](r) {

@@ -33,6 +33,7 @@ func TestRefusedValues(t *testing.T) {
 		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
 		{"submission behind the chart's back", "config: {submission: {mode: Native}}", "/config/submission"},
 		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
+		{"the image of another operator", "image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}", "image.repository"},
 		{"two without a leader", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
 		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
 		{"spread of one", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
@@ -92,6 +93,42 @@ func TestPeerValues(t *testing.T) {
 				t.Errorf("effect %q is neither refused nor ignored", entry.Effect)
 			}
 		})
+	}
+}
+
+// TestPeersWholeValues: somebody who has a copy of that chart's values, all of them, installs this operator by it, in its own image.
+func TestPeersWholeValues(t *testing.T) {
+	text, err := os.ReadFile("testdata/peer-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mustRender(t, install{values: string(text)})
+	deployment := one[*appsv1.Deployment](t, r)
+	image := deployment.Spec.Template.Spec.Containers[0].Image
+	if own := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
+		t.Errorf("the image is %s, want %s", image, own)
+	}
+	c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Namespaces.Names = []string{"default"}
+	want.LeaderElection.Namespace = "spark-operator"
+	want.Controller.Workers = 10
+	want.Logging.Format = "text"
+	want.Metrics.JobSubmitLatencyBuckets = []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
+	want.Metrics.JobStartLatencyBuckets = []float64{30, 60, 90, 120, 150, 180, 210, 240, 270, 300}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+	for _, told := range []string{"image", "hook", "submitter", "webhook", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
+		if !strings.Contains(r.notes, "\n  "+told+": ") {
+			t.Errorf("the notes do not tell %s:\n%s", told, r.notes)
+		}
+	}
+	if strings.Contains(r.notes, "certManager") {
+		t.Errorf("what asks for nothing is told:\n%s", r.notes)
 	}
 }
 
