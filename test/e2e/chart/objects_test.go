@@ -310,7 +310,7 @@ func TestRights(t *testing.T) {
 
 var (
 	controllerRights = map[string]string{
-		"sparkoperator.k8s.io/sparkapplications":            "delete get list watch",
+		"sparkoperator.k8s.io/sparkapplications":            "delete list watch",
 		"sparkoperator.k8s.io/sparkapplications/status":     "patch",
 		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
 		"/pods":       "create delete get list watch",
@@ -325,7 +325,7 @@ var (
 	leaseRights = map[string]string{
 		"coordination.k8s.io/leases":                                 "create",
 		"coordination.k8s.io/leases[spark-operator-controller-lock]": "get update",
-		"/events": "create patch",
+		"/events": "create",
 	}
 )
 
@@ -339,7 +339,9 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 				if len(rule.ResourceNames) > 0 {
 					key += fmt.Sprint(rule.ResourceNames)
 				}
-				rights[key] = strings.Join(slices.Sorted(slices.Values(rule.Verbs)), " ")
+				// Rules add up.
+				verbs := slices.Sorted(slices.Values(append(strings.Fields(rights[key]), rule.Verbs...)))
+				rights[key] = strings.Join(slices.Compact(verbs), " ")
 			}
 		}
 	}
@@ -348,9 +350,12 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 
 // A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend).
 func TestDriverRights(t *testing.T) {
-	const all = "create delete deletecollection get list patch update watch"
-	drivers := map[string]string{"/pods": all, "/configmaps": all, "/services": all, "/persistentvolumeclaims": all}
+	drivers := map[string]string{
+		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
+		"/services": "deletecollection", "/persistentvolumeclaims": "create deletecollection list",
+	}
 	submitters := maps.Clone(drivers)
+	submitters["/configmaps"], submitters["/services"] = "create deletecollection patch", "create deletecollection patch"
 	submitters["/secrets"], submitters["networking.k8s.io/networkpolicies"] = "create patch", "create patch"
 	for values, want := range map[string]map[string]string{
 		"spark: {jobNamespaces: [jobs]}":                                             submitters,

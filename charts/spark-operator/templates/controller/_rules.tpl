@@ -6,7 +6,7 @@
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
-  verbs: [get, list, watch, delete]
+  verbs: [list, watch, delete]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/status]
   verbs: [patch]
