@@ -75,7 +75,8 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 		"--service-account-issuer=" + issuer,
 		"--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC",
-		"--enable-admission-plugins=NodeRestriction",
+		// The second asks for a right that many clusters want of whoever makes objects with owners; one that did not would hide that it is missing.
+		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		// Webhooks that are named by their Service are called at its pods: the API server is behind no kube-proxy when it has no node.
 		"--enable-aggregator-routing=true",
