@@ -38,8 +38,8 @@ func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error)
 	}
 	defer log.Close()
 	got, err := readSpeed(log, "latency-")
-	if err == nil && (len(got.driver) != n || len(got.status) != 2*n) {
-		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and twice as many", len(got.driver), len(got.status), n)
+	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) { // the scheduler, which finds no node, changes the pods too
+		err = fmt.Errorf("the audit log tells of %d applications with a driver and of %d changes, want %d and at least twice as many", len(got.driver), len(got.status), n)
 	}
 	return got, err
 }
