@@ -6,32 +6,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
-
-// submitAccount is the service account that spark-submit runs as.
-const submitAccount = "spark-submit"
-
-// submitter makes the service account with the rights that a submission takes.
-func (w *world) submitter(t *testing.T) {
-	meta := metav1.ObjectMeta{Name: submitAccount, Namespace: "default"}
-	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
-	w.make(t,
-		&corev1.ServiceAccount{ObjectMeta: meta},
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"pods", "services", "configmaps"}, Verbs: verbs},
-			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: verbs},
-		}},
-		&rbacv1.RoleBinding{ObjectMeta: meta,
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: submitAccount, Namespace: "default"}},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: submitAccount}},
-	)
-}
 
 // submitted runs a program by the spark-submit of its own image, in a pod of its own.
 func (p *lineProof) submitted(t *testing.T, prog program) execution {
@@ -87,7 +69,7 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-submit", Namespace: "default"},
 		Spec: corev1.PodSpec{
 			RestartPolicy:      corev1.RestartPolicyNever,
-			ServiceAccountName: submitAccount,
+			ServiceAccountName: cluster.ServiceAccount, // what the chart gives it is enough
 			Volumes:            []corev1.Volume{configMapVolume("files", config.Name), templated.Spec.Volumes[0]},
 			Containers: []corev1.Container{{
 				Name: "spark-submit", Image: p.image, Args: args,

@@ -63,7 +63,6 @@ type execution struct {
 // objects in the API server but for what is meant to differ.
 func (w *world) lines(t *testing.T) {
 	w.workbench(t)
-	w.submitter(t)
 	for version := range strings.SplitSeq(*sparkLines, ",") {
 		t.Run(version, func(t *testing.T) {
 			began := time.Now()
