@@ -181,8 +181,8 @@ func (c *Cluster) connect() error {
 	return err
 }
 
-// Install runs helm install and waits until the operator is ready.
-func (c *Cluster) Install(ctx context.Context) error {
+// Install runs helm install, with further arguments, and waits until the operator is ready.
+func (c *Cluster) Install(ctx context.Context, further ...string) error {
 	args := []string{"install", Release, filepath.Join(c.options.Root, "charts/spark-operator"), "--namespace", Namespace,
 		"--wait", "--timeout", "2m",
 		"--set", "image.registry=" + imageRegistry, "--set", "image.repository=" + imageRepository, "--set", "image.tag=" + imageTag,
@@ -190,7 +190,7 @@ func (c *Cluster) Install(ctx context.Context) error {
 	for _, value := range c.options.Values {
 		args = append(args, "--set", value)
 	}
-	if err := c.Helm(ctx, args...); err != nil {
+	if err := c.Helm(ctx, append(args, further...)...); err != nil {
 		return fmt.Errorf("%w\n%s", err, c.Diagnose(ctx))
 	}
 	return nil
