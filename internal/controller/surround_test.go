@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -243,7 +244,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	w.create(theirs)
 	made := &requests{}
 	later := &atomic.Int64{}
-	w.runClock(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
 	app := w.application("pi", withDriver)
@@ -371,14 +372,13 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 	return c.Client.Create(ctx, object, options...)
 }
 
-// runClock is runReal with a clock of the test's.
-func (w *world) runClock(clock Clock, change ...func(*Environment)) (stop func()) {
+// runWith is runReal with a configuration and a clock of the test's.
+func (w *world) runWith(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
-	cfg := testConfig(w.namespace)
 	op, err := newOperator(w.t.Context(), cfg, env)
 	if err != nil {
 		w.t.Fatal(err)
