@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -154,6 +155,12 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
+	}
+	// Those that did their work made no events.
+	for reason, said := range w.eventsOf(app) {
+		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(said, "\n")) {
+			t.Errorf("event %s: %s", reason, said)
+		}
 	}
 }
 

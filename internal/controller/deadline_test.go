@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func timeouts(t v1beta2.Timeouts) func(*v1beta2.SparkApplication) {
+	return func(app *v1beta2.SparkApplication) { app.Spec.Timeouts = &t }
+}
+
+// TestDeadline: a driver that never starts ends when its time is over, not before, and what it waited for is told.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
+	driver := w.driverOf(app, 1)
+	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "not found"))
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	for _, says := range []string{"the driver did not start within 2s", "ImagePullBackOff", "not found"} {
+		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
+			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
+		}
+	}
+	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 2*time.Second {
+		t.Errorf("it ended %s after the submission", ran)
+	}
+	w.waitGone(driver)
+}
+
+// TestRunOnALostNode: the time of a run goes on where its driver's node does not answer, and the next attempt waits until the driver's pod is gone.
+func TestRunOnALostNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, onFailure(1), timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
+	driver := w.driverOf(app, 1)
+	w.bind(driver, "lost")
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.kubelet(driver.Name, corev1.PodUnknown, running())
+	w.waitState("pi", v1beta2.ApplicationStateUnknown)
+
+	got := w.waitState("pi", v1beta2.ApplicationStateFailing)
+	for _, says := range []string{"the run did not end within 5s", "NodeLost"} {
+		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
+			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
+		}
+	}
+	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 5*time.Second {
+		t.Errorf("it ended %s after the submission", ran)
+	}
+	w.waitDeleting(driver)
+	if n := w.drivers(app); n != 1 {
+		t.Fatalf("there are %d drivers while the first may run", n)
+	}
+	if err := w.api.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.execute(w.driverOf(app, 2), exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+}
+
+// bind puts a pod on a node, whose kubelet the API server then waits for before a deleted pod is gone.
+func (w *world) bind(pod *corev1.Pod, node string) {
+	w.t.Helper()
+	if err := w.api.SubResource("binding").Create(w.t.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) waitDeleting(pod *corev1.Pod) {
+	w.t.Helper()
+	testkit.Wait(w.t, pod.Name+" to be deleted", func(ctx context.Context) error {
+		var now corev1.Pod
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil {
+			return err
+		}
+		if now.DeletionTimestamp == nil {
+			return fmt.Errorf("it is not")
+		}
+		return nil
+	})
+}
+
+// drivers counts an application's driver pods.
+func (w *world) drivers(app *v1beta2.SparkApplication) int {
+	w.t.Helper()
+	var pods corev1.PodList
+	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID), labelRole: roleDriver}); err != nil {
+		w.t.Fatal(err)
+	}
+	return len(pods.Items)
+}
