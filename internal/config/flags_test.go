@@ -224,3 +224,37 @@ func TestPeersDeployment(t *testing.T) {
 		t.Errorf("%d flags have no effect: %v", len(unused), unused)
 	}
 }
+
+// TestFlagsAreDocumented: docs/migrate-kubeflow.md has each flag, and none that there is not.
+func TestFlagsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/migrate-kubeflow.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Flags\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	documented := map[string]bool{"config": true, "kubeconfig": true}
+	for part := range strings.SplitSeq(section, "`--") {
+		if name, _, found := strings.Cut(part, "`"); found {
+			documented[name] = true
+		}
+	}
+	for _, k := range controllerFlags {
+		if !documented[k.name] {
+			t.Errorf("--%s is not in docs/migrate-kubeflow.md", k.name)
+		}
+		delete(documented, k.name)
+	}
+	delete(documented, "config")
+	delete(documented, "kubeconfig")
+	for name := range documented {
+		if !strings.HasPrefix(name, "\n") && !strings.Contains(name, " ") {
+			t.Errorf("--%s is documented, and there is none", name)
+		}
+	}
+	for name := range IgnoredEnvironment {
+		if !strings.Contains(section, "`"+name+"`") {
+			t.Errorf("the variable %s is not there", name)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -336,6 +337,43 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("a driver without its ConfigMap: %v", err)
 	}
+}
+
+// TestTakeOverOfTheLease: while the other operator holds the lease of the name that both charts give it, nothing is done.
+func TestTakeOverOfTheLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
+	cfg.LeaderElection.LeaseDuration.Duration, cfg.LeaderElection.RenewDeadline.Duration, cfg.LeaderElection.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 500*time.Millisecond
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: cfg.LeaderElection.LeaseName}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: new("spark-operator-controller-6d5f_theirs"), LeaseDurationSeconds: new(int32(3)),
+		AcquireTime: new(metav1.NowMicro()), RenewTime: new(metav1.NowMicro()), LeaseTransitions: new(int32(1)),
+	}}
+	w.create(lease)
+	w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+	op, err := NewOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	// It renews for longer than the new one would wait for a holder that is gone.
+	for range 10 {
+		before := lease.DeepCopy()
+		lease.Spec.RenewTime = new(metav1.NowMicro())
+		if err := w.api.Patch(t.Context(), lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			t.Fatalf("somebody else has the lease: %v", err)
+		}
+		if w.get("pi").Status.Operator != nil {
+			t.Fatal("the application was taken over while the other operator renewed")
+		}
+		select {
+		case <-op.Elected():
+			t.Fatal("two lead")
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 }
 
 // TestTakeOverDelete: an application of theirs that is being deleted in the foreground loses its pods.
