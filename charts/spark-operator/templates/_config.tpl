@@ -19,6 +19,14 @@
 {{- $_ := set $metrics $key $bounds -}}
 {{- end -}}
 {{- end -}}
+{{- $inside := dict "enabled" $controller.uiIngress.enable -}}
+{{- range $key, $value := dict "urlFormat" "urlFormat" "className" "ingressClassName" "annotations" "annotations" "tls" "tls" }}
+{{- with get $controller.uiIngress $value }}{{ $_ := set $inside $key . }}{{ end -}}
+{{- end -}}
+{{- $route := dict "enabled" $controller.uiRoute.enable -}}
+{{- range $key := list "urlFormat" "parentRefs" }}
+{{- with get $controller.uiRoute $key }}{{ $_ := set $route $key . }}{{ end -}}
+{{- end -}}
 {{- $derived := dict
   "namespaces" $namespaces
   "leaderElection" (dict
@@ -34,6 +42,7 @@
   "logging" (dict "level" $controller.logLevel "format" (get (dict "json" "json" "console" "text") $controller.logEncoder))
   "controller" (dict "workers" (int $controller.workers))
   "submission" (dict "mode" $controller.submission.mode)
+  "ui" (dict "service" $controller.uiService.enable "ingress" $inside "route" $route)
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
     "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)

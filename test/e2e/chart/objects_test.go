@@ -315,7 +315,7 @@ var (
 		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
 		"/pods":       "create delete get list watch",
 		"/configmaps": "create delete get list watch",
-		"/services":   "create delete get list watch",
+		"/services":   "create delete get list patch watch",
 		"/events":     "create get list patch",
 		"/secrets":    "create deletecollection",
 		"authorization.k8s.io/localsubjectaccessreviews": "create",
@@ -328,6 +328,26 @@ var (
 		"/events": "create",
 	}
 )
+
+// TestRightsOnDoors: Ingresses and routes may be made where they are switched on, and nowhere else.
+func TestRightsOnDoors(t *testing.T) {
+	const all = "create delete get list patch watch"
+	for values, want := range map[string]map[string]string{
+		"controller: {uiIngress: {enable: true}}": {"networking.k8s.io/ingresses": all},
+		"controller: {uiRoute: {enable: true}}":   {"gateway.networking.k8s.io/httproutes": all},
+	} {
+		got := map[string]string{}
+		for _, role := range only[*rbacv1.Role](mustRender(t, install{values: values})) {
+			if role.Name == "spark-operator-controller" {
+				got = granted(role.Rules)
+			}
+		}
+		maps.DeleteFunc(got, func(key, verbs string) bool { return controllerRights[key] == verbs })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s gives besides (-want +got):\n%s", values, diff)
+		}
+	}
+}
 
 // granted lists the verbs by "group/resource[name]".
 func granted(rules []rbacv1.PolicyRule) map[string]string {

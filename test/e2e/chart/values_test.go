@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	kyaml "sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -30,6 +31,10 @@ func TestRefusedValues(t *testing.T) {
 		{"port", "prometheus: {metrics: {port: 0}}", "/prometheus/metrics/port"},
 		{"a deadline that is none", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
 		{"a deadline that there is not", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
+		{"a UI's address that is no text", "controller: {uiIngress: {urlFormat: {}}}", "/controller/uiIngress/urlFormat"},
+		{"a Gateway that is no object", "controller: {uiRoute: {parentRefs: [public]}}", "/controller/uiRoute/parentRefs/0"},
+		{"a switch that is none", "controller: {uiService: {enable: maybe}}", "/controller/uiService/enable"},
+		{"web UIs behind the chart's back", "config: {ui: {ingress: {enabled: true}}}", "/config/ui"},
 		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
 		{"submission behind the chart's back", "config: {submission: {mode: Native}}", "/config/submission"},
 		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
@@ -129,6 +134,37 @@ func TestPeersWholeValues(t *testing.T) {
 	}
 	if strings.Contains(r.notes, "certManager") {
 		t.Errorf("what asks for nothing is told:\n%s", r.notes)
+	}
+}
+
+// TestUIValues: the peer's values for web UIs mean the same here, and have a route beside them.
+func TestUIValues(t *testing.T) {
+	r := mustRender(t, install{values: `controller:
+  uiService: {enable: false}
+  uiIngress:
+    enable: true
+    urlFormat: "spark.example.com/{{$appNamespace}}/{{$appName}}"
+    ingressClassName: nginx
+    tls: [{hosts: [spark.example.com], secretName: cert}]
+    annotations: {a: b}
+  uiRoute: {enable: true, parentRefs: [{name: public, namespace: gateways, port: 443}], urlFormat: "/{{$appNamespace}}/{{$appName}}"}
+`})
+	c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.UI{
+		Service: new(false),
+		Ingress: config.UIIngress{
+			Enabled: new(true), URLFormat: "spark.example.com/{{$appNamespace}}/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
+			TLS: []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
+		},
+		Route: config.UIRoute{
+			Enabled: new(true), URLFormat: "/{{$appNamespace}}/{{$appName}}", ParentRefs: []config.ParentRef{{Name: "public", Namespace: "gateways", Port: 443}},
+		},
+	}
+	if diff := cmp.Diff(want, c.UI); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

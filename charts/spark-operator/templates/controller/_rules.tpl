@@ -1,7 +1,8 @@
 {{/* What the controller may do in a namespace whose applications it runs. Verbs are those that it uses, no more. The finalizers
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
      read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
-     are also created in dry runs, which tell why a driver gets no executors. Secrets are made for the pods
+     are also created in dry runs, which tell why a driver gets no executors. What leads to a driver from outside
+     (Services, and Ingresses and routes where they are switched on) is patched when its options change. Secrets are made for the pods
      that run spark-submit and deleted by the labels that say whose they are; none is ever read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
@@ -14,8 +15,21 @@
   resources: [sparkapplications/finalizers]
   verbs: [update]
 - apiGroups: [""]
-  resources: [pods, configmaps, services]
+  resources: [pods, configmaps]
   verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, watch, create, patch, delete]
+{{- if .Values.controller.uiIngress.enable }}
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [get, list, watch, create, patch, delete]
+{{- end }}
+{{- if .Values.controller.uiRoute.enable }}
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, list, watch, create, patch, delete]
+{{- end }}
 {{- if ne .Values.controller.submission.mode "Native" }}
 - apiGroups: [""]
   resources: [secrets]
