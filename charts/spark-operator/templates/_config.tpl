@@ -27,6 +27,10 @@
 {{- range $key := list "urlFormat" "parentRefs" }}
 {{- with get $controller.uiRoute $key }}{{ $_ := set $route $key . }}{{ end -}}
 {{- end -}}
+{{- $batch := dict "enabled" $controller.batchScheduler.enable -}}
+{{- range $key := list "default" "kubeSchedulerNames" }}
+{{- with get $controller.batchScheduler $key }}{{ $_ := set $batch $key . }}{{ end -}}
+{{- end -}}
 {{- $derived := dict
   "namespaces" $namespaces
   "leaderElection" (dict
@@ -43,6 +47,7 @@
   "controller" (dict "workers" (int $controller.workers))
   "submission" (dict "mode" $controller.submission.mode)
   "ui" (dict "service" $controller.uiService.enable "ingress" $inside "route" $route)
+  "batchScheduler" $batch
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
     "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)

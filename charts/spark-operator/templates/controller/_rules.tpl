@@ -41,6 +41,16 @@
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, delete]
+{{- if .Values.controller.batchScheduler.enable }}
+- apiGroups: [scheduling.volcano.sh]
+  resources: [podgroups]
+  verbs: [get, list, watch, create, delete]
+{{- if .Values.controller.batchScheduler.kubeSchedulerNames }}
+- apiGroups: [scheduling.x-k8s.io]
+  resources: [podgroups]
+  verbs: [get, list, watch, create, delete]
+{{- end }}
+{{- end }}
 - apiGroups: [""]
   resources: [events]
   verbs: [get, list, create, patch]
