@@ -11,7 +11,7 @@ import (
 // The bounds of what tenants can make of the metrics: names of namespaces, labels of applications and reasons are theirs to choose. What
 // does not fit is counted all the same, under Other or OtherReason.
 const (
-	// MaxNamespaces is how many namespaces the label namespace tells apart at a time.
+	// MaxNamespaces is how many namespaces the label app_namespace tells apart at a time.
 	MaxNamespaces = 100
 	// MaxLabelSets is how many combinations of the configured labels' values are told apart, from the operator's start on.
 	MaxLabelSets = 500

@@ -70,7 +70,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 		namespaces := map[string]bool{}
 		for _, metric := range family.GetMetric() {
 			for _, label := range metric.GetLabel() {
-				if label.GetName() == "namespace" {
+				if label.GetName() == "app_namespace" {
 					namespaces[label.GetValue()] = true
 				}
 			}
@@ -114,7 +114,7 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 		got := samples(t, reg, "sparkoperator_applications")
 		m.Is(late, Standing{State: "RUNNING", Phase: lifecycle.Running})
 		with := samples(t, reg, "sparkoperator_applications")
-		const other = "sparkoperator_applications{kind=k,namespace=other,phase=Running,state=RUNNING}"
+		const other = "sparkoperator_applications{app_namespace=other,kind=k,phase=Running,state=RUNNING}"
 		if len(got) != MaxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != MaxNamespaces+1 {
 			t.Errorf("round %d: %d series, then %d with %v others", round, len(got), len(with), with[other])
 		}

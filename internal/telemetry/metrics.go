@@ -115,7 +115,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 		running:   gauge(prefix+"spark_application_running_count", "Applications whose driver runs now.", labels...),
 		executors: gauge(prefix+"spark_executor_running_count", "Executors that run now.", labels...),
 		applications: gauge("sparkoperator_applications", "Custom resources that exist now, by where they stand.",
-			"kind", "namespace", "state", "phase"),
+			"kind", "app_namespace", "state", "phase"),
 		waiting: gauge("sparkoperator_applications_waiting", "Custom resources that wait now, by what for.", "kind", "phase", "reason"),
 		longest: gauge("sparkoperator_applications_waiting_longest_seconds", "For how long the one that waits longest has been in its phase.",
 			"kind", "phase", "reason"),

@@ -111,12 +111,14 @@ crds: {install: false}`}, []string{
 		}},
 		{"everything that can be switched on", install{values: `
 controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true}}
-prometheus: {podMonitor: {create: true, labels: {team: a}}}
-spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: []string{"monitoring.coreos.com/v1/PodMonitor"}}, []string{
+prometheus: {podMonitor: {create: true, labels: {team: a}}, rules: {create: true}, dashboard: {create: true}}
+spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitoringAPIs}, []string{
 			"ConfigMap spark-operator/spark-operator-controller",
+			"ConfigMap spark-operator/spark-operator-dashboard",
 			"Deployment spark-operator/spark-operator-controller",
 			"PodDisruptionBudget spark-operator/spark-operator-controller-pdb",
 			"PodMonitor spark-operator/spark-operator-podmonitor",
+			"PrometheusRule spark-operator/spark-operator",
 			"Role default/spark-operator-controller",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding default/spark-operator-controller",

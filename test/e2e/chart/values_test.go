@@ -48,6 +48,9 @@ func TestRefusedValues(t *testing.T) {
 		{"buckets", "prometheus: {metrics: {jobStartLatencyBuckets: '30;60'}}", "/prometheus/metrics/jobStartLatencyBuckets"},
 		{"one port twice", "prometheus: {metrics: {port: 8081}}", "must differ"},
 		{"monitor without the API", "prometheus: {podMonitor: {create: true}}", "monitoring.coreos.com/v1"},
+		{"rules without the API", "prometheus: {rules: {create: true}}", "PrometheusRule API"},
+		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}", "prometheus.rules.create needs"},
+		{"dashboard without metrics", "prometheus: {dashboard: {create: true}, metrics: {enable: false}}", "prometheus.dashboard.create needs"},
 		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

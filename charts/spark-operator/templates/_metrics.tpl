@@ -1,0 +1,6 @@
+{{/* A text with expressions, in which the metrics that the prefix goes before have it (docs/metrics.md), and LEASE_NAME is the lease's. */}}
+{{- define "spark-operator.metricNames" -}}
+{{- $prefix := regexReplaceAll "[^a-zA-Z0-9_]" .root.Values.prometheus.metrics.prefix "_" -}}
+{{- $text := .text | replace "LEASE_NAME" (include "spark-operator.controller.leaseName" .root) -}}
+{{- regexReplaceAll "\\b(spark_(application|executor)_)" $text (printf "%s${1}" $prefix) -}}
+{{- end -}}
