@@ -249,6 +249,15 @@ type Observed struct {
 	Probed *Cause
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause
+	// Weather is set when an action of this same pass failed for the moment, and those before it have for a while. A decision then asks for nothing
+	// that can wait, so that what else follows is remembered: deadlines go on in bad weather.
+	Weather *Weather
+}
+
+// Weather is what keeps actions from being carried out: not for good, and not through any fault of the application's.
+type Weather struct {
+	Cause Cause
+	Since time.Time // of the first failure after which nothing went through
 }
 
 // Driver returns the driver pod of an attempt, or nil.

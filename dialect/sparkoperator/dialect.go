@@ -62,7 +62,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		plan.Tell = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Tell...)
 	}
 	if !wanted.Deleting {
+		before := slices.Clone(app.Status.Conditions)
 		plan.Tell = append(plan.Tell, d.encode(app, wanted, plan, seen, now)...)
+		encodeWeather(app, plan.Next, seen.Weather, before, now)
 	}
 	return plan
 }

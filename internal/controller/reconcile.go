@@ -115,27 +115,38 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	return r.conclude(ctx, req.NamespacedName, p)
 }
 
-// conclude brings a pass to its end, which may be a wait.
+// conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
+// that cannot be had, so that the rest of it is stored, and with it what the application waits for.
 func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
-	var result reconcile.Result
-	err := r.settle(ctx, p)
+	held := r.holdOf(key, p, r.settle(ctx, p))
+	stands := held == nil
+	if held != nil && held.lasts() {
+		p.seen.Weather = held.weather()
+		p.seen.Confirmed, p.seen.Inspected = false, false // what failed may have taken effect since
+		if err := r.settle(ctx, p); err != nil {
+			held = r.holdOf(key, p, err)
+		} else {
+			stands = true
+		}
+	}
 	r.traces.Decided(ctx, r.standing(p.stored).Phase, p.plan)
-	if err == nil {
-		result, err = r.finish(ctx, key, p)
+	var result reconcile.Result
+	if stands {
+		var err error
+		if result, err = r.finish(ctx, key, p); err != nil {
+			held = r.holdOf(key, p, err)
+		}
 	}
-	if wait := waitOf(err); wait != nil {
-		return reconcile.Result{RequeueAfter: r.wait(ctx, key, p, wait)}, nil
+	if held != nil {
+		after, err := r.wait(ctx, key, p, held)
+		return reconcile.Result{RequeueAfter: soonest(result.RequeueAfter, after)}, err
 	}
-	switch {
-	case err != nil:
-		r.waits.on(key, err.Error(), p.now)
-		return reconcile.Result{}, err
-	case p.hindered != nil:
-		r.wait(ctx, key, p, p.hindered) // the decision says when to try again
-	default:
+	if p.hindered == nil {
 		r.waits.forget(key)
+		return result, nil
 	}
-	return result, nil
+	_, err := r.wait(ctx, key, p, r.holdOf(key, p, p.hindered)) // the decision says when to try again
+	return result, err
 }
 
 // passLimit bounds a pass so that one which a shutdown meets is over, and its Events are written, before the shutdown's time is up. The

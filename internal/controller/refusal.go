@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,6 +52,38 @@ func refusal(err error) (lifecycle.Cause, bool) {
 	}
 	reason := refusalReason(code, message)
 	return lifecycle.Cause{Reason: reason, Message: message}, reason != reasonOperatorForbidden
+}
+
+// The reasons of weather.
+const (
+	reasonServerError     = "ServerError"
+	reasonUnauthorized    = "Unauthorized"
+	reasonTimeout         = "Timeout"
+	reasonConflict        = "Conflict"
+	reasonTooManyRequests = "TooManyRequests"
+	reasonNoAnswer        = "NoAnswer"
+)
+
+// weatherReason is a word for an error that is none of the application's and may be over with the next try.
+func weatherReason(err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return reasonTimeout
+	case !errors.As(err, &status):
+		return reasonNoAnswer
+	}
+	switch code := int(status.Status().Code); code {
+	case http.StatusUnauthorized:
+		return reasonUnauthorized
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return reasonTimeout
+	case http.StatusConflict:
+		return reasonConflict
+	case http.StatusTooManyRequests:
+		return reasonTooManyRequests
+	}
+	return reasonServerError
 }
 
 // notServed tells whether the API server does not know the kind of an object that was to be created, and what to install: the definition of an optional

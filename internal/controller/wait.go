@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 const (
@@ -18,8 +21,9 @@ const (
 	reasonWaiting = "Waiting"
 	// maxLookAgain bounds how long a pass that waits is put off.
 	maxLookAgain = 15 * time.Second
-	// waitGrace is how long something may hold up a pass before anybody is told: what is being deleted is mostly gone by then.
-	waitGrace = 5 * time.Second
+	// waitGrace is how long something may hold up a pass before anybody is told: what is being deleted, or a server that is being started anew, is
+	// mostly over by then.
+	waitGrace = 3 * time.Second
 	// tellWaitAgain keeps the Event of a long wait from expiring, at a price that many applications can pay at once.
 	tellWaitAgain = 10 * time.Minute
 )
@@ -46,20 +50,73 @@ func waitOf(err error) *waitError {
 	return nil
 }
 
-// wait logs and tells what holds up a pass, and returns when to try again. It grows with the time that was waited: the event of what
-// is waited for, where there is one, is what really wakes the key.
-func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *pass[T], wait *waitError) time.Duration {
-	r.metrics.Held(r.kind.Name, key, cmp.Or(wait.reason, reasonWaiting))
-	waited, first, tell := r.waits.on(key, wait.why, p.now)
+// hold is what held up a pass.
+type hold struct {
+	waitError
+	err    error         // of weather; nil where nothing failed
+	since  time.Time     // when the first of the passes began that were held up, by whatever
+	waited time.Duration // since then
+	first  bool          // the cause is news
+}
+
+// holdOf notes what the error of a pass means for a key; nil where there is none.
+func (r *Reconciler[T]) holdOf(key types.NamespacedName, p *pass[T], err error) *hold {
+	if err == nil {
+		return nil
+	}
+	h := &hold{}
+	what := ""
+	if wait := waitOf(err); wait != nil {
+		h.waitError, what = *wait, wait.why
+	} else {
+		// Each failure may be worded anew.
+		h.err, h.waitError, what = err, waitError{reason: weatherReason(err), why: err.Error()}, weatherReason(err)
+	}
+	h.reason, h.why = cmp.Or(h.reason, reasonWaiting), brief(h.why)
+	h.since, h.first = r.waits.on(key, what, p.now)
+	h.waited = r.clock().Sub(h.since) // also what it took to fail
+	return h
+}
+
+// lasts reports whether it has been for so long that people are told.
+func (h *hold) lasts() bool { return h.waited >= waitGrace }
+
+// weather is the fact that a hold is to decisions once it lasts.
+func (h *hold) weather() *lifecycle.Weather {
+	return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: h.reason, Message: h.why}, Since: h.since}
+}
+
+// wait logs and tells what holds up a pass, and returns when to try again. That grows with the time that was waited: the event of what
+// is waited for, where there is one, is what really wakes the key. Weather is an error in its first second, most is over by then.
+func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *pass[T], h *hold) (time.Duration, error) {
+	r.metrics.Held(r.kind.Name, key, h.reason)
+	if h.err != nil && h.waited < lookAgain {
+		return 0, h.err
+	}
+	tell := r.waits.tell(key, r.clock())
 	logger := log.FromContext(ctx)
-	if !first {
+	if !h.first && (!tell || h.err == nil) {
 		logger = logger.V(1)
 	}
-	logger.Info("waiting", "cause", wait.why)
+	logger.Info("waiting", "cause", h.why)
 	if tell {
-		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, cmp.Or(wait.reason, reasonWaiting), "waiting: "+wait.why)
+		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, h.reason, "waiting: "+h.why)
 	}
-	return max(wait.after, min(max(waited, lookAgain), maxLookAgain))
+	after := max(h.after, min(max(h.waited, lookAgain), maxLookAgain))
+	if left := waitGrace - h.waited; left > 0 {
+		after = min(after, left) // when it is to be told
+	}
+	return after, nil
+}
+
+// maxWhy bounds what is told of a hold, in bytes: as much as an Event can hold.
+const maxWhy = 1000
+
+func brief(why string) string {
+	if len(why) > maxWhy {
+		return strings.ToValidUTF8(why[:maxWhy], "") + "..."
+	}
+	return why
 }
 
 // waits remembers what each key waits for: a few words a key, until it waits no more or is forgotten.
@@ -75,29 +132,37 @@ type waitState struct {
 	told  time.Time
 }
 
-// on notes that a key waits. It returns for how long it has waited for the same thing, whether that is new, and whether it is to be told.
-func (w *waits) on(key types.NamespacedName, why string, now time.Time) (waited time.Duration, first, tell bool) {
+// on notes that a key waits, in a pass that began at a time. It returns when the first of the passes began that were held up, and whether the
+// cause is another than before.
+func (w *waits) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	said := sha256.Sum256([]byte(why))
 	state, found := w.keys[key]
 	if !found {
-		state.begun = now
+		state.begun = began
 	}
-	if !found || state.why != said {
-		state = waitState{begun: state.begun, why: said, since: now}
-		first = true
-	}
-	waited = now.Sub(state.since)
-	tell = waited > waitGrace && (state.told.IsZero() || now.Sub(state.told) > tellWaitAgain)
-	if tell {
-		state.told = now
+	if first = !found || state.why != said; first {
+		state = waitState{begun: state.begun, why: said, since: began}
 	}
 	if w.keys == nil {
 		w.keys = map[types.NamespacedName]waitState{}
 	}
 	w.keys[key] = state
-	return waited, first, tell
+	return state.begun, first
+}
+
+// tell reports whether what a key waits for is to be told now: once it has lasted, and again from time to time.
+func (w *waits) tell(key types.NamespacedName, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	state, found := w.keys[key]
+	if !found || now.Sub(state.since) < waitGrace || !state.told.IsZero() && now.Sub(state.told) <= tellWaitAgain {
+		return false
+	}
+	state.told = now
+	w.keys[key] = state
+	return true
 }
 
 // begun returns when the first of the passes began that were held up, or now where none was.

@@ -55,32 +55,62 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestWaits: a wait is told once it lasts, again from time to time, and begins anew with another cause.
+// TestWaits: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
 func TestWaits(t *testing.T) {
 	var w waits
 	key := namespaced("ns", "pi")
 	for _, test := range []struct {
 		at          time.Duration
 		why         string
-		waited      time.Duration
 		first, tell bool
 	}{
-		{0, "a", 0, true, false},
-		{5 * time.Second, "a", 5 * time.Second, false, false},
-		{6 * time.Second, "a", 6 * time.Second, false, true},
-		{7 * time.Second, "a", 7 * time.Second, false, false},
-		{8 * time.Second, "b", 0, true, false},
-		{14 * time.Second, "b", 6 * time.Second, false, true},
-		{10 * time.Minute, "b", 10*time.Minute - 8*time.Second, false, false},
-		{11 * time.Minute, "b", 11*time.Minute - 8*time.Second, false, true},
+		{0, "a", true, false},
+		{2 * time.Second, "a", false, false},
+		{3 * time.Second, "a", false, true},
+		{7 * time.Second, "a", false, false},
+		{8 * time.Second, "b", true, false},
+		{9 * time.Second, "a", true, false},
+		{10 * time.Second, "b", true, false},
+		{14 * time.Second, "b", false, true},
+		{10 * time.Minute, "b", false, false},
+		{11 * time.Minute, "b", false, true},
 	} {
-		waited, first, tell := w.on(key, test.why, noon.Add(test.at))
-		if waited != test.waited || first != test.first || tell != test.tell {
-			t.Errorf("at %s: %s, first %t, tell %t", test.at, waited, first, tell)
+		since, first := w.on(key, test.why, noon.Add(test.at))
+		if tell := w.tell(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first || tell != test.tell {
+			t.Errorf("at %s: since %s, first %t, tell %t", test.at, since, first, tell)
 		}
 	}
-	if w.forget(key); len(w.keys) != 0 {
+	if begun := w.begun(key, noon.Add(time.Hour)); !begun.Equal(noon) {
+		t.Errorf("begun at %s", begun)
+	}
+	if w.forget(key); len(w.keys) != 0 || w.tell(key, noon) {
 		t.Errorf("remembered: %v", w.keys)
+	}
+	if begun := w.begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {
+		t.Errorf("begun at %s", begun)
+	}
+}
+
+// TestWeatherReason: what may be over with the next try has a word for machines.
+func TestWeatherReason(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("connection refused"), reasonNoAnswer},
+		{context.DeadlineExceeded, reasonTimeout},
+		{apierrors.NewTimeoutError("slow", 1), reasonTimeout},
+		{apierrors.NewServerTimeout(pods, "create", 1), reasonTimeout},
+		{apierrors.NewUnauthorized("token"), reasonUnauthorized},
+		{apierrors.NewConflict(pods, "pi", errors.New("quota")), reasonConflict},
+		{apierrors.NewTooManyRequests("later", 1), reasonTooManyRequests},
+		{apierrors.NewInternalError(errors.New("etcd")), reasonServerError},
+		{apierrors.NewServiceUnavailable("etcd"), reasonServerError},
+	} {
+		if got := weatherReason(fmt.Errorf("create pi: %w", test.err)); got != test.want {
+			t.Errorf("%v: %s, want %s", test.err, got, test.want)
+		}
 	}
 }
 
@@ -128,7 +158,7 @@ func TestOperatorLacksARight(t *testing.T) {
 		return result.RequeueAfter
 	}
 	for _, test := range []struct{ at, again time.Duration }{
-		{0, time.Second}, {time.Second, time.Second}, {3 * time.Second, 3 * time.Second}, {6 * time.Second, 6 * time.Second},
+		{0, time.Second}, {time.Second, time.Second}, {2 * time.Second, time.Second}, {3 * time.Second, 3 * time.Second}, {6 * time.Second, 6 * time.Second},
 		{time.Minute, 15 * time.Second},
 	} {
 		now = noon.Add(test.at)

@@ -24,7 +24,7 @@ func (s *step) guard() {
 		return
 	}
 	s.check(reassert)
-	if s.seen.Refusal != nil {
+	if s.barred() {
 		return
 	}
 	verb := lifecycle.Delete

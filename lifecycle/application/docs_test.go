@@ -72,7 +72,7 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
 	}
 	fmt.Fprint(&b, "\n## What a phase waits for\n\nNo phase waits in silence. One that is not listed is passed through within one decision.\n\n| phase | waits for |\n|---|---|\n")
 	for _, w := range Waits {
-		fmt.Fprintf(&b, "| %s | %s |\n", w.Phase, w.For)
+		fmt.Fprintf(&b, "| %s | %s |\n", name(w.Phase), w.For)
 	}
 	fmt.Fprint(&b, `
 ## What holds at any time
@@ -88,6 +88,9 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
   30 s after it should be gone. A taint alone tells nothing: a node that answers obeys it. The node is back when it reports the pod again.
 - A refusal by the API server is believed only after a live read: the second try of a launch that was not written down may be refused by the
   very quota that the first one took.
+- What the API server cannot take at the moment (a webhook that is down, an overload, a time-out, a right that the operator lacks) is no refusal. It
+  is tried again, ever later, and told by the condition Ready and an Event once it has lasted for 3 s. Deadlines go on meanwhile; a launch that
+  is held back for longer than driverStart has failed as a submission.
 - A pod that runs spark-submit makes at most one driver pod, whose name is fixed before it starts: where the name is taken it fails, and
   where the driver of its attempt is there that failure means nothing. A driver that it left without its ConfigMap is deleted, and submitted
   once more whatever the restart policy says.

@@ -149,7 +149,7 @@ func (s *step) over() bool {
 			s.check(left) // an end is stored and told before it is forgotten
 		default:
 			s.check(reassert)
-			if s.seen.Refusal == nil {
+			if !s.barred() {
 				s.do(lifecycle.Delete, lifecycle.Application, 0)
 			}
 			return false
@@ -167,7 +167,7 @@ func (s *step) over() bool {
 // keeps room by goes with them, also where there are none: the room is for others now.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
-	if d == nil || !over(d) || s.seen.Refusal != nil {
+	if d == nil || !over(d) || s.barred() {
 		return
 	}
 	goesOn := func(e lifecycle.Executor) bool { return e.Attempt == s.m.Attempt && !endedPhase(e.Phase) }
@@ -179,12 +179,11 @@ func (s *step) releaseExecutors() {
 
 // releaseRemains deletes what is left of the last attempt once the pod that is kept is gone, by a live read: its log is all that is kept.
 func (s *step) releaseRemains() {
-	if s.kept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.seen.Refusal != nil {
+	if s.kept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.barred() {
 		return
 	}
 	if !s.seen.Confirmed {
-		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
-		s.check(recheck)
+		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return
 	}
 	s.deleteAll([]int32{s.m.Attempt})

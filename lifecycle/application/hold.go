@@ -78,8 +78,7 @@ func (s *step) cleared(upTo int32) bool {
 		return false
 	}
 	if s.m.Attempt > 0 && !s.seen.Confirmed {
-		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
-		s.check(recheck)
+		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return false
 	}
 	return true
@@ -121,14 +120,13 @@ func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, go
 	return lifecycle.Cause{}
 }
 
-// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. After a refusal it only waits: the same
-// request would be refused the same way.
+// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen.
 func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
 	}
 	s.check(reassert)
-	if s.seen.Refusal != nil {
+	if s.barred() {
 		return
 	}
 	for _, attempt := range attempts {

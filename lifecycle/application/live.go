@@ -132,8 +132,12 @@ func (s *step) missing() bool {
 		}
 	}
 	if !s.seen.Confirmed {
-		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt)
-		s.check(recheck)
+		if s.seen.Weather != nil { // nobody can be asked, and time goes on
+			if outcome, cause, over := s.deadlines(nil); over {
+				return s.end(outcome, cause, s.now)
+			}
+		}
+		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return false
 	}
 	if over, ended := s.unsubmitted(r); over {
@@ -259,7 +263,7 @@ type deadline struct {
 	cause   lifecycle.Cause
 }
 
-// deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil right after a launch.
+// deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil where it is not seen.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
 	return s.expired(s.bounds(d))
 }
@@ -278,7 +282,11 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 		s.check(first.at.Sub(s.now))
 		return "", lifecycle.Cause{}, false
 	}
-	if why := s.m.Cause; why.Reason != "" {
+	why := s.m.Cause
+	if s.seen.Weather != nil {
+		why = s.seen.Weather.Cause
+	}
+	if why.Reason != "" {
 		first.cause.Message += fmt.Sprintf("; it waited for %s: %s", why.Reason, why.Message)
 	}
 	return first.outcome, first.cause, true
@@ -301,8 +309,13 @@ func (s *step) runBound() []deadline {
 func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	limits := s.app.Limits
 	phase := lifecycle.Launched
-	if d != nil {
+	switch {
+	case d != nil:
 		phase = s.phaseOf(d)
+	case s.m.Phase == lifecycle.Unknown:
+		return s.runBound()
+	default:
+		d = &lifecycle.Driver{}
 	}
 	if rank[s.m.Phase] > rank[phase] {
 		phase = s.m.Phase // it once was further: an executor that went, or a read that is late

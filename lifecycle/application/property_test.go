@@ -35,13 +35,14 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 	// A plan that asks for a live read is never stored: the read is a fact to decide with again.
 	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
-	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks {
+	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks && seen.Weather == nil {
 		t.Fatalf("New is stored: %+v", plan)
 	}
 	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
 		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
 	}
 	checkAttempts(t, mem, plan)
+	checkWeather(t, app, seen, now, plan)
 	checkBounded(t, app, seen, now, plan)
 	if app.MissingGrace > 0 && !asks {
 		checkQuiet(t, app, seen, now, plan)
@@ -75,6 +76,23 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 	if creates == 1 && len(plan.Do) != 1 {
 		t.Fatalf("a launch beside other actions: %v", plan.Do)
+	}
+}
+
+// checkWeather: nothing is asked for that cannot be had, but by a launch that is over and by what stands beside a decision.
+func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	if seen.Weather == nil {
+		return
+	}
+	limit := app.Limits.DriverStart
+	over := limit > 0 && !now.Before(seen.Weather.Since.Add(limit))
+	for _, a := range plan.Do {
+		refuses := over && (a.Verb == lifecycle.Confirm && a.Part == lifecycle.DriverPod || a == lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: plan.Next.Attempt})
+		asks := a.Verb == lifecycle.Confirm && a.Part == lifecycle.Executors
+		if !refuses && !asks && seen.Refusal == nil {
+			t.Fatalf("%v in bad weather since %s", a, now.Sub(seen.Weather.Since))
+		}
 	}
 }
 
@@ -230,6 +248,9 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		if a.of(3) == 0 {
 			seen.Groups = append(seen.Groups, seen.Remains[len(seen.Remains)-1])
 		}
+	}
+	if a.of(5) == 0 {
+		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.of(200)) * time.Second)}
 	}
 	if a.of(5) == 0 {
 		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}

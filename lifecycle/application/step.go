@@ -174,9 +174,14 @@ func (s *step) launch() bool {
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
 			Message: "the number of the last attempt cannot be followed by another; delete the application and create it again"}, s.now)
+	case s.app.Invalid == nil && s.seen.Refusal == nil && s.seen.Weather != nil:
+		if s.seen.Refusal = s.launchTimedOut(); s.seen.Refusal != nil {
+			return s.launch()
+		}
+		s.check(reassert)
+		return false
 	case s.app.Invalid == nil && (s.seen.Refusal != nil || s.app.Submitter != nil) && !s.seen.Confirmed:
-		s.do(lifecycle.Confirm, lifecycle.DriverPod, s.m.Attempt+1)
-		s.check(recheck)
+		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
 	}
 	s.tried = true
@@ -199,6 +204,32 @@ func (s *step) launch() bool {
 	s.check(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
+}
+
+// launchTimedOut is the refusal that a launch comes to which the weather has held back for longer than a driver may take to start; nil before. No attempt ran:
+// it is the submission that failed.
+func (s *step) launchTimedOut() *lifecycle.Cause {
+	if s.seen.Weather == nil {
+		return nil
+	}
+	if outcome, cause, over := s.expired(bound(s.seen.Weather.Since, s.app.Limits.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
+		"the driver could not be made")); over && outcome == lifecycle.Refused {
+		return &cause
+	}
+	return nil
+}
+
+// barred reports whether an action would come to nothing in this pass: one was refused for good, and the same would be refused the same way, or
+// the weather is bad.
+func (s *step) barred() bool { return s.seen.Refusal != nil || s.seen.Weather != nil }
+
+// confirm asks for a live read, which is all that the decision waits for. In bad weather it waits for that, but for a launch whose time is over.
+func (s *step) confirm(part lifecycle.Part, attempt int32) {
+	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
+	if s.seen.Weather == nil || launches && s.launchTimedOut() != nil {
+		s.do(lifecycle.Confirm, part, attempt)
+	}
+	s.check(recheck)
 }
 
 // submission is what a launch waits for that is not the operator's own: nothing, where it made the driver pod.

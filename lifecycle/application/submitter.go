@@ -70,8 +70,7 @@ func (s *step) inspect(d *lifecycle.Driver) whole {
 	}
 	switch {
 	case !s.seen.Inspected:
-		s.do(lifecycle.Confirm, lifecycle.Submission, s.m.Attempt)
-		s.check(recheck)
+		s.confirm(lifecycle.Submission, s.m.Attempt)
 		return unknown
 	case d.Torn:
 		return torn

@@ -72,8 +72,9 @@ type Wait struct {
 	For   string
 }
 
-// Waits has every phase in which an application can stay. New is passed through within one decision.
+// Waits has every phase in which an application can stay.
 var Waits = []Wait{
+	{lifecycle.New, "the API server to take the submission, where it does not at once; bounded by driverStart"},
 	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live. Where " +
 		"spark-submit makes it, first the pod that runs that, which has a deadline of its own; if it ends half way, for its driver to go"},
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},

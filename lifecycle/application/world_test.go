@@ -35,9 +35,10 @@ type world struct {
 	never   int           // drivers that went without having had what they mount: no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
-	spared  int  // runs that a suspension stopped
-	faults  bool // calls fail and the operator dies
-	users   bool // suspend, edit, delete pods
+	spared  int       // runs that a suspension stopped
+	faults  bool      // calls fail and the operator dies
+	users   bool      // suspend, edit, delete pods
+	held    time.Time // since when no pass went through; zero where the last did
 	log     []string
 	breach  string
 	passes  int
@@ -317,7 +318,11 @@ func (e errCrash) Error() string { return e.where }
 
 // weather fails a call sometimes.
 func (w *world) weather(where string) {
-	if w.faults && w.chance(0.06) {
+	often := 0.06
+	if !w.held.IsZero() {
+		often = 0.5 // it lasts
+	}
+	if w.faults && w.chance(often) {
 		panic(errCrash{where})
 	}
 }
@@ -333,6 +338,7 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			w.tell("pass cut short: %s", crash.where)
 			if w.chance(0.3) {
 				w.sync() // a new process lists everything
+				w.held = time.Time{}
 			}
 			check = time.Second
 		}
@@ -342,15 +348,46 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 	for range 5 {
 		plan := Step(w.app, w.stored, seen, w.now)
 		checkPlan(t, w.app, w.stored, seen, w.now, plan)
-		fact := w.apply(plan, seen)
-		if fact == nil {
+		fact, failed := w.attempt(plan, seen)
+		switch {
+		case failed != nil && seen.Weather == nil:
+			if w.held.IsZero() {
+				w.held = w.now
+			}
+			if w.now.Sub(w.held) < 3*time.Second {
+				panic(*failed)
+			}
+			w.tell("bad weather: %s", failed.where)
+			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.where}, Since: w.held}
+			seen.Confirmed, seen.Inspected = false, false // the action that failed may have changed what was read
+		case failed != nil:
+			panic(*failed)
+		case fact != nil:
+			fact(&seen)
+		default:
 			w.record(plan)
+			if seen.Weather == nil {
+				w.held = time.Time{}
+			}
 			return plan.Check
 		}
-		fact(&seen)
 	}
 	w.fail("no decision holds")
 	return 0
+}
+
+// attempt carries a plan out. Where a call fails the operator lives on.
+func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *errCrash) {
+	defer func() {
+		if r := recover(); r != nil {
+			crash, ok := r.(errCrash)
+			if !ok || w.chance(0.3) {
+				panic(r)
+			}
+			failed = &crash
+		}
+	}()
+	return w.apply(plan, seen), nil
 }
 
 func (w *world) record(plan lifecycle.Plan) {
