@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 				app.Spec.Submission = nil
 			}
 			_, _, err := d.submission(app, 1, t0)
-			if wrong, ok := err.(*FieldError); !ok || wrong.Field != r.field || !strings.Contains(wrong.Message, r.why) {
+			if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Field != r.field || !strings.Contains(wrong.Message, r.why) {
 				t.Errorf("%s, %s: error %v, want one of %s", r.piece, name, err, r.field)
 			}
 		}
