@@ -42,7 +42,7 @@ func all(o submit.Objects) []submit.Object {
 
 // TestExamples renders the examples that the documentation shows. Run with -update after a wanted change, and read the difference.
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics"} {
+	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics", "spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
 			if err != nil {

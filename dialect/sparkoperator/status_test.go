@@ -16,7 +16,7 @@ import (
 
 var (
 	t0      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true}}}
+	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, KubeSchedulers: []string{"coscheduler"}}}}
 )
 
 func in(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
