@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -208,7 +210,31 @@ func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Ob
 	}
 }
 
-// TestUsersLabelsNeverReplaceOurs.
+// TestUIExample: what docs/ui.md shows is what there is.
+func TestUIExample(t *testing.T) {
+	text, err := os.ReadFile("../../examples/spark-pi-ui.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &v1beta2.SparkApplication{}
+	if err := yaml.UnmarshalStrict(text, app); err != nil {
+		t.Fatal(err)
+	}
+	app.UID = "u"
+	if wrong := Validate(app); len(wrong) > 0 {
+		t.Errorf("it is refused: %v", wrong)
+	}
+	var got []string
+	for _, object := range (Dialect{Options{UI: UI{Service: true}}}).Surroundings(standingIn(app, lifecycle.Launched), lifecycle.Observed{}, t0).Objects {
+		got = append(got, brief(t, object))
+	}
+	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-7078 ClusterIP rpc 7078->7078"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestUsersLabelsNeverReplaceOurs: readers, and the operator, find every object by them.
 func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	app := standingIn(sample(func(a *v1beta2.SparkApplication) {
 		theirs := map[string]string{LabelAppName: "x", LabelAppUID: "x", LabelAttempt: "9", LabelSubmissionID: "x", LabelCreatedBy: "x", lifecycle.ContentLabel: "x", "team": "a"}
