@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,8 @@ const (
 //
 //	nobody any more       wait a moment, then create again
 //	somebody else         refused for good, by name; theirs is never touched
+//	  but it is going     wait until it is gone
+//	one of this name      wait until it is gone: a custom resource of the name that was deleted before this one was made
 //	another operator      made again, where this custom resource is its controller
 //	another attempt       a fact: the decision did not know that it still exists
 //	this very attempt     adopted: it was made by a pass that did not come to write it down
@@ -50,6 +53,9 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	case leftBehind(existing, p.stored):
 		return r.remake(ctx, p, object, existing, driver)
 	case !belongs(existing, p.stored):
+		if why := r.nameLeft(existing, gvk.Kind, p.stored); why != "" {
+			return nil, &waitError{after: lookAgain, reason: reasonNameTaken, why: why}
+		}
 		return refused(nameTaken(existing, gvk.Kind)), nil
 	case attemptOf(existing) != attemptOf(object):
 		return p.foundOlder(existing, gvk)
@@ -88,6 +94,30 @@ func belongs(existing, owner client.Object) bool {
 		return ref != nil && ref.UID == owner.GetUID()
 	}
 	return owned(existing, owner.GetUID())
+}
+
+// nameLeft says why a name of ours that somebody else has is going to be free; nothing where it is not. What a deleted custom resource leaves stops in its
+// own time, and the garbage collector may not even have come to it when another of the same name is made: kubectl replace --force.
+func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner client.Object) string {
+	before := func(ref metav1.OwnerReference) bool { return r.before(ref, owner) }
+	switch {
+	case slices.ContainsFunc(existing.GetOwnerReferences(), before):
+		return fmt.Sprintf("%s %q is left by an application of the same name that was deleted; nothing is launched before it is gone", kind, existing.GetName())
+	case existing.GetDeletionTimestamp() != nil:
+		return fmt.Sprintf("%s %q does not belong to this application (%s) and is being deleted; nothing is launched before it is gone",
+			kind, existing.GetName(), ownerOf(existing))
+	}
+	return ""
+}
+
+// before reports whether an owner is a custom resource of the same kind and name that cannot exist any more.
+func (r *Reconciler[T]) before(ref metav1.OwnerReference, owner client.Object) bool {
+	gvk, err := apiutil.GVKForObject(owner, r.client.Scheme())
+	if err != nil || ref.Kind != gvk.Kind || ref.Name != owner.GetName() || ref.UID == owner.GetUID() {
+		return false
+	}
+	group, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && group.Group == gvk.Group
 }
 
 // nameTaken says who has a name of ours.

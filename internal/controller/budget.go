@@ -65,13 +65,14 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 	return lifecycle.Cause{}, nil
 }
 
-// whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited for.
+// whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited
+// for, as is what an application of the same name left.
 func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Cause, error) {
 	existing, gvk, err := r.readLive(ctx, object)
 	if err == nil && leftBehind(existing, p.stored) {
 		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
 	}
-	if err != nil || belongs(existing, p.stored) {
+	if err != nil || belongs(existing, p.stored) || r.nameLeft(existing, gvk.Kind, p.stored) != "" {
 		return lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
 	return nameTaken(existing, gvk.Kind), nil

@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// takesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go.
+func (w *world) takesItsTime(pod *corev1.Pod) (goes func()) {
+	w.t.Helper()
+	patch := func(finalizers string) {
+		w.t.Helper()
+		text := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, finalizers)
+		err := w.api.Patch(context.Background(), pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
+		if client.IgnoreNotFound(err) != nil {
+			w.t.Error(err)
+		}
+	}
+	patch(`["example.com/grace"]`)
+	w.t.Cleanup(func() { patch("null") })
+	return func() { patch("null") }
+}
+
+// recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
+func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
+	w.t.Helper()
+	first := w.application("pi", withDriver)
+	driver := w.driverOf(first, 1)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	goes = w.takesItsTime(driver)
+	if err := w.api.Delete(w.t.Context(), first); err != nil {
+		w.t.Fatal(err)
+	}
+	w.waitGone(first)
+	return w.application("pi", append(change, withDriver)...), goes
+}
+
+// TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits for what the first one left, says so, and runs.
+func TestRecreatedApplication(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app, goes := w.recreate()
+	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+		got := w.get("pi")
+		ready, told := condition(got, "Ready"), w.eventsOf(app)[reasonNameTaken]
+		if ready.Reason != reasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
+			return fmt.Errorf("Ready is %+v, the event %q", ready, told)
+		}
+		return want(got.Status.AppState.State, "")
+	})
+	goes()
+	w.execute(w.driverOf(app, 1), exited(0, ""))
+	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.SubmissionAttempts != 1 {
+		t.Errorf("%d submissions", got.Status.SubmissionAttempts)
+	}
+}
+
+// TestRecreatedApplicationIsBounded: as long as a driver may take to start.
+func TestRecreatedApplicationIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	_, _ = w.recreate(func(app *v1beta2.SparkApplication) {
+		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
+	})
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonStartTimedOut || !strings.Contains(c.Message, driverName("pi")) {
+		t.Errorf("Failed is %+v", c)
+	}
+}
+
+// TestNameLeft: what is going, and what an application of the same name left, is waited for; the rest belongs to somebody.
+func TestNameLeft(t *testing.T) {
+	w := newWorld(t)
+	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api}
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
+	ref := func(group, kind, name string, uid types.UID) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: group + "/v1", Kind: kind, Name: name, UID: uid}
+	}
+	const ours = "sparkoperator.k8s.io"
+	for _, test := range []struct {
+		name   string
+		ref    metav1.OwnerReference
+		going  bool
+		waited bool
+	}{
+		{"of the application before", ref(ours, "SparkApplication", "pi", "first"), false, true},
+		{"and going", ref(ours, "SparkApplication", "pi", "first"), true, true},
+		{"of this application, without being its controller", ref(ours, "SparkApplication", "pi", "second"), false, false},
+		{"of an application of another name", ref(ours, "SparkApplication", "pie", "first"), false, false},
+		{"of another API", ref("spark.apache.org", "SparkApplication", "pi", "first"), false, false},
+		{"of another kind", ref(ours, "ScheduledSparkApplication", "pi", "first"), false, false},
+		{"of another kind, going", ref("apps", "ReplicaSet", "pi", "first"), true, true},
+	} {
+		pod := foreignPod("ns", "pi-driver")
+		pod.OwnerReferences = []metav1.OwnerReference{test.ref}
+		if test.going {
+			pod.DeletionTimestamp = new(metav1.Now())
+		}
+		if why := r.nameLeft(pod, "Pod", app); (why != "") != test.waited {
+			t.Errorf("%s: %q", test.name, why)
+		}
+	}
+	if why := r.nameLeft(foreignPod("ns", "pi-driver"), "Pod", app); why != "" {
+		t.Errorf("nobody's: %q", why)
+	}
+}
