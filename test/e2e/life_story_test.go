@@ -231,10 +231,13 @@ func endConditions(state v1beta2.ApplicationStateType) map[string]metav1.Conditi
 	return map[string]metav1.ConditionStatus{"Ready": no, "Submitted": yes, "Failed": yes, "Stalled": yes}
 }
 
+// conditions are the application's, but for Exposed: what stands beside a driver is no part of its life, and comes and goes after it.
 func conditions(app *v1beta2.SparkApplication) map[string]metav1.ConditionStatus {
 	found := map[string]metav1.ConditionStatus{}
 	for _, c := range app.Status.Conditions {
-		found[c.Type] = c.Status
+		if c.Type != "Exposed" {
+			found[c.Type] = c.Status
+		}
 	}
 	return found
 }
