@@ -88,9 +88,7 @@ func attemptLeft(s *v1beta2.SparkApplicationStatus) int32 {
 	return max(1, s.SubmissionAttempts)
 }
 
-// takeOver is the memory of an application that another operator began. What runs is believed before what was written: a driver that goes on is
-// that of a running application also where the state says that it failed, which that operator concludes from a driver that it did not find, or
-// from a second submission that met the first.
+// takeOver is the memory of an application that another operator began.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
 	if !taking(&app.Status) {
@@ -102,33 +100,53 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 			m.Attempt = n
 		}
 	}
-	driver := seen.Driver(m.Attempt)
-	if driver != nil && m.Attempt > 0 {
+	var driver *lifecycle.Driver
+	if m.Attempt > 0 {
+		driver = seen.Driver(m.Attempt)
+		dateLaunch(&m, driver, now)
+	}
+	if driver != nil {
 		m.AttemptID = cmp.Or(driver.AttemptID, m.AttemptID)
 	}
-	if m.Attempt > 0 && m.SubmittedAt.IsZero() { // no deadline counts from the beginning of time
-		m.SubmittedAt = now
-		if driver != nil && !driver.CreatedAt.IsZero() && driver.CreatedAt.Before(now) {
-			m.SubmittedAt = driver.CreatedAt.UTC()
-		}
+	if m.Phase == lifecycle.Ended || m.Phase.Terminal() {
+		believeDriver(&m, driver)
 	}
-	over := m.Phase == lifecycle.Ended || m.Phase.Terminal()
+	if m.Since.IsZero() {
+		m.Since = m.SubmittedAt
+	}
+	if m.Since.IsZero() {
+		m.Since = now
+	}
+	return m
+}
+
+// dateLaunch sees to it that an attempt was submitted at some time: a deadline must not count from the beginning of time.
+func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
-	case over && driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
+	case !m.SubmittedAt.IsZero():
+	case driver != nil && !driver.CreatedAt.IsZero() && driver.CreatedAt.Before(now):
+		m.SubmittedAt = driver.CreatedAt.UTC()
+	default:
+		m.SubmittedAt = now
+	}
+}
+
+// believeDriver believes what runs before what was written: a driver that goes on is that of a running application also where the state says that
+// the attempt is over. The other operator concludes that from a driver that it did not find, or from a second submission that met the first.
+func believeDriver(m *lifecycle.Memory, driver *lifecycle.Driver) {
+	switch {
+	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
 		if m.Outcome == lifecycle.Refused {
 			m.Runs++
 		}
 		m.Phase, m.Outcome, m.Cause, m.EndedAt = lifecycle.Launched, lifecycle.Undecided, lifecycle.Cause{}, time.Time{}
-	case over && m.EndedAt.IsZero():
-		m.EndedAt = m.SubmittedAt
-	}
-	if m.Phase == lifecycle.Done && driver != nil {
+		return
+	case driver != nil && m.Phase == lifecycle.Done:
 		m.Phase = lifecycle.Retained
 	}
-	if m.Since = cmp.Or(m.Since, m.SubmittedAt); m.Since.IsZero() {
-		m.Since = now
+	if m.EndedAt.IsZero() {
+		m.EndedAt = m.SubmittedAt
 	}
-	return m
 }
 
 // Adopt returns those of the pods that another operator of this API made for the application, each with the identity that its maker did not give it
