@@ -86,7 +86,7 @@ func (m monitoring) agentPortName() string {
 func (m monitoring) files() map[string]string {
 	ownProperties := value(m.MetricsPropertiesFile) != ""
 	switch {
-	case m.Prometheus != nil && !(ownProperties && value(m.Prometheus.ConfigFile) != ""):
+	case m.Prometheus != nil && (!ownProperties || value(m.Prometheus.ConfigFile) == ""):
 		return map[string]string{
 			expose.MetricsPropertiesFile: cmp.Or(value(m.MetricsProperties), expose.MetricsProperties),
 			expose.AgentConfigFile:       cmp.Or(value(m.Prometheus.Configuration), expose.AgentConfig),

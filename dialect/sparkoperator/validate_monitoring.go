@@ -105,27 +105,24 @@ type trouble struct{ reason, message string }
 // monitoringTroubles are those of an application that is otherwise right.
 func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
 	m := monitoringOf(&app.Spec)
-	if app.Spec.Monitoring == nil || m.Prometheus == nil && !m.servlet() && !m.ExposeDriverMetrics && !m.ExposeExecutorMetrics {
+	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
+	if !shown && !exposes {
 		return nil // as most, and every pass asks
 	}
 	c, err := sparkConf(app)
-	if err != nil {
-		return nil // refused
-	}
-	exposes := m.ExposeDriverMetrics || m.ExposeExecutorMetrics
 	switch {
-	case m.Prometheus == nil && !m.servlet():
-		if m.properties() == "" && !ownMetricsConf(c) {
-			found = append(found, trouble{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
-				", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"})
-		}
-		return found
+	case err != nil:
+		return nil // refused
+	case !shown && (m.properties() != "" || ownMetricsConf(c)):
+		return nil // by a sink of the user's
+	case !shown:
+		return []trouble{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
+			", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"}}
 	case !exposes:
-		return append(found, trouble{reasonNothingExposed,
-			"spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"})
+		return []trouble{{reasonNothingExposed, "spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"}}
 	}
 	if m.servlet() {
-		found = append(found, servletTroubles(app, c)...)
+		found = servletTroubles(app, c)
 	}
 	for _, role := range []string{"driver", "executor"} {
 		if m.agent(role) {
