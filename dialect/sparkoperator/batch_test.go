@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -334,11 +335,8 @@ func TestBatchRefusals(t *testing.T) {
 		{"an executor's size that is none", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
 		_, err := gangs().Render(appOf(t, "spec: "+c.piece), createAttempt(1), t0)
-		var field *FieldError
-		if f, ok := err.(*FieldError); ok {
-			field = f
-		}
-		if field == nil || field.Field != c.field || !strings.Contains(field.Message, c.says) {
+		field, ok := errors.AsType[*FieldError](err)
+		if !ok || field.Field != c.field || !strings.Contains(field.Message, c.says) {
 			t.Errorf("%s: %v, want %s: %s", c.name, err, c.field, c.says)
 		}
 	}

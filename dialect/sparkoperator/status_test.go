@@ -353,7 +353,7 @@ func TestInvalidSpecs(t *testing.T) {
 			a.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`[1]`)}
 		}},
 		{"spec.sparkConf[spark.master]", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }},
-		{"spec.batchScheduler", func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = new("volcano") }},
+		{"spec.batchScheduler", func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = new("whoever") }},
 		{"spec.mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeInClusterClient }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
