@@ -339,6 +339,41 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}
 }
 
+// TestTakeOverOfWhatStandsBeside: the objects that the other operator made under the names of ours become ours: those that others look at in place, and
+// what a driver mounts with the next attempt.
+func TestTakeOverOfWhatStandsBeside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	monitored := func(a *v1beta2.SparkApplication) {
+		a.Spec.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/prometheus/exporter.jar"}}
+	}
+	running := w.leave(theirs{name: "running", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: monitored})
+	rerun := w.leave(theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared, spec: monitored})
+	w.runReal()
+	labels := func(object client.Object, name string) map[string]string {
+		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+		return object.GetLabels()
+	}
+	w.waitOurs("running", v1beta2.ApplicationStateRunning)
+	before := &corev1.Service{}
+	labels(before, "running-ui-svc")
+	testkit.Wait(t, "the UI's Service to be ours", func(context.Context) error {
+		return want(labels(&corev1.Service{}, "running-ui-svc")[labelAppUID], string(running.UID))
+	})
+	if after := (&corev1.Service{}); labels(after, "running-ui-svc") == nil || after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
+		t.Error("the UI's Service was replaced while somebody looks at it")
+	}
+	if config := (&corev1.ConfigMap{}); labels(config, "running-prom-conf")[labelAppUID] != "" || config.Data["metrics.properties"] != "theirs" {
+		t.Errorf("the running driver's metrics configuration was changed: %v", config.Data)
+	}
+	w.driverOf(rerun, 2)
+	if config := (&corev1.ConfigMap{}); labels(config, "rerun-prom-conf")[labelAttempt] != "2" || config.Data["metrics.properties"] == "theirs" {
+		t.Errorf("the new driver's metrics configuration is %v", config)
+	}
+}
+
 // TestTakeOverOfTheLease: while the other operator holds the lease of the name that both charts give it, nothing is done.
 func TestTakeOverOfTheLease(t *testing.T) {
 	t.Parallel()
