@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -98,9 +99,7 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w.waitState("bad", v1beta2.ApplicationStateFailed)
 
 	all := documented(t, "For dashboards of sparkoperator.k8s.io")
-	for name, is := range documented(t, "The operator's own") {
-		all[name] = is
-	}
+	maps.Copy(all, documented(t, "The operator's own"))
 	got := served(t, w.registry)
 	for name, is := range got {
 		if all[name] != is {

@@ -168,19 +168,24 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 			m.phaseSeconds.WithLabelValues(subject.Kind, phaseValue(t.From)).Observe(between(since, t.At))
 		}
 		since = t.At
-		switch {
-		case t.To == lifecycle.Launched && t.From != lifecycle.Unknown:
-			m.launched(t, subject.Created, labels)
-		case t.From == lifecycle.Launched && t.To.Live() && t.To != lifecycle.Unknown:
-			m.started(t, subject.Created, labels)
-		case t.To == lifecycle.Waiting && t.From == lifecycle.Ended:
-			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
-		case t.Outcome == lifecycle.Refused && (t.To == lifecycle.Ended || t.From == lifecycle.New):
-			m.refused.WithLabelValues(labels...).Inc()
-		}
+		m.entered(subject, t, labels)
 		if t.To.Terminal() && !t.From.Terminal() {
 			m.ended(t, plan.Next, labels)
 		}
+	}
+}
+
+// entered counts what it means that a phase was entered. What a node's loss and return make of an application is no new launch or start.
+func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
+	switch {
+	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown:
+		m.launched(t, subject.Created, labels)
+	case t.From == lifecycle.Launched && t.To.Live() && t.To != lifecycle.Unknown:
+		m.started(t, subject.Created, labels)
+	case t.To == lifecycle.Waiting && t.From == lifecycle.Ended:
+		m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
+	case t.Outcome == lifecycle.Refused && (t.To == lifecycle.Ended || t.From == lifecycle.New):
+		m.refused.WithLabelValues(labels...).Inc()
 	}
 }
 

@@ -192,7 +192,7 @@ func anyValue(value attribute.Value) *common.AnyValue {
 		}
 		return &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: list}}
 	}
-	return textValue(value.Emit())
+	return textValue(value.String())
 }
 
 func textValue(text string) *common.AnyValue {

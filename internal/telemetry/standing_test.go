@@ -66,10 +66,10 @@ func TestStandings(t *testing.T) {
 	m.Meet(fresh, Standing{Phase: lifecycle.Done}) // it is known
 
 	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
-		"sparkoperator_applications{app_namespace=a,kind=k,phase=Launched,state=SUBMITTED}":                  2,
-		"sparkoperator_applications{app_namespace=b,kind=k,phase=Launched,state=SUBMITTED}":                  2,
-		"sparkoperator_applications{app_namespace=b,kind=k,phase=Running,state=RUNNING}":                     1,
-		"sparkoperator_applications{app_namespace=b,kind=k,phase=New,state=NEW}":                             1,
+		"sparkoperator_applications{app_namespace=a,kind=k,phase=Launched,state=SUBMITTED}":              2,
+		"sparkoperator_applications{app_namespace=b,kind=k,phase=Launched,state=SUBMITTED}":              2,
+		"sparkoperator_applications{app_namespace=b,kind=k,phase=Running,state=RUNNING}":                 1,
+		"sparkoperator_applications{app_namespace=b,kind=k,phase=New,state=NEW}":                         1,
 		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Unschedulable}":                 2,
 		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Launched}":                      1,
 		"sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Other}":                         1,

@@ -111,7 +111,7 @@ func apiServer(told *string) http.RoundTripper {
 	})
 }
 
-func ask(t *testing.T, ctx context.Context, rt http.RoundTripper, method, url string) {
+func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, method, url string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
@@ -135,12 +135,12 @@ func TestTraces(t *testing.T) {
 	var told string
 	api := traces.Transport(apiServer(&told))
 	const pods = "https://api/api/v1/namespaces/jobs/pods"
-	ask(t, t.Context(), api, http.MethodGet, pods) // of no pass
+	ask(t.Context(), t, api, http.MethodGet, pods) // of no pass
 	if told != "" {
 		t.Errorf("a request of no pass is said to belong to trace %s", told)
 	}
 	ctx, end := traces.Pass(t.Context(), "sparkapplication", types.NamespacedName{Namespace: "jobs", Name: "pi"})
-	ask(t, ctx, api, http.MethodPost, pods)
+	ask(ctx, t, api, http.MethodPost, pods)
 	inPass := told
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{
 		Trail: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
@@ -199,7 +199,7 @@ func TestSampling(t *testing.T) {
 	}
 	var told string
 	ctx, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
-	ask(t, ctx, traces.Transport(apiServer(&told)), http.MethodGet, "https://api/api/v1/pods")
+	ask(ctx, t, traces.Transport(apiServer(&told)), http.MethodGet, "https://api/api/v1/pods")
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{})
 	end(nil)
 	if err := traces.Close(); err != nil {
