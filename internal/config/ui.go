@@ -75,11 +75,14 @@ func (u *UI) applyDefaults() {
 	}
 }
 
-func validateUI(c *Configuration) (errs field.ErrorList) {
-	ingress, route := &c.UI.Ingress, &c.UI.Route
+func validateUI(c *Configuration) field.ErrorList {
+	return append(validateIngress(&c.UI.Ingress), validateRoute(&c.UI.Route, &c.UI.Ingress)...)
+}
+
+func validateIngress(ingress *UIIngress) (errs field.ErrorList) {
 	path := field.NewPath("ui", "ingress")
-	inside, err := exampleAddress(ingress.URLFormat)
-	if err == nil && ingress.URLFormat != "" && inside.Host == "" {
+	address, err := exampleAddress(ingress.URLFormat)
+	if err == nil && ingress.URLFormat != "" && address.Host == "" {
 		err = errors.New("an Ingress needs a host before the path")
 	}
 	if err != nil {
@@ -90,21 +93,24 @@ func validateUI(c *Configuration) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path.Child("className"), ingress.ClassName, problem))
 		}
 	}
-	errs = append(errs, apivalidation.ValidateAnnotations(ingress.Annotations, path.Child("annotations"))...)
+	return append(errs, apivalidation.ValidateAnnotations(ingress.Annotations, path.Child("annotations"))...)
+}
 
-	path = field.NewPath("ui", "route")
+func validateRoute(route *UIRoute, ingress *UIIngress) (errs field.ErrorList) {
+	path := field.NewPath("ui", "route")
 	for i, parent := range route.ParentRefs {
 		errs = append(errs, validateParent(path.Child("parentRefs").Index(i), parent)...)
 	}
-	outside, err := exampleAddress(route.URLFormat)
+	inside, insideErr := exampleAddress(ingress.URLFormat)
+	address, err := exampleAddress(route.URLFormat)
 	switch {
 	case err != nil:
-		return append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, err.Error()))
-	case route.URLFormat != "" && outside.Host == "" && outside.Path == "":
+		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, err.Error()))
+	case route.URLFormat != "" && address.Host == "" && address.Path == "":
 		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, "without a host and a path every route would answer to everything"))
 	case len(route.ParentRefs) > 0 && route.URLFormat == "" && ingress.URLFormat == "":
 		errs = append(errs, field.Required(path.Child("urlFormat"), "every web UI has a route with parentRefs, so say where it is reached, here or in ui.ingress.urlFormat"))
-	case ingress.URLFormat != "" && route.URLFormat != "" && inside.Path != outside.Path:
+	case insideErr == nil && ingress.URLFormat != "" && route.URLFormat != "" && inside.Path != address.Path:
 		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat,
 			"has another path than ui.ingress.urlFormat; a driver can be told one path only (spark.ui.proxyBase)"))
 	}

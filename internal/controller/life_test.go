@@ -319,7 +319,7 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 func TestRealCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for at := 1; at <= 8; at++ {
+	for at := 1; at <= 10; at++ {
 		for _, after := range []bool{false, true} {
 			name := fmt.Sprintf("at-%d-%t", at, after)
 			crash := &crashing{at: at, after: after, killed: make(chan struct{})}
