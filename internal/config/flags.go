@@ -116,7 +116,10 @@ func (k kind) read(value string) (any, error) {
 		d, err := time.ParseDuration(value)
 		return d.String(), err
 	case texts, numbers:
-		items := []any{}
+		var items []any // none where the text is empty
+		if value == "" {
+			return items, nil
+		}
 		for item := range strings.SplitSeq(value, ",") {
 			item = strings.Trim(strings.TrimSpace(item), `"`) // that operator's chart writes the empty name as ""
 			if k == texts {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // given parses the arguments of "controller start".
@@ -44,6 +45,17 @@ func TestFlagsAreAliases(t *testing.T) {
 		{"--default-time-to-live-seconds=60", func(c *Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
 		{"--driver-pod-creation-grace-period=3s", func(c *Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
 		{"--enable-ui-service=false", func(c *Configuration) { c.UI.Service = new(false) }},
+		{`--ingress-url-format={{$appName}}.example.com/{{$appNamespace}} --ingress-class-name=nginx --ingress-annotations={"a":"b"} --ingress-tls=[{"hosts":["x.example.com"],"secretName":"s"}]`,
+			func(c *Configuration) {
+				c.UI.Ingress = UIIngress{Enabled: new(true), URLFormat: "{{$appName}}.example.com/{{$appNamespace}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
+					TLS: []networkingv1.IngressTLS{{Hosts: []string{"x.example.com"}, SecretName: "s"}}}
+			}},
+		{"--ingress-url-format= --ingress-class-name= --ingress-annotations= --ingress-tls=", func(*Configuration) {}},
+		{"--enable-batch-scheduler --default-batch-scheduler=volcano --kube-scheduler-names=a,b", func(c *Configuration) {
+			c.BatchScheduler = BatchScheduler{Enabled: true, Default: "volcano", KubeSchedulerNames: []string{"a", "b"}}
+		}},
+		{"--enable-batch-scheduler=false --default-batch-scheduler=", func(*Configuration) {}},
+		{"--enable-batch-scheduler=false --kube-scheduler-names=", func(*Configuration) {}},
 		{"--leader-election", func(*Configuration) {}},
 		{"--leader-election=false", func(c *Configuration) { c.LeaderElection.Enabled = new(false) }},
 		{"--leader-election-lock-name=l --leader-election-lock-namespace=n", func(c *Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
@@ -75,9 +87,6 @@ func TestFlagsAreAliases(t *testing.T) {
 			}
 			want := Default()
 			c.change(&want)
-			if len(got.Namespaces.Names) == 0 {
-				got.Namespaces.Names = nil
-			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

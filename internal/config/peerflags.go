@@ -118,7 +118,7 @@ func namespaceNames(to overlay, value string) error {
 		if len(all) > 1 {
 			to.set("namespaces.selector", "")
 		}
-		all = []any{}
+		all = nil
 	}
 	to.set("namespaces.names", all)
 	return nil
