@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds one application. Two cores run several JVMs at once here.
-const patience = 4 * time.Minute
+const patience = 6 * time.Minute
 
 // failures are small Python programs of the Spark image that end badly.
 const failures = "local:///opt/spark/examples/src/main/python/failures/"

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ type story struct {
 // begin creates an application and follows it until the test's end.
 func (w *world) begin(t *testing.T, app *v1beta2.SparkApplication) *story {
 	t.Helper()
+	conf := maps.Clone(timeouts)
+	maps.Copy(conf, app.Spec.SparkConf)
+	app.Spec.SparkConf = conf
 	w.create(t, app)
 	s := &story{world: w}
 	var err error
