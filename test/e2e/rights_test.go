@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// right is one verb on one resource of one namespace, as RBAC counts.
+type right struct{ namespace, group, resource, verb string }
+
+func (r right) String() string {
+	return fmt.Sprintf("%s %s in namespace %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace)
+}
+
+func sorted(rights map[right]bool) []right {
+	return slices.SortedFunc(maps.Keys(rights), func(a, b right) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb))
+	})
+}
+
+// The accounts that the chart makes, as the API server knows them.
+const (
+	operatorAccount = "system:serviceaccount:" + cluster.Namespace + ":spark-operator-controller"
+	driverAccount   = "system:serviceaccount:default:" + cluster.ServiceAccount
+)
+
+// seldom are rights that this suite may come by without using: what each is for, and the test elsewhere that does it.
+var seldom = []struct {
+	account         string
+	resource, verbs string
+	reason          string
+	file, test      string
+}{
+	{operatorAccount, "pods", "get", "a pod of that name is there already: a live read tells whose it is",
+		"internal/controller/apply_test.go", "TestNameIsTaken"},
+	{operatorAccount, "configmaps", "get", "the same of an attempt's ConfigMap",
+		"internal/controller/apply_test.go", "TestNameIsTaken"},
+	{operatorAccount, "services", "get", "the same of the driver's Service",
+		"internal/controller/life_test.go", "TestRealCrashAtEveryWrite"},
+	{operatorAccount, "services", "patch", "the options of a web UI change while it is there",
+		"internal/controller/surround_test.go", "TestUIServiceIsUpdatedInPlace"},
+	{operatorAccount, "networkpolicies", "get create delete", "the driver's NetworkPolicy, from Spark 4.2 on",
+		"internal/controller/life_test.go", "TestNetworkPoliciesGoWithTheirAttempt"},
+	{operatorAccount, "poddisruptionbudgets", "get", "a budget of that name is there already",
+		"internal/controller/budget_test.go", "TestBudgetOfSomebodyElse"},
+	{operatorAccount, "sparkapplications/finalizers", "update", "an admission plugin asks for it, and no request of its own shows that",
+		"test/e2e/rights_test.go", "ownersNeedARight"},
+	{driverAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
+		"test/e2e/lines_submit_test.go", "submitted"},
+	{driverAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
+		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
+}
+
+// rights compares what the chart's Roles give, with the values as they are by default, with what the API server saw used in all of this suite:
+// nothing is given that nobody uses, nothing without a limit, and nothing was wanted and refused. It comes last.
+func (w *world) rights(t *testing.T) {
+	given := w.rightsGiven(t)
+	used, refused := w.rightsUsed(t)
+	if len(given) != 2 {
+		t.Errorf("rights are given to %v, want the operator and its drivers", slices.Sorted(maps.Keys(given)))
+	}
+	w.ownersNeedARight(t)
+	for account, rights := range given {
+		n := 0
+		for _, r := range sorted(rights) {
+			switch {
+			case used[account][r]:
+				n++
+			case !isSeldom(account, r):
+				t.Errorf("%s is given and never used: %s", account, r)
+			}
+		}
+		for _, r := range sorted(refused[account]) {
+			if !rights[r] { // else it was before the Role was there, or after that
+				t.Errorf("%s wanted and was refused: %s", account, r)
+			}
+		}
+		t.Logf("%s: %d rights, of which %d are used", account, len(rights), n)
+	}
+	w.seldomIsTested(t)
+}
+
+func isSeldom(account string, r right) bool {
+	for _, s := range seldom {
+		if s.account == account && s.resource == r.resource && slices.Contains(strings.Fields(s.verbs), r.verb) {
+			return true
+		}
+	}
+	return false
+}
+
+// seldomIsTested: the tests that the list names are there.
+func (w *world) seldomIsTested(t *testing.T) {
+	t.Helper()
+	for _, s := range seldom {
+		text, err := os.ReadFile(filepath.Join(root, s.file))
+		if err != nil || !regexp.MustCompile(`(?m)^func (\(.*\) )?`+s.test+`\(`).Match(text) {
+			t.Errorf("%s %s is said to be used by %s in %s, which is not there: %v", s.verbs, s.resource, s.test, s.file, err)
+		}
+	}
+}
+
+// ownersNeedARight: an owner that cannot be deleted first is set only by those who may update its finalizers, where the admission plugin
+// OwnerReferencesPermissionEnforcement is switched on, as it is here. The operator may; who may not is refused.
+func (w *world) ownersNeedARight(t *testing.T) {
+	t.Helper()
+	owner := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name, a.Spec.Suspend = "owner", new(true) })
+	w.create(t, owner)
+	object := configMap("owned", "key", "value")
+	object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1beta2.GroupVersion.WithKind("SparkApplication"))}
+	for account, may := range map[string]bool{operatorAccount: true, driverAccount: false} {
+		config := rest.CopyConfig(w.Config)
+		config.Impersonate.UserName = account
+		c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Create(t.Context(), object.DeepCopy(), client.DryRunAll)
+		if may != (err == nil) || !may && !apierrors.IsForbidden(err) {
+			t.Errorf("%s makes something with a controller: %v, want it to be allowed: %v", account, err, may)
+		}
+	}
+}
+
+// rightsGiven are the rights of the release's Roles, by the accounts that are bound to them. What holds everywhere is too much: the values name
+// the namespaces.
+func (w *world) rightsGiven(t *testing.T) map[string]map[right]bool {
+	t.Helper()
+	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
+	var wide rbacv1.ClusterRoleBindingList
+	var bindings rbacv1.RoleBindingList
+	for _, list := range []client.ObjectList{&wide, &bindings} {
+		if err := w.Client.List(t.Context(), list, ours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(wide.Items) > 0 {
+		t.Errorf("rights in all namespaces: %v", objectNames(&wide))
+	}
+	given := map[string]map[right]bool{}
+	for _, binding := range bindings.Items {
+		var role rbacv1.Role
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: binding.Namespace, Name: binding.RoleRef.Name}, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, subject := range binding.Subjects {
+			account := "system:serviceaccount:" + subject.Namespace + ":" + subject.Name
+			if given[account] == nil {
+				given[account] = map[right]bool{}
+			}
+			for _, rule := range role.Rules {
+				for _, r := range expand(binding.Namespace, rule) {
+					given[account][r] = true
+				}
+			}
+		}
+	}
+	for account, rights := range given {
+		for r := range rights {
+			if slices.Contains([]string{r.group, r.resource, r.verb}, "*") {
+				t.Errorf("%s may do anything: %s", account, r)
+			}
+		}
+	}
+	return given
+}
+
+func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				rights = append(rights, right{namespace, group, resource, verb})
+			}
+		}
+	}
+	return rights
+}
+
+// rightsUsed are the rights that service accounts made use of in this cluster's life, and those that they would have needed.
+func (w *world) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
+	t.Helper()
+	log, err := os.Open(w.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	used, refused = map[string]map[right]bool{}, map[string]map[right]bool{}
+	err = cluster.ReadAudit(log, func(request cluster.Request) {
+		of := request.ObjectRef
+		into := map[string]map[string]map[right]bool{"allow": used, "forbid": refused}[request.Decision()]
+		if into == nil || of.Resource == "" {
+			return
+		}
+		if into[request.User.Username] == nil {
+			into[request.User.Username] = map[right]bool{}
+		}
+		resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
+		into[request.User.Username][right{of.Namespace, of.APIGroup, resource, request.Verb}] = true
+		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated { // server-side apply takes both rights
+			into[request.User.Username][right{of.Namespace, of.APIGroup, resource, "create"}] = true
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used, refused
+}
