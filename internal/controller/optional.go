@@ -78,32 +78,55 @@ func (o *optionalChildren) follow(ctx context.Context, client discovery.Discover
 	log := o.op.GetLogger().WithValues("kind", kind.Kind, "group", kind.Group, "version", kind.Version)
 	again := time.NewTicker(o.interval)
 	defer again.Stop()
-	var stop func() // not nil while it is watched
+	var now *watching // nil while it is not watched
 	told := false
 	for {
+		if now.failed() {
+			now.stop()
+			now = nil
+		}
 		served, err := isServed(client, kind)
 		switch {
 		case err != nil:
 			log.V(1).Info("it cannot be found out whether an optional kind is served", "cause", err.Error())
-		case served && stop == nil:
+		case served && now == nil:
 			log.Info("watching an optional kind")
-			stop = o.watch(ctx, kind)
-		case !served && stop != nil:
+			now = o.watch(ctx, kind)
+		case !served && now != nil:
 			log.Info("an optional kind is no longer served")
-			stop()
-			stop = nil
+			now.stop()
+			now = nil
 		case !served && !told:
+			told = true
 			log.Info("an optional kind is not served yet; what needs it fails until its CustomResourceDefinition is installed")
 		}
-		told = true
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			if stop != nil {
-				stop()
+			if now != nil {
+				now.stop()
 			}
 			return
 		}
+	}
+}
+
+// watching is one watch of an optional kind.
+type watching struct {
+	stop func()
+	gone chan struct{} // closed when it failed
+}
+
+// failed reports whether the watch is to be begun again: its cache could not be made.
+func (w *watching) failed() bool {
+	if w == nil {
+		return false
+	}
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -124,24 +147,27 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 	return false, nil
 }
 
-// watch fills a cache with a kind and lets what comes and goes wake its owners, and returns how to stop that.
-func (o *optionalChildren) watch(ctx context.Context, kind schema.GroupVersionKind) (stop func()) {
+// watch fills a cache with a kind and lets what comes and goes wake its owners.
+func (o *optionalChildren) watch(ctx context.Context, kind schema.GroupVersionKind) *watching {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	all.Go(func() {
-		if err := o.fill(ctx, &all, kind); err != nil && ctx.Err() == nil {
-			o.op.GetLogger().Error(err, "an optional kind cannot be watched", "kind", kind.Kind, "group", kind.Group)
-		}
-	})
-	return func() {
+	w := &watching{gone: make(chan struct{}), stop: func() {
 		o.mu.Lock()
 		delete(o.caches, kind)
 		o.mu.Unlock()
 		cancel()
 		all.Wait()
-	}
+	}}
+	all.Go(func() {
+		if err := o.fill(ctx, &all, kind); err != nil && ctx.Err() == nil {
+			o.op.GetLogger().Error(err, "an optional kind cannot be watched; it is tried again", "kind", kind.Kind, "group", kind.Group)
+			close(w.gone)
+		}
+	})
+	return w
 }
 
+// fill makes the cache, waits until it is full, and lets it feed the queues.
 func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind schema.GroupVersionKind) error {
 	children, err := cache.New(o.op.GetConfig(), o.options)
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -251,4 +253,49 @@ func TestNotServedIsTold(t *testing.T) {
 			t.Errorf("%s: %v", name, cause)
 		}
 	}
+}
+
+// TestOptionalKindIsTriedAgain: a watch that cannot be begun, as the API server does not answer just then, is begun later.
+func TestOptionalKindIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	env := w.environment()
+	flaky := &deaf{about: w.widgets().Group, times: 3}
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { flaky.next = next; return flaky })
+	op, err := newOperator(t.Context(), testConfig(w.namespace), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.optional.kinds, op.optional.interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	w.run(op)
+	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
+		return want(strings.Contains(w.log.String(), "an optional kind is not served yet"), true)
+	})
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	if !strings.Contains(w.log.String(), "an optional kind cannot be watched; it is tried again") {
+		t.Error("nothing failed, or nobody was told")
+	}
+}
+
+// deaf gives no answer to some requests about something, once it was found.
+type deaf struct {
+	next  http.RoundTripper
+	about string
+	times int64
+
+	found  atomic.Bool
+	failed atomic.Int64
+}
+
+func (d *deaf) RoundTrip(request *http.Request) (*http.Response, error) {
+	about := strings.Contains(request.URL.Path, d.about)
+	if about && d.found.Load() && d.failed.Add(1) <= d.times {
+		return nil, errors.New("no answer")
+	}
+	response, err := d.next.RoundTrip(request)
+	if about && err == nil && response.StatusCode == http.StatusOK {
+		d.found.Store(true)
+	}
+	return response, err
 }
