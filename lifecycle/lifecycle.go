@@ -302,8 +302,10 @@ const (
 	SubmitterPod Part = "SubmitterPod" // the pod that submits; only told of
 	// Executors are an ended attempt's executors that have not ended themselves, and the object by which a batch scheduler keeps room for them;
 	// executors that have ended are kept for their logs. To confirm them is to ask whether another could be made.
-	Executors    Part = "Executors"
-	DriverPod    Part = "DriverPod"    // the driver pod alone; to confirm it is to look live for drivers and submitters
+	Executors Part = "Executors"
+	// DriverPod is the driver pod, the pod that submits one with its Secret, and the driver's budget: to delete it stops an attempt that goes on, whose driver may need all the
+	// rest to stop well. To confirm it is to look live for drivers and submitters.
+	DriverPod    Part = "DriverPod"
 	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
 	Application  Part = "Application"  // the custom resource itself (expiry)
 )

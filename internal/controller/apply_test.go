@@ -235,8 +235,11 @@ func TestTargets(t *testing.T) {
 	pod := func(name string, attempt int32, phase corev1.PodPhase, deleting bool) corev1.Pod {
 		p := *tinyDriver(app, attempt)
 		p.Name, p.Status.Phase = name, phase
-		if name[0] == 'e' {
+		switch name[0] {
+		case 'e':
 			p.Labels[labelRole] = roleExecutor
+		case 's':
+			p.Labels[labelRole] = roleSubmitter
 		}
 		if deleting {
 			p.DeletionTimestamp = new(metav1.Now())
@@ -246,20 +249,26 @@ func TestTargets(t *testing.T) {
 	other := func(name string, attempt int32) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{ObjectMeta: tinyMeta(app, name, attempt)}
 	}
+	budget := func(name string, attempt int32) metav1.PartialObjectMetadata {
+		object := other(name, attempt)
+		object.Kind = kindBudget
+		return object
+	}
 	p := &pass[*v1beta2.SparkApplication]{
 		children: children{
-			drivers:   []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
-			executors: []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
-			others:    []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2)},
+			drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
+			executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
+			submitters: []corev1.Pod{pod("s1", 1, "Running", false), pod("s2", 2, "Running", false)},
+			others:     []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2), budget("b1", 1), budget("b2", 2)},
 		},
 	}
 	made := other("made", 2)
 	driver := pod("made-driver", 2, "", false)
 	p.made = []client.Object{&made, &driver}
 	for part, want := range map[lifecycle.Part][]string{
-		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-c2", "pi-made"},
+		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-b2", "pi-c2", "pi-made", "s2"},
 		lifecycle.Executors: {"e2"},
-		lifecycle.DriverPod: {"d2", "made-driver"},
+		lifecycle.DriverPod: {"d2", "made-driver", "pi-b2", "s2"},
 	} {
 		names := map[string]bool{}
 		for _, target := range p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {

@@ -33,7 +33,8 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 		})
 	}
 	all.Wait()
-	if action.Part == lifecycle.Attempt && r.mayHaveSecrets(p, action.Attempt) {
+	// A Secret goes with the pod that read it when it began: once that is gone nobody sees any more that there is one.
+	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && r.mayHaveSecrets(p, action.Attempt) {
 		errs[len(targets)] = r.deleteSecrets(ctx, p, action.Attempt)
 	}
 	var first fact // in the targets' order, so that one world gives one account
@@ -107,7 +108,7 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		_, isSecret := object.(*corev1.Secret)
 		return !isSecret
 	case lifecycle.DriverPod:
-		return isPod && pod.Labels[labelRole] == roleDriver
+		return isBudget(object) || isPod && (pod.Labels[labelRole] == roleDriver || pod.Labels[labelRole] == roleSubmitter)
 	case lifecycle.DriverBudget:
 		return isBudget(object)
 	case lifecycle.Executors:

@@ -20,7 +20,9 @@ func (s *step) guard() {
 		return
 	case live && !has && (d.Deleting || over(d)):
 		return
-	case slices.Contains(s.plan.Do, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: s.m.Attempt}):
+	case slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool {
+		return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
+	}):
 		return
 	}
 	s.check(reassert)

@@ -103,6 +103,9 @@ machine is tested. The phases are those of package lifecycle; `+"`status.operato
 - Ended and Waiting are stored where something waits in them; an end that nothing follows is stored as Retained or Done, and told as Ended
   all the same. A retry's interval counts from the container's end, which Kubernetes tells to the second: one of less than 2 s may be over when the end is
   seen, and the next attempt is then launched, or what is left of the last one cleared away, in the same decision.
+- What goes on is stopped before what it needs is taken away: of a run that is suspended, replaced or out of time the driver pod is deleted first, and
+  its budget; executors, Services and ConfigMaps when it has ended or is gone, or 30 s after it should be, since its node may be dead. Deleting the
+  application deletes everything at once.
 - A driver's end is that of its Spark container. A sidecar that outlives it holds nothing up but the next attempt, which deletes the pod.
 - An end is stored and told before a time to live of nothing deletes the application.
 

@@ -120,7 +120,9 @@ func (s *step) stuck(what string, phase lifecycle.DriverPhase, deleting bool, go
 	return lifecycle.Cause{}
 }
 
-// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen.
+// deleteAll asks for the deletion of attempts, again and again until nothing of them is seen. Of one that goes on the driver is stopped first: what it
+// does with its time to stop (a streaming batch, a commit) needs its executors, and these its Service. With the application itself everything goes at
+// once, as by the garbage collector.
 func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
@@ -130,12 +132,35 @@ func (s *step) deleteAll(attempts []int32) {
 		return
 	}
 	for _, attempt := range attempts {
-		if attempt <= s.stored || attempt > s.m.Attempt {
-			s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
-		} else {
+		switch {
+		case attempt > s.stored && attempt <= s.m.Attempt:
 			s.check(0) // adopted in this pass
+		case s.stopping(attempt) && !s.app.Deleting:
+			s.do(lifecycle.Delete, lifecycle.DriverPod, attempt)
+		default:
+			s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
 		}
 	}
+}
+
+// stopping reports whether an attempt has a driver that goes on, or a pod that may make one, and that may still be told to stop: a node that did not carry
+// out a deletion when it was long due is taken to be dead.
+func (s *step) stopping(attempt int32) bool {
+	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
+		late := s.now.Sub(goneBy) - overdue
+		if endedPhase(phase) || deleting && !goneBy.IsZero() && late > 0 {
+			return false
+		}
+		if deleting && !goneBy.IsZero() {
+			s.check(max(-late, time.Second))
+		}
+		return true
+	}
+	if d := s.seen.Driver(attempt); d != nil && goesOn(d.Phase, d.Deleting, d.GoneBy) {
+		return true
+	}
+	r := s.seen.Submitter(attempt)
+	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
 // seenAttempts lists the attempts up to the given one of which anything is seen, in order.

@@ -128,6 +128,11 @@ func remove(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: n}
 }
 
+// stop is the deletion of what goes on, before the rest.
+func stop(n int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.DriverPod, Attempt: n}
+}
+
 func confirm(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: n}
 }
@@ -244,7 +249,7 @@ func TestForgedAttempts(t *testing.T) {
 		{"the furthest that is believed", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Succeeded, "", 50)),
 			driver(lifecycle.DriverPending, attempt(1+maxUnremembered)), at(60), want{trail: phases(lifecycle.Launched), attempt: 1 + maxUnremembered}},
 		{"it goes with an edit", appWith(edited), memoryIn(lifecycle.Running), executor(last), at(60),
-			want{trail: phases(lifecycle.Editing), do: acts(remove(1), remove(last)), check: reassert, reason: lifecycle.ReasonEdited}},
+			want{trail: phases(lifecycle.Editing), do: acts(stop(1), remove(last)), check: reassert, reason: lifecycle.ReasonEdited}},
 		{"the attempt before the last", appWith(always), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), at2(last-1)), confirmed, at(60),
 			want{trail: phases(lifecycle.Launched), do: acts(create(last)), check: 10 * second, attempt: last}},
 		{"the last attempt", appWith(always), memoryIn(lifecycle.Running, at2(last)), driver(lifecycle.DriverFailed, attempt(last)), at(60),
@@ -461,9 +466,9 @@ func TestDriver(t *testing.T) {
 		{"a lost node: of all deadlines the run's holds", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(299),
 			want{check: second, reason: lifecycle.ReasonNodeLost}},
 		{"a lost node, and the run is over", appWith(everyLimit, retries(1)), lostNode, driver(lifecycle.DriverUnknown), at(300),
-			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
+			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
 		{"a lost node, found with the run's end", appWith(everyLimit), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), at(300),
-			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
+			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
 		{"overdue on a node that says nothing, and the run is over", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, evicted, dueToGo(60)), at(300),
 			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
 		{"its node is back", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{trail: phases(lifecycle.Running)}},
@@ -491,7 +496,7 @@ func TestDeadlines(t *testing.T) {
 	running, ready := driver(lifecycle.DriverRunning), driver(lifecycle.DriverRunning, readyAt(7))
 	scaling := withExecutors(ready, lifecycle.DriverRunning)
 	timedOut := func(o lifecycle.Outcome, reason string) want {
-		return want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: o, reason: reason}
+		return want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: o, reason: reason}
 	}
 	run(t, []row{
 		{"start: a second left", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(29), want{check: second}},
@@ -509,9 +514,9 @@ func TestDeadlines(t *testing.T) {
 		{"the end is before the deadline", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(99),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
 		{"timed out, the driver is still going", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), ready, at(99),
-			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
+			want{do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
 		{"timed out on a lost node: no other begins while the pod is there", appWith(limits(1, 1, 1, 1), retries(1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)),
-			driver(lifecycle.DriverUnknown), at(9999), want{do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
+			driver(lifecycle.DriverUnknown), at(9999), want{do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
 		{"timed out, the driver is gone", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), nothing, at(99),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.RunTimedOut, reason: "r"}},
 		{"timed out, the policy has it run again", appWith(limits(1, 1, 1, 1), retries(1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 95)), nothing, at(99),
@@ -566,9 +571,9 @@ func TestRestart(t *testing.T) {
 		{"a launch that was not written down", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, attempt(2)), at(60),
 			want{trail: phases(lifecycle.Launched, lifecycle.Started), attempt: 2}},
 		{"the old driver is on a lost node", appWith(retries(1)), cleared, driver(lifecycle.DriverUnknown), at(60),
-			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonNodeLost}},
+			want{do: acts(stop(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonNodeLost}},
 		{"the old driver is being deleted: that takes its time", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, dueToGo(60)), at(90),
-			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: "Error"}},
+			want{do: acts(stop(1)), check: second, outcome: lifecycle.Failed, reason: "Error"}},
 		{"the old driver does not go", appWith(retries(1)), cleared, driver(lifecycle.DriverRunning, dueToGo(60)), at(91),
 			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleting}},
 		{"the policy was changed", appWith(), waiting, driver(lifecycle.DriverFailed), at(55),
@@ -579,7 +584,7 @@ func TestRestart(t *testing.T) {
 		{"refused again, for the last time", appWith(retries(1)), refusedBefore, refused(true), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(2)), attempt: 2, outcome: lifecycle.Refused, reason: "Forbidden"}},
 		{"a driver that the refusal was wrong about goes", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Refused, "r", 50)), driver(lifecycle.DriverRunning), at(60),
-			want{do: acts(remove(1)), check: reassert, outcome: lifecycle.Refused, reason: "r"}},
+			want{do: acts(stop(1)), check: reassert, outcome: lifecycle.Refused, reason: "r"}},
 	})
 }
 
@@ -624,7 +629,7 @@ func TestDelay(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	run(t, []row{
 		{"running: stop", appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
-			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+			want{trail: phases(lifecycle.Suspending), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
 		{"it had succeeded", appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
 		{"over: nothing", appWith(suspended), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
@@ -635,7 +640,7 @@ func TestSuspend(t *testing.T) {
 		{"stopped", appWith(suspended), memoryIn(lifecycle.Suspending), confirmed, at(60),
 			want{trail: phases(lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
 		{"lifted while it stops: first it stops", appWith(), memoryIn(lifecycle.Suspending), driver(lifecycle.DriverRunning), at(60),
-			want{do: acts(remove(1)), check: reassert}},
+			want{do: acts(stop(1)), check: reassert}},
 		{"lifted when it has stopped", appWith(), memoryIn(lifecycle.Suspending), confirmed, at(60),
 			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"suspended: nothing", appWith(suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
@@ -656,16 +661,16 @@ func TestSuspend(t *testing.T) {
 func TestEdit(t *testing.T) {
 	run(t, []row{
 		{"running", appWith(edited), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
-			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+			want{trail: phases(lifecycle.Editing), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonEdited}},
 		{"over", appWith(edited), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
 			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
 		{"over, nothing is left", appWith(edited), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "Error", 50)), confirmed, at(60),
 			want{trail: phases(lifecycle.Editing, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"on a lost node: it is waited for", appWith(edited), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(60),
-			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+			want{trail: phases(lifecycle.Editing), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
 		{"suspended: remembered", appWith(edited, suspended), memoryIn(lifecycle.Suspended), nothing, at(60), want{}},
 		{"and suspended at once", appWith(edited, suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60),
-			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+			want{trail: phases(lifecycle.Suspending), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
 		{"and suspended at once, nothing is left", appWith(edited, suspended), memoryIn(lifecycle.Running), confirmed, at(60),
 			want{trail: phases(lifecycle.Suspending, lifecycle.Suspended), reason: lifecycle.ReasonSuspended}},
 		{"and suspended at once, before a retry", appWith(edited, suspended, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)), confirmed, at(60),
@@ -673,11 +678,11 @@ func TestEdit(t *testing.T) {
 		{"and suspended at once, when it was over", appWith(edited, suspended), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)), driver(lifecycle.DriverFailed), at(60),
 			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
 		{"and suspended at once, on a lost node", appWith(edited, suspended), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(60),
-			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+			want{trail: phases(lifecycle.Suspending), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
 		{"and suspended while the old run goes", appWith(edited, suspended), memoryIn(lifecycle.Editing), driver(lifecycle.DriverRunning), at(60),
-			want{trail: phases(lifecycle.Suspending), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
+			want{trail: phases(lifecycle.Suspending), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonSuspended}},
 		{"while it is being suspended", appWith(edited, suspended), memoryIn(lifecycle.Suspending), driver(lifecycle.DriverRunning), at(60),
-			want{do: acts(remove(1)), check: reassert}},
+			want{do: acts(stop(1)), check: reassert}},
 		{"and resumed while it is being suspended", appWith(edited), memoryIn(lifecycle.Suspending), confirmed, at(60),
 			want{trail: phases(lifecycle.Suspended, lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"and resumed at once", appWith(edited), memoryIn(lifecycle.Suspended), confirmed, at(60),
@@ -692,7 +697,7 @@ func TestEdit(t *testing.T) {
 			driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
 		{"between a launch and its being written down", appWith(edited), memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.SpecHash = "1:b" }),
 			driver(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.SpecHash = "1:a" }), at(60),
-			want{trail: phases(lifecycle.Editing), do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+			want{trail: phases(lifecycle.Editing), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonEdited}},
 	})
 }
 

@@ -597,13 +597,32 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		case !p.driver:
 			known = slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
 		}
-		if p.attempt == a.Attempt && known && (a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !p.driver && !p.submits) {
+		if p.attempt != a.Attempt || !known {
+			continue
+		}
+		leads := p.driver || p.submits
+		if a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !leads || a.Part == lifecycle.DriverPod && leads {
+			if !leads {
+				w.stopsWell(a, seen)
+			}
 			p.deleting = true
 		}
+	}
+	if a.Part == lifecycle.DriverPod {
+		w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
 	}
 	if a.Part == lifecycle.Attempt {
 		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
 		w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
+	}
+}
+
+// stopsWell holds the deletion of an attempt's executors to its driver having ended, or being gone, or on a node that is taken to be dead, as far as the
+// operator can see.
+func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
+	d := seen.Driver(a.Attempt)
+	if d != nil && !over(d) && !(d.Deleting && w.now.Sub(d.GoneBy) > overdue) {
+		w.fail("%v while its driver goes on: %+v", a, *d)
 	}
 }
 

@@ -1,0 +1,45 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestStopsCleanly: of an attempt that goes on the driver is stopped first, whatever for, and the rest goes when it has ended, is gone, or cannot be
+// reached any more.
+func TestStopsCleanly(t *testing.T) {
+	whole := func(o lifecycle.Observed) lifecycle.Observed {
+		o = withExecutors(o, lifecycle.DriverRunning)
+		o.Remains, o.Budgets = []int32{1}, []int32{1}
+		return o
+	}
+	driverIs := func(phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
+		return whole(driver(phase, change...))
+	}
+	submitter := whole(lifecycle.Observed{Submitters: []lifecycle.Submitter{{Name: "s", Attempt: 1, Phase: lifecycle.DriverRunning}}})
+	submitted := whole(lifecycle.Observed{Submitters: []lifecycle.Submitter{{Name: "s", Attempt: 1, Phase: lifecycle.DriverSucceeded}}})
+	memory := memoryIn(lifecycle.Suspending)
+	going := func(do lifecycle.Action, check int) want {
+		return want{do: acts(do), check: time.Duration(check) * second}
+	}
+	run(t, []row{
+		{"a driver that runs", appWith(suspended), memory, driverIs(lifecycle.DriverRunning), at(60), going(stop(1), 15)},
+		{"a driver that waits", appWith(suspended), memory, driverIs(lifecycle.DriverPending), at(60), going(stop(1), 15)},
+		{"a driver that stops", appWith(suspended), memory, driverIs(lifecycle.DriverRunning, dueToGo(80)), at(60), going(stop(1), 15)},
+		{"a driver that stops for long", appWith(suspended), memory, driverIs(lifecycle.DriverRunning, dueToGo(40)), at(60), going(stop(1), 10)},
+		{"a driver on a node that is dead", appWith(suspended), memory, driverIs(lifecycle.DriverRunning, dueToGo(20)), at(60), want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonDriverDeleting}},
+		{"a driver on a node that is lost", appWith(suspended), memory, driverIs(lifecycle.DriverUnknown), at(60), want{do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+		{"and is dead", appWith(suspended), memory, driverIs(lifecycle.DriverUnknown, dueToGo(20)), at(60), want{do: acts(remove(1)), check: reassert, reason: lifecycle.ReasonNodeLost}},
+		{"a driver that has ended", appWith(suspended), memory, driverIs(lifecycle.DriverSucceeded, dueToGo(80)), at(60), going(remove(1), 15)},
+		{"a driver that is gone", appWith(suspended), memory, whole(nothing), at(60), going(remove(1), 15)},
+		{"a pod that may make one", appWith(suspended), memory, submitter, at(60), going(stop(1), 15)},
+		{"a pod that has", appWith(suspended), memory, submitted, at(60), going(remove(1), 15)},
+		{"for an edit", appWith(edited), memoryIn(lifecycle.Running), driverIs(lifecycle.DriverRunning, readyAt(7)), at(60),
+			want{trail: phases(lifecycle.Editing), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonEdited}},
+		{"for a deadline", appWith(), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), driverIs(lifecycle.DriverRunning), at(60),
+			want{do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: "r"}},
+		{"with its application", appWith(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), driverIs(lifecycle.DriverRunning), at(60), going(remove(1), 15)},
+	})
+}
