@@ -1,0 +1,40 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestLaunchOfAnotherOperator: a driver whose launch is not remembered brings its attempt's id along where another operator launched it. The id is
+// how its pods are found again; one that we launched has the id that follows from its number.
+func TestLaunchOfAnotherOperator(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	app := lifecycle.App{UID: "u", SpecHash: "1:a"}
+	for _, c := range []struct {
+		name string
+		mem  lifecycle.Memory
+		id   string
+		want string
+	}{
+		{"ours", lifecycle.Memory{}, "", lifecycle.AttemptID("u", 1)},
+		{"theirs, the first", lifecycle.Memory{}, "theirs", "theirs"},
+		{"theirs, after a failed run", lifecycle.Memory{Phase: lifecycle.Waiting, AttemptID: "before"}, "theirs", "theirs"},
+		{"theirs, of what was over", lifecycle.Memory{Phase: lifecycle.Done, Outcome: lifecycle.Failed, AttemptID: "before"}, "theirs", "theirs"},
+		{"the remembered one", lifecycle.Memory{Phase: lifecycle.Started, Attempt: 1, AttemptID: "before"}, "theirs", "before"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			driver := lifecycle.Driver{Name: "d", Attempt: 1, AttemptID: c.id, Phase: lifecycle.DriverRunning, CreatedAt: now.Add(-time.Minute)}
+			plan := Step(app, c.mem, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, now)
+			if m := plan.Next; m.Attempt != 1 || m.AttemptID != c.want || m.Phase != lifecycle.Started {
+				t.Errorf("remembered %+v, want id %s", m, c.want)
+			}
+			for _, a := range plan.Do {
+				if a.Verb != lifecycle.Confirm {
+					t.Errorf("it does %v", a)
+				}
+			}
+		})
+	}
+}
