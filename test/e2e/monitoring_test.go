@@ -1,0 +1,273 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// Annotations by which Prometheus finds what to scrape.
+const (
+	scrapeAnnotation = "prometheus.io/scrape"
+	portAnnotation   = "prometheus.io/port"
+	pathAnnotation   = "prometheus.io/path"
+)
+
+// monitoring scrapes applications as Prometheus does: at the port and path that annotations tell.
+func (w *world) monitoring(t *testing.T) {
+	t.Run("side by side", func(t *testing.T) {
+		w.side(t, "by Spark's servlets", w.servlets)
+		w.side(t, "by the JMX exporter", w.jmxExporter)
+		w.side(t, "by an exporter that is not there", w.noExporter)
+	})
+}
+
+// asleep is an application that starts a session with one executor and waits.
+func asleep(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
+	return func(a *v1beta2.SparkApplication) {
+		a.Name = name
+		a.Spec.MainClass, a.Spec.Arguments = new("dev.sparkoperator.failures.Sleeps"), nil
+		a.Spec.MainApplicationFile = "local:///opt/spark/examples/jars/spark-failures.jar"
+		a.Spec.Executor.Instances = new(int32(1))
+		if change != nil {
+			change(a)
+		}
+	}
+}
+
+func (w *world) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.Executors != nil && a.Status.Executors.Running > 0
+	})
+}
+
+// servlets: the example as it is, but for what it computes. Driver and executors are both seen on the driver.
+func (w *world) servlets(t *testing.T) {
+	app := w.example(t, "spark-pi-metrics.yaml", asleep("servlets", nil))
+	w.create(t, app)
+	w.awaitExecutor(t, app)
+	driver := w.podOf(t, app, "driver")
+
+	ofDriver := w.scrape(t, driver, driver.Annotations, nil, "metrics_spark_driver_jvm_heap_used_Value",
+		"metrics_spark_driver_BlockManager_memory_maxMem_MB_Value", "metrics_spark_driver_DAGScheduler_job_allJobs_Value",
+		"metrics_spark_driver_LiveListenerBus_numEventsPosted_Count", "metrics_spark_driver_ExecutorMetrics_JVMHeapMemory_Value")
+	if used, _ := ofDriver.value("metrics_spark_driver_jvm_heap_used_Value", map[string]string{"type": "gauges"}); used < 1<<20 {
+		t.Errorf("the driver's heap holds %v bytes", used)
+	}
+
+	// The address is the Service's, as Prometheus finds its endpoints: it is headless, so that is the driver pod's.
+	service := w.serviceOf(t, app)
+	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps", "executor_id": "1"}
+	ofExecutors := w.scrape(t, driver, service.Annotations, executor, "metrics_executor_memoryUsed_bytes",
+		"metrics_executor_totalTasks_total", "metrics_executor_totalCores", "metrics_executor_maxMemory_bytes")
+	if cores, _ := ofExecutors.value("metrics_executor_totalCores", executor); cores != 1 {
+		t.Errorf("the executor has %v cores, want 1", cores)
+	}
+	if c := condition(app, "MonitoringImpaired"); c.Status != "" {
+		t.Errorf("condition MonitoringImpaired is %+v", c)
+	}
+	for key := range w.podOf(t, app, "executor").Annotations {
+		if strings.HasPrefix(key, "prometheus.io/") {
+			t.Errorf("the executor, which serves nothing, has the annotation %s", key)
+		}
+	}
+	w.remove(t, app)
+}
+
+// jmxExporter: the agent in driver and executor, with the operator's own rules, and both servlets beside it.
+func (w *world) jmxExporter(t *testing.T) {
+	jar := agentJar(t)
+	app := w.example(t, "spark-pi-metrics.yaml", asleep("jmx-exporter", func(a *v1beta2.SparkApplication) {
+		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/agent.jar"}
+		// The jar is the user's to bring; here the node has it.
+		a.Spec.Volumes = []corev1.Volume{{Name: "agent", VolumeSource: corev1.VolumeSource{
+			HostPath: &corev1.HostPathVolumeSource{Path: jar, Type: new(corev1.HostPathFile)},
+		}}}
+		mount := []corev1.VolumeMount{{Name: "agent", MountPath: "/opt/metrics/agent.jar", ReadOnly: true}}
+		a.Spec.Driver.VolumeMounts, a.Spec.Executor.VolumeMounts = mount, mount
+	}))
+	w.create(t, app)
+	w.awaitExecutor(t, app)
+
+	labels := map[string]string{"app_namespace": app.Namespace, "app_id": app.Name}
+	driver, executor := w.podOf(t, app, "driver"), w.podOf(t, app, "executor")
+	w.scrape(t, driver, driver.Annotations, labels, "spark_driver_jvm_heap_used",
+		"spark_driver_blockmanager_memory_maxmem_mb", "spark_driver_dagscheduler_job_alljobs",
+		"spark_driver_dagscheduler_messageprocessingtime_type_timers_count_total", "spark_driver_livelistenerbus_numeventsposted_type_counters_count_total")
+	ofExecutor := maps.Clone(labels)
+	ofExecutor["executor_id"] = "1"
+	w.scrape(t, executor, executor.Annotations, ofExecutor, "spark_executor_jvm_heap_used_type_gauges",
+		"spark_executor_threadpool_activetasks", "spark_executor_bytesread_type_counters_count_total", "spark_executor_filesystem_file_read_bytes")
+	for _, pod := range []*corev1.Pod{driver, executor} {
+		if pod.Annotations[portAnnotation] != "8090" || pod.Annotations[pathAnnotation] != "/metrics" {
+			t.Errorf("annotations of %s: %v", pod.Name, pod.Annotations)
+		}
+		if !slices.ContainsFunc(pod.Spec.Containers[len(pod.Spec.Containers)-1].Ports, func(p corev1.ContainerPort) bool {
+			return p.Name == "jmx-exporter" && p.ContainerPort == 8090
+		}) {
+			t.Errorf("%s declares no port of the exporter", pod.Name)
+		}
+	}
+	// The exporter has the annotations; the servlets are there all the same.
+	w.scrape(t, driver, map[string]string{scrapeAnnotation: "true", portAnnotation: "4040", pathAnnotation: "/metrics/executors/prometheus/"},
+		map[string]string{"executor_id": "1"}, "metrics_executor_totalCores")
+	var config corev1.ConfigMap
+	key := client.ObjectKey{Namespace: app.Namespace, Name: app.Name + "-prom-conf"}
+	if err := w.Client.Get(t.Context(), key, &config); err != nil || len(config.Data) != 2 {
+		t.Errorf("the ConfigMap has %d files: %v", len(config.Data), err)
+	}
+	w.remove(t, app)
+	if err := w.Client.Get(t.Context(), key, &config); !apierrors.IsNotFound(err) {
+		t.Errorf("the ConfigMap outlives its application: %v", err)
+	}
+}
+
+// noExporter: a jar that is not in the image ends the JVM at once, which says so, and so does the application.
+func (w *world) noExporter(t *testing.T) {
+	app := w.example(t, "spark-pi-metrics.yaml", asleep("no-exporter", func(a *v1beta2.SparkApplication) {
+		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/missing.jar"}
+	}))
+	w.create(t, app)
+	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+	if message := app.Status.AppState.ErrorMessage; !contains(message, []string{"/opt/metrics/missing.jar", "JAR"}) {
+		t.Errorf("errorMessage is %q", message)
+	}
+	t.Logf("told as: %s", app.Status.AppState.ErrorMessage)
+	w.remove(t, app)
+}
+
+// serviceOf is the Service of the application's driver, by which executors find it.
+func (w *world) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
+	t.Helper()
+	var list corev1.ServiceList
+	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(list.Items, func(s corev1.Service) bool { return strings.HasSuffix(s.Name, "-driver-svc") })
+	if at < 0 {
+		t.Fatalf("no Service of the driver among %v", objectNames(&list))
+	}
+	return &list.Items[at]
+}
+
+// families are what a scrape gave, by name.
+type families map[string]*dto.MetricFamily
+
+// scrape reads what the annotations tell of a pod, again until there is a series of each name with the labels: Spark's parts show theirs as they
+// start, and metrics of an executor come with its heartbeats.
+// The API server, which is in the pods' network as this test is not, asks the pod for us.
+func (w *world) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
+	t.Helper()
+	if annotations[scrapeAnnotation] != "true" {
+		t.Fatalf("Prometheus is not told to scrape %s: %v", pod.Name, annotations)
+	}
+	address := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%s/proxy%s", pod.Namespace, pod.Name, annotations[portAnnotation], annotations[pathAnnotation])
+	var found families
+	eventually(t, 2*time.Minute, "metrics at "+address, func() (string, bool) {
+		text, err := w.Core.CoreV1().RESTClient().Get().AbsPath(address).DoRaw(t.Context())
+		if err != nil {
+			return err.Error(), false
+		}
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		if found, err = parser.TextToMetricFamilies(bytes.NewReader(text)); err != nil {
+			t.Fatalf("%s is no exposition of metrics: %v\n%s", address, err, text)
+		}
+		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			_, ok := found.value(name, labels)
+			return ok
+		})
+		return fmt.Sprintf("no series of %v with %v in\n%s", missing, labels, text), len(missing) == 0
+	})
+	return found
+}
+
+// value is that of a family's metric that has the labels, among others.
+func (f families) value(name string, labels map[string]string) (float64, bool) {
+	for _, metric := range f[name].GetMetric() {
+		have := map[string]string{}
+		for _, pair := range metric.GetLabel() {
+			have[pair.GetName()] = pair.GetValue()
+		}
+		matches := true
+		for key, value := range labels {
+			matches = matches && have[key] == value
+		}
+		if matches {
+			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true // one of them is there
+		}
+	}
+	return 0, false
+}
+
+// The JMX exporter that the test runs: what users put into their images.
+const (
+	agentArtifact = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
+	agentDigest   = "7d61f737fd661610ccc14aea79764faa1ea94a340cbc8f0029b3d2edea3d80c1"
+	copyGoal      = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+)
+
+// agentJar fetches the exporter's jar once for a machine, and holds it to its checksum each time.
+func agentJar(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar := filepath.Join(cache, "sparklocal", "jars", agentDigest+".jar")
+	if digestOf(jar) == agentDigest {
+		return jar
+	}
+	maven, err := exec.LookPath("mvn")
+	if err != nil {
+		t.Skip("fetching the JMX exporter needs Maven")
+	}
+	dir := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", copyGoal, "-Dartifact="+agentArtifact, "-DoutputDirectory="+dir, "-Dmdep.stripVersion=true").CombinedOutput()
+	if err != nil {
+		t.Fatalf("fetch %s: %v\n%s", agentArtifact, err, out)
+	}
+	fetched := filepath.Join(dir, "jmx_prometheus_javaagent.jar")
+	if got := digestOf(fetched); got != agentDigest {
+		t.Fatalf("%s has the checksum %q, want %s", agentArtifact, got, agentDigest)
+	}
+	content, err := os.ReadFile(fetched)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(jar), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(jar, content, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jar
+}
+
+// digestOf is a file's SHA-256; empty without the file.
+func digestOf(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
