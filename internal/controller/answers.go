@@ -19,6 +19,9 @@ type answers struct {
 // partWarnings is the part of a question about the Events of one executor.
 const partWarnings lifecycle.Part = "Warnings"
 
+// partRights is the part of a question about the rights of a driver that failed.
+const partRights lifecycle.Part = "Rights"
+
 type question struct {
 	key  types.NamespacedName
 	part lifecycle.Part

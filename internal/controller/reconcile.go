@@ -203,7 +203,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.waits.forget(key)
 	r.around.forget(key)
 	r.ends.forget(key)
-	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings)
+	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights)
 	r.gone(key)
 }
 

@@ -8,6 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -27,7 +28,7 @@ var driverRights = []authorizationv1.ResourceAttributes{
 }
 
 // explainFailed finds out whether a driver that just failed lacked a right, and puts that before what the driver said itself. It asks the
-// API server about the driver's service account; where it may not ask, the pass goes on without.
+// API server about the driver's service account, once a driver; where it may not ask, the pass goes on without.
 func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
@@ -37,17 +38,31 @@ func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 		if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || p.now.Sub(driver.EndedAt) > rightsWindow {
 			continue
 		}
-		account := serviceAccountOf(p.children.drivers, driver.UID)
-		missing, err := r.missingRight(ctx, p.stored.GetNamespace(), account)
-		if err != nil {
-			log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver.Name, "cause", err.Error())
-			continue
+		asked := question{keyOf(p.stored), partRights}
+		cause, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now)
+		if !fresh {
+			var again time.Duration
+			cause, again = r.lackedRight(ctx, p, driver)
+			r.answers.note(asked, reply{types.UID(driver.UID), driver.Attempt, p.now.Add(again), cause})
 		}
-		if missing != "" {
-			driver.Why.Reason = reasonForbidden
-			driver.Why.Message = lacks(account, missing, p.stored.GetNamespace()) + "; " + driver.Why.Message
+		if cause.Reason != "" {
+			driver.Why.Reason, driver.Why.Message = cause.Reason, cause.Message+"; "+driver.Why.Message
 		}
 	}
+}
+
+// lackedRight is what a driver's account may not do, or nothing, and for how long that holds: where nobody can be asked, not for long.
+func (r *Reconciler[T]) lackedRight(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, time.Duration) {
+	account := serviceAccountOf(p.children.drivers, driver.UID)
+	missing, err := r.missingRight(ctx, p.stored.GetNamespace(), account)
+	switch {
+	case err != nil:
+		log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver.Name, "cause", err.Error())
+		return lifecycle.Cause{}, lifecycle.AskAgain(0)
+	case missing == "":
+		return lifecycle.Cause{}, rightsWindow
+	}
+	return lifecycle.Cause{Reason: reasonForbidden, Message: lacks(account, missing, p.stored.GetNamespace())}, rightsWindow
 }
 
 // lacks says what to do about a right that a driver has not.

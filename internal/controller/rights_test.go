@@ -4,14 +4,19 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -79,4 +84,50 @@ func TestExplainFailedNamesTheAccount(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExplainFailedAsksOnce: the executors of a driver that failed go one by one, and each is a reason to look again.
+func TestExplainFailedAsksOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asked := &counting{Client: w.api}
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: asked, live: w.api, metrics: metrics}
+	look := func(uid string, now time.Time) lifecycle.Cause {
+		p := &pass[*v1beta2.SparkApplication]{
+			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: w.namespace}}, now: now,
+			children: children{drivers: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}, Spec: corev1.PodSpec{ServiceAccountName: "powerless"}}}},
+			seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
+				Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}}},
+		}
+		r.explainFailed(t.Context(), p)
+		return p.seen.Drivers[0].Why
+	}
+	first := look("u", noon)
+	for i := range 5 {
+		if again := look("u", noon.Add(time.Duration(i)*time.Second)); again != first {
+			t.Errorf("told %+v, then %+v", first, again)
+		}
+	}
+	if n := asked.creates.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	if look("v", noon); asked.creates.Load() != 2 {
+		t.Errorf("another driver is asked about %d times", asked.creates.Load()-1)
+	}
+	r.forget(namespaced(w.namespace, "a"))
+	if len(r.answers.keys) != 0 {
+		t.Errorf("remembered: %v", r.answers.keys)
+	}
+}
+
+// counting counts what is created.
+type counting struct {
+	client.Client
+	creates atomic.Int32
+}
+
+func (c *counting) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	c.creates.Add(1)
+	return c.Client.Create(ctx, object, options...)
 }
