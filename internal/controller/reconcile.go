@@ -103,8 +103,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 		}
 		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
 	}
-	if r.writes.ahead(stored) {
-		return reconcile.Result{RequeueAfter: lookAgain}, nil // our own last write is on its way here
+	if stale, err := r.stale(ctx, stored); stale || err != nil {
+		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
 	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}}

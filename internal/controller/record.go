@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
@@ -87,7 +89,11 @@ type ownWrites struct {
 type ownWrite struct {
 	uid     types.UID
 	version string
+	behind  time.Time // since when the cache was seen to be older, or was last doubted; zero where it was not
 }
+
+// maxBehind is how long the cache may be older than a write of ours before that is doubted.
+const maxBehind = 30 * time.Second
 
 func (w *ownWrites) wrote(obj metav1.Object) {
 	w.mu.Lock()
@@ -95,25 +101,61 @@ func (w *ownWrites) wrote(obj metav1.Object) {
 	if w.last == nil {
 		w.last = map[types.NamespacedName]ownWrite{}
 	}
-	w.last[keyOf(obj)] = ownWrite{obj.GetUID(), obj.GetResourceVersion()}
+	w.last[keyOf(obj)] = ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()}
 }
 
-// ahead reports whether a write of ours is newer than obj, a read from the cache.
-func (w *ownWrites) ahead(obj metav1.Object) bool {
+// ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
+func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, found := w.last[keyOf(obj)]
-	if !found {
-		return false
+	switch {
+	case !found:
+		return false, false
+	case !last.newer(obj):
+		delete(w.last, keyOf(obj))
+		return false, false
+	case last.behind.IsZero():
+		last.behind = now
+	case now.Sub(last.behind) >= maxBehind:
+		last.behind, doubted = now, true
 	}
-	if last.uid == obj.GetUID() {
-		order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), last.version)
-		if err == nil && order < 0 {
-			return true
-		}
+	w.last[keyOf(obj)] = last
+	return true, doubted
+}
+
+// newer reports whether the write is newer than a read of the same object.
+func (w ownWrite) newer(obj metav1.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), w.version)
+	return err == nil && order < 0 && w.uid == obj.GetUID()
+}
+
+// undone reports whether the API server itself is older than the write: it was restored from a backup.
+func (w *ownWrites) undone(live metav1.Object) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, found := w.last[keyOf(live)]
+	return found && last.newer(live)
+}
+
+// stale reports whether a read from the cache is older than what we wrote ourselves, which is on its way here. Where it has been for long, the API server is
+// asked: after a restore of its store it will not come, and the application would never be looked at again.
+func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
+	ahead, doubted := r.writes.ahead(stored, r.clock())
+	if !ahead || !doubted {
+		return ahead, nil
 	}
-	delete(w.last, keyOf(obj))
-	return false
+	key := client.ObjectKeyFromObject(stored)
+	live := r.kind.New()
+	if err := r.live.Get(ctx, key, live); err != nil {
+		return true, client.IgnoreNotFound(err)
+	}
+	if !r.writes.undone(live) {
+		return true, nil
+	}
+	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")
+	r.writes.forget(key)
+	return false, nil
 }
 
 func (w *ownWrites) forget(key types.NamespacedName) {

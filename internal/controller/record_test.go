@@ -69,10 +69,10 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if written, err := r.record(t.Context(), p); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
-	if !r.writes.ahead(p.stored) {
+	if ahead, _ := r.writes.ahead(p.stored, noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
-	if r.writes.ahead(w.get("pi")) {
+	if ahead, _ := r.writes.ahead(w.get("pi"), noon); ahead {
 		t.Error("the read of the write counts as stale")
 	}
 }
@@ -98,11 +98,11 @@ func TestOwnWrites(t *testing.T) {
 		if test.wrote != nil {
 			w.wrote(test.wrote)
 		}
-		if got := w.ahead(test.read); got != test.stale {
+		if got, doubted := w.ahead(test.read, noon); got != test.stale || doubted {
 			t.Errorf("%s: stale is %t", test.name, got)
 		}
 		w.forget(keyOf(test.read))
-		if w.ahead(test.read) {
+		if ahead, _ := w.ahead(test.read, noon); ahead {
 			t.Errorf("%s: not forgotten", test.name)
 		}
 	}
@@ -223,4 +223,36 @@ func TestSkippedWritesAreNotTold(t *testing.T) {
 		t.Error("written although nothing changed")
 	}
 	testkit.Wait(t, "both to be counted", func(context.Context) error { return want(w.metric("sparkoperator_status_writes_total"), 3.0) })
+}
+
+// TestRestoredStore: where the API server went back in time, a write of ours is waited for no longer than 30 s; where only the cache is late, for as
+// long as it is.
+func TestRestoredStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	now := noon
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api, clock: func() time.Time { return now }}
+	cached := w.get("pi")
+	stale := func(at time.Duration, want bool) {
+		t.Helper()
+		now = noon.Add(at)
+		if got, err := r.stale(t.Context(), cached); err != nil || got != want {
+			t.Errorf("after %s: stale is %t, %v", at, got, err)
+		}
+	}
+	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	r.writes.wrote(app)
+	for _, at := range []time.Duration{0, 29 * time.Second, 31 * time.Second, time.Minute, time.Hour} {
+		stale(at, true)
+	}
+	restored := app.DeepCopy()
+	restored.ResourceVersion = "9223372036854775807" // what was written is newer than all that there is
+	r.writes.wrote(restored)
+	stale(2*time.Hour, true)
+	stale(2*time.Hour+29*time.Second, true)
+	stale(2*time.Hour+30*time.Second, false)
+	stale(2*time.Hour+31*time.Second, false)
 }
