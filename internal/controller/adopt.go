@@ -31,6 +31,7 @@ const (
 //	  but it is going     wait until it is gone
 //	one of this name      wait until it is gone: a custom resource of the name that was deleted before this one was made
 //	another operator      made again, where this custom resource is its controller
+//	another operator      a PodGroup that one of this API left for the application: made again
 //	another attempt       a fact: the decision did not know that it still exists
 //	this very attempt     adopted: it was made by a pass that did not come to write it down
 //	  but it is going     wait until it is gone
@@ -57,6 +58,8 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 			return nil, &waitError{after: lookAgain, reason: reasonNameTaken, why: why}
 		}
 		return refused(nameTaken(existing, gvk.Kind)), nil
+	case isGroup(object) && attemptOf(existing) == 0:
+		return r.remake(ctx, p, object, existing, driver) // another operator's, of an application that was taken over
 	case attemptOf(existing) != attemptOf(object):
 		return p.foundOlder(existing, gvk)
 	case existing.GetDeletionTimestamp() != nil:

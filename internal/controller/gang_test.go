@@ -247,6 +247,23 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// TestGroupOfAnotherOperator: one that the application already owns, and that no attempt of ours made, is made again; nobody else would delete it.
+func TestGroupOfAnotherOperator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	app := w.application("pi", asGang("volcano"), suspended)
+	left := groupOf(gang.VolcanoKind, app)
+	left.SetOwnerReferences(tinyMeta(app, "", 1).OwnerReferences)
+	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
+	w.create(left)
+	w.runGangs()
+	w.patch("pi", `{"spec":{"suspend":false}}`)
+	w.driverOf(app, 1)
+	group := w.waitGroup(gang.VolcanoKind, app, 1)
+	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
+}
+
 // TestGangBySparkSubmit: the group comes before the pod that submits, which is not of it; the driver that spark-submit makes is.
 func TestGangBySparkSubmit(t *testing.T) {
 	t.Parallel()
