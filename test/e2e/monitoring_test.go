@@ -35,8 +35,10 @@ const (
 func (w *world) monitoring(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		w.side(t, "by Spark's servlets", w.servlets)
-		w.side(t, "by the JMX exporter", w.jmxExporter)
-		w.side(t, "by an exporter that is not there", w.noExporter)
+		if *wholeLife {
+			w.side(t, "by the JMX exporter", w.jmxExporter)
+			w.side(t, "by an exporter that is not there", w.noExporter)
+		}
 	})
 }
 

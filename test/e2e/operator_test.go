@@ -61,9 +61,7 @@ func TestOperator(t *testing.T) {
 	})
 	t.Run("life", world.life)
 	t.Run("lines", world.lines)
-	if *wholeLife {
-		t.Run("monitoring", world.monitoring)
-	}
+	t.Run("monitoring", world.monitoring)
 	t.Run("uninstall", world.uninstall)
 	if *wholeLife {
 		t.Run("rights", world.rights)
