@@ -39,6 +39,7 @@ type world struct {
 	spared  int       // runs that a suspension stopped
 	faults  bool      // calls fail and the operator dies
 	users   bool      // suspend, edit, delete pods
+	due     time.Time // when the operator wants to look again; zero where it does not
 	held    time.Time // since when no pass went through; zero where the last did
 	log     []string
 	breach  string
@@ -632,12 +633,32 @@ func (w *world) settled() bool {
 	return w.gone || p.Terminal() || p == lifecycle.Suspended
 }
 
+// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come. It reports
+// whether there was a look.
+func (w *world) turn(t *testing.T, sync bool) bool {
+	app, before := w.app, w.observed()
+	w.tick()
+	if sync {
+		w.sync()
+	}
+	if (w.due.IsZero() || w.now.Before(w.due)) && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
+		return false
+	}
+	w.due = time.Time{}
+	if check := w.pass(t); check > 0 {
+		w.due = w.now.Add(check)
+	}
+	return true
+}
+
 // live plays one life: a time of trouble, then one of peace, at whose end the application must have come to an end.
 func (w *world) live(t *testing.T) {
-	for w.passes < 150 && !w.gone && w.breach == "" {
-		w.tick()
-		w.pass(t)
-		if w.stored.Phase.Terminal() && w.chance(0.3) {
+	w.due = w.now
+	for range 200 {
+		if w.gone || w.breach != "" {
+			break
+		}
+		if w.turn(t, false); w.stored.Phase.Terminal() && w.chance(0.3) {
 			break
 		}
 	}
@@ -645,23 +666,13 @@ func (w *world) live(t *testing.T) {
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.app.Restart.Policy = lifecycle.Never
 	}
-	due := w.now
+	w.due = w.now
 	for range 400 {
 		if w.settled() && w.quiet() {
 			break
 		}
-		before := w.observed()
-		w.tick()
-		w.sync()
-		// Nobody looks without a reason: something changed, or the time that was asked for has come.
-		if due.IsZero() || w.now.Before(due) {
-			if reflect.DeepEqual(before, w.observed()) {
-				continue
-			}
-		}
-		due = time.Time{}
-		if check := w.pass(t); check > 0 {
-			due = w.now.Add(check)
+		if !w.turn(t, true) {
+			continue
 		}
 		if !w.gone {
 			w.guarded()
