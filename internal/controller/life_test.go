@@ -315,68 +315,6 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestRealCrashAtEveryWrite is TestCrashAtEveryWrite with everything real, through a retry.
-func TestRealCrashAtEveryWrite(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for at := 1; at <= 10; at++ {
-		for _, after := range []bool{false, true} {
-			name := fmt.Sprintf("at-%d-%t", at, after)
-			crash := &crashing{at: at, after: after, killed: make(chan struct{})}
-			stop := w.runReal(func(env *Environment) {
-				env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
-			})
-			app := w.application(name, withDriver, withBudget, onFailure(1))
-			w.failFirst(app, crash.killed)
-			<-crash.killed
-			stop()
-
-			before := w.driverUIDs(app)
-			stop = w.runReal()
-			w.failFirst(app, nil)
-			second := w.driverOf(app, 2)
-			for uid, attempt := range before {
-				if attempt == "2" && uid != string(second.UID) {
-					t.Errorf("%s: the second driver was made twice", name)
-				}
-			}
-			w.execute(second, exited(0, ""))
-			got := w.waitState(name, v1beta2.ApplicationStateCompleted)
-			if got.Status.ExecutionAttempts != 2 {
-				t.Errorf("%s: %d runs, want 2", name, got.Status.ExecutionAttempts)
-			}
-			w.waitBudgets(app, 0)
-			stop()
-		}
-	}
-}
-
-// failFirst plays a first attempt that fails, unless it is over already or the operator dies before it.
-func (w *world) failFirst(app *v1beta2.SparkApplication, killed <-chan struct{}) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the first attempt to fail", func(ctx context.Context) error {
-		select {
-		case <-killed:
-			return nil
-		default:
-		}
-		drivers := w.driverUIDs(app)
-		status := w.get(app.Name).Status
-		if slices.Contains(slices.Collect(maps.Values(drivers)), "2") || status.ExecutionAttempts > 1 ||
-			status.AppState.State == v1beta2.ApplicationStatePendingRerun {
-			return nil
-		}
-		driver := &corev1.Pod{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: driverName(app.Name)}, driver); err != nil {
-			return err
-		}
-		before := driver.DeepCopy()
-		driver.Status.Phase = corev1.PodFailed
-		driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driverContainer, State: exited(1, "again")}}
-		return w.api.Status().Patch(ctx, driver, client.MergeFrom(before))
-	})
-}
-
 func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 	w.t.Helper()
 	var pods corev1.PodList
