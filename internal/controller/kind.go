@@ -24,6 +24,9 @@ type Kind[T client.Object] struct {
 	Name string
 	// New returns an empty object.
 	New func() T
+	// Keeps are fields, with dots between their names, that the installed definition must have: another operator's definition of the same kind would
+	// drop them without a word, and with them what a decision remembers for the next.
+	Keeps []string
 	// Status returns a pointer to the object's status, which is what a pass writes.
 	Status func(T) any
 	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.

@@ -28,6 +28,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 	return Kind[*v1beta2.SparkApplication]{
 		Name:     "sparkapplication",
 		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
+		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
 		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
 		Decide:   dialect.Decide,
 		Render:   dialect.Render,

@@ -245,11 +245,11 @@ func TestKindThatIsNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
-	if err := op.waitServed(t.Context(), gvk); err != nil {
+	if err := op.waitServed(t.Context(), gvk, nil); err != nil {
 		t.Errorf("what is served: %v", err)
 	}
 	gvk.Kind = "SparkNothing"
-	if err := op.waitServed(t.Context(), gvk); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
+	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
 		t.Errorf("what is never served: %v", err)
 	}
 	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {

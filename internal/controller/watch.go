@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +30,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err != nil {
 		return err
 	}
-	if err := op.waitServed(ctx, gvk); err != nil {
+	if err := op.waitServed(ctx, gvk, kind.Keeps); err != nil {
 		return err
 	}
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
@@ -70,30 +72,52 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	return nil
 }
 
-// waitServed waits until the API server serves a kind: an installation creates the definitions and the operator in one go, and a
-// definition takes a moment to be served.
-func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind) error {
+// waitServed waits until the API server serves a kind, by a definition that keeps the fields that are given: an installation creates the definitions
+// and the operator in one go, and a definition takes a moment to be served, or to take another's place.
+func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
 	told := false
 	for {
-		_, err := op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
-		if err == nil {
-			return nil
-		}
-		if !meta.IsNoMatchError(err) {
-			return fmt.Errorf("look up %s: %w", gvk.Kind, err)
+		why, err := op.unserved(gvk, fields)
+		if err != nil || why == nil {
+			return err
 		}
 		if !told {
 			told = true
-			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group)
+			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not served: install its CustomResourceDefinition: %w", gvk, err)
+			return why
 		case <-time.After(lookAgain):
 		}
 	}
+}
+
+// unserved says why a kind is not served as it must be; an error is not about that.
+func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
+	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return fmt.Errorf("%s is not served: install its CustomResourceDefinition: %w", gvk, err), nil
+	case err != nil:
+		return nil, fmt.Errorf("look up %s: %w", gvk.Kind, err)
+	case len(fields) == 0:
+		return nil, nil
+	}
+	dropped, err := pruned(op.GetConfig(), op.GetHTTPClient(), gvk, fields)
+	switch {
+	case apierrors.IsForbidden(err):
+		op.GetLogger().Info("the definition cannot be looked at; it is taken to be this operator's", "kind", gvk.Kind, "error", err.Error())
+		return nil, nil
+	case err != nil:
+		return err, nil
+	case len(dropped) > 0:
+		return fmt.Errorf("the installed CustomResourceDefinition of %s is another operator's: it drops %s, and applications could be run twice; "+
+			"install this operator's (chart value crds.install, or config/crd)", gvk, strings.Join(dropped, ", ")), nil
+	}
+	return nil, nil
 }
 
 // metadataOnly asks for objects of a kind without their content.
