@@ -201,6 +201,26 @@ func TestLongNames(t *testing.T) {
 				}
 			}
 		}
+		// A driver's name may be longer than a host name: executors reach it by its Service, and the kubelet cuts the rest.
+		objects := render(t, app, 1)
+		if driver := objects.Driver; driver.Name != name+"-driver" || driver.Spec.Hostname != "" {
+			t.Errorf("the driver is %s, its host name %q", driver.Name, driver.Spec.Hostname)
+		}
+		var service string
+		for _, object := range objects.Before {
+			if s, ok := object.(*corev1.Service); ok {
+				service = s.Name
+			}
+		}
+		settings := ""
+		for _, object := range objects.Before {
+			if c, ok := object.(*corev1.ConfigMap); ok {
+				settings += c.Data["spark.properties"]
+			}
+		}
+		if host := "spark.driver.host=" + service + "." + app.Namespace + ".svc\n"; service == "" || !strings.Contains(settings, host) {
+			t.Errorf("executors are not told of %q", host)
+		}
 	}
 }
 
@@ -220,6 +240,9 @@ func TestRefusals(t *testing.T) {
 			a.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":7}}`)}
 		}},
 		{"spec.mainClass", func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }},
+		// To spark-submit this would be an option. Of a scheme it is a file, however it begins.
+		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--proxy-user=root" }},
+		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--conf" }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			_, err := dialect.Render(sample(c.edit), createAttempt(1), t0)

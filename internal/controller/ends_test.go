@@ -6,13 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -69,6 +72,40 @@ func TestWitness(t *testing.T) {
 				t.Errorf("noted %d, want %d", len(got), test.want)
 			}
 		})
+	}
+}
+
+// strictQueue takes what is added at once, and nothing by way of a rate limiter.
+type strictQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	t     *testing.T
+	added []reconcile.Request
+}
+
+func (q *strictQueue) Add(r reconcile.Request) { q.added = append(q.added, r) }
+
+func (q *strictQueue) AddRateLimited(r reconcile.Request) { q.t.Errorf("%v has to pass the rate limiter", r) }
+
+func (q *strictQueue) AddAfter(r reconcile.Request, after time.Duration) {
+	q.t.Errorf("%v is put off by %s", r, after)
+}
+
+// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once. Its limiter is for passes that failed.
+func TestEventsAreNotRateLimited(t *testing.T) {
+	t.Parallel()
+	leads := make(chan struct{})
+	close(leads)
+	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
+	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads}
+	q := &strictQueue{t: t}
+	before, now := endedExecutor("1", -1), endedExecutor("1", 1)
+	w.Create(t.Context(), event.CreateEvent{Object: before}, q)
+	for range 100 {
+		w.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: now}, q)
+	}
+	w.Delete(t.Context(), event.DeleteEvent{Object: now}, q)
+	if len(q.added) != 102 || q.added[0].NamespacedName != (types.NamespacedName{Namespace: "ns", Name: "pi"}) {
+		t.Errorf("102 events added %d times: %v", len(q.added), q.added[:min(1, len(q.added))])
 	}
 }
 
