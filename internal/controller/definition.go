@@ -15,9 +15,9 @@ import (
 
 // publishedSchema is what of a published schema tells which fields the API server keeps (OpenAPI v3).
 type publishedSchema struct {
-	Kinds      []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
-	Preserves  bool                      `json:"x-kubernetes-preserve-unknown-fields"`
-	Properties map[string]*publishedSchema    `json:"properties"`
+	Kinds      []schema.GroupVersionKind   `json:"x-kubernetes-group-version-kind"`
+	Preserves  bool                        `json:"x-kubernetes-preserve-unknown-fields"`
+	Properties map[string]*publishedSchema `json:"properties"`
 }
 
 // keeps reports whether an object of this schema may have a field.
