@@ -65,7 +65,7 @@ func (r *Reconciler[T]) holdOf(key types.NamespacedName, p *pass[T], err error) 
 		return nil
 	}
 	h := &hold{}
-	what := ""
+	var what string
 	if wait := waitOf(err); wait != nil {
 		h.waitError, what = *wait, wait.why
 	} else {

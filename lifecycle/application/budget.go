@@ -20,9 +20,7 @@ func (s *step) guard() {
 		return
 	case live && !has && (d.Deleting || over(d)):
 		return
-	case slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool {
-		return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
-	}):
+	case slices.ContainsFunc(s.plan.Do, s.takesBudget):
 		return
 	}
 	s.check(reassert)
@@ -34,4 +32,9 @@ func (s *step) guard() {
 		verb = lifecycle.Create
 	}
 	s.do(verb, lifecycle.DriverBudget, s.m.Attempt)
+}
+
+// takesBudget reports whether an action deletes the budget of the attempt with what it is about.
+func (s *step) takesBudget(a lifecycle.Action) bool {
+	return a.Verb == lifecycle.Delete && a.Attempt == s.m.Attempt && (a.Part == lifecycle.Attempt || a.Part == lifecycle.DriverPod)
 }

@@ -623,7 +623,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 // operator can see.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
-	if d != nil && !over(d) && !(d.Deleting && w.now.Sub(d.GoneBy) > overdue) {
+	if d != nil && !over(d) && (!d.Deleting || w.now.Sub(d.GoneBy) <= overdue) {
 		w.fail("%v while its driver goes on: %+v", a, *d)
 	}
 }
