@@ -102,7 +102,8 @@ type owned struct {
 	all      []*recorded
 }
 
-// application gathers a run's objects: the driver, what has the same owner, and what the driver owns.
+// application gathers a run's objects: the driver, what has the same owner, and what the driver owns; not what stands beside it for others, such
+// as a Service of its web UI, which is no part of a submission.
 func (r *recorder) application(t *testing.T, driver string) *owned {
 	t.Helper()
 	r.mu.Lock()
@@ -121,6 +122,9 @@ func (r *recorder) application(t *testing.T, driver string) *owned {
 		owners = append(owners, string(owner.UID))
 	}
 	for _, o := range r.objects {
+		if _, beside := o.GetLabels()[labelContent]; beside {
+			continue
+		}
 		for _, ref := range o.GetOwnerReferences() {
 			if slices.Contains(owners, string(ref.UID)) && !slices.Contains(own.all, o) && o != own.driver {
 				own.all = append(own.all, o)

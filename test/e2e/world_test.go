@@ -25,6 +25,9 @@ import (
 // labelAppUID is on every object of an application.
 const labelAppUID = "sparkoperator.dev/app-uid"
 
+// labelContent is on what stands beside a driver.
+const labelContent = "sparkoperator.dev/content"
+
 // nodeName is the name of the cluster's only node.
 const nodeName = "sparklocal"
 
