@@ -62,6 +62,7 @@ func TestOperator(t *testing.T) {
 	t.Run("life", world.life)
 	t.Run("lines", world.lines)
 	t.Run("monitoring", world.monitoring)
+	t.Run("web UIs", world.ui)
 	t.Run("uninstall", world.uninstall)
 	if *wholeLife {
 		t.Run("rights", world.rights)
