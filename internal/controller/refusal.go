@@ -46,8 +46,9 @@ func refusal(err error) (lifecycle.Cause, bool) {
 		return lifecycle.Cause{}, false
 	}
 	message := status.Status().Message
-	// A quota that was just created has no figures for a moment.
-	if code < 400 || code >= 500 || strings.Contains(message, "status unknown for quota") {
+	if code < 400 || code >= 500 || strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping") {
+		// A quota that was just created has no figures for a moment, and the plugin that judges owners does not know a definition for its first
+		// seconds.
 		return lifecycle.Cause{}, false
 	}
 	reason := refusalReason(code, message)

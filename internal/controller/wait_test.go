@@ -44,6 +44,7 @@ func TestRefusal(t *testing.T) {
 		{"a webhook that quotes the authorizer", &apierrors.StatusError{ErrStatus: metav1.Status{
 			Code: 403, Message: `admission webhook "w" denied the request: User "u" cannot create resource "pods"`}}, reasonForbidden, true},
 		{"our right", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`), reasonOperatorForbidden, false},
+		{"a definition that was just installed", forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x Kind y: no matches"), "", false},
 		{"our right to be an owner", forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: x"), reasonOperatorForbidden, false},
 		{"no such kind", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}}, reasonInvalid, true},
 		{"an invalid object", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil), reasonInvalid, true},
