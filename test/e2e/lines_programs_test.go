@@ -113,6 +113,7 @@ var intended = []stored.Intended{
 
 	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "no variables for every Service of the namespace"},
 	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log tells why"},
+	{Role: "driver Pod", Path: "spec.initContainers[*].terminationMessagePolicy", Programs: []string{"python"}, Reason: "the same, of what runs before the driver"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.enableServiceLinks", Reason: "the same, for executors"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].terminationMessagePolicy", Reason: "the same, for executors"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].resources", Reason: "an empty field means nothing"},
