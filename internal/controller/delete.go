@@ -75,7 +75,7 @@ func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
-		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil && !surrounds(object) && includes(action.Part, object) {
+		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil && !surrounds(object) && !inSet(object) && includes(action.Part, object) {
 			targets = append(targets, object)
 		}
 	}

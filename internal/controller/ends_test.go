@@ -84,7 +84,9 @@ type strictQueue struct {
 
 func (q *strictQueue) Add(r reconcile.Request) { q.added = append(q.added, r) }
 
-func (q *strictQueue) AddRateLimited(r reconcile.Request) { q.t.Errorf("%v has to pass the rate limiter", r) }
+func (q *strictQueue) AddRateLimited(r reconcile.Request) {
+	q.t.Errorf("%v has to pass the rate limiter", r)
+}
 
 func (q *strictQueue) AddAfter(r reconcile.Request, after time.Duration) {
 	q.t.Errorf("%v is put off by %s", r, after)

@@ -84,7 +84,7 @@ func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind sc
 }
 
 // sortPods tells drivers, submitters and executors apart and leaves out what only carries the label: of the first two the controller is the
-// custom resource, an executor is one that the custom resource or such a driver owns. Anybody who may create pods can set a label.
+// custom resource, an executor is one that the custom resource or such a driver owns, or a set of the driver's. Anybody who may create pods can set a label.
 func sortPods(pods []corev1.Pod, uid types.UID) children {
 	var c children
 	for _, pod := range pods {
@@ -102,7 +102,7 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 		if pod.Labels[labelRole] != roleExecutor {
 			continue
 		}
-		byDriver := slices.ContainsFunc(c.drivers, func(driver corev1.Pod) bool { return owned(&pod, driver.UID) })
+		byDriver := slices.ContainsFunc(c.drivers, func(driver corev1.Pod) bool { return owned(&pod, driver.UID) || inSetOf(&pod, &driver) })
 		if byDriver || owned(&pod, uid) {
 			c.executors = append(c.executors, pod)
 		}

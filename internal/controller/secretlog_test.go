@@ -63,8 +63,12 @@ func TestSecretsAreNotLogged(t *testing.T) {
 
 	// What the API server refuses, and what the builder does, quoting it in their answers.
 	for i, change := range []func(*v1beta2.SparkApplication){
-		func(app *v1beta2.SparkApplication) { app.Spec.Driver.Labels = map[string]string{"team": hushed + " with blanks"} },
-		func(app *v1beta2.SparkApplication) { app.Spec.Driver.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{hushed}} },
+		func(app *v1beta2.SparkApplication) {
+			app.Spec.Driver.Labels = map[string]string{"team": hushed + " with blanks"}
+		},
+		func(app *v1beta2.SparkApplication) {
+			app.Spec.Driver.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{hushed}}
+		},
 		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = hushed },
 	} {
 		refused := w.application(fmt.Sprint("refused-", i), withSecrets, change)

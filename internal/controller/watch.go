@@ -128,11 +128,11 @@ func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 }
 
 // ownerOfKind maps a child to the custom resource that its label and its owner reference agree on; one without our labels, which another operator
-// made, to the one that its label nameLabel names.
+// made, or one that a workload controller keeps, to the one that its label nameLabel names.
 func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, child client.Object) []reconcile.Request {
 		uid := child.GetLabels()[labelAppUID]
-		if name := child.GetLabels()[nameLabel]; uid == "" && nameLabel != "" && name != "" {
+		if name := child.GetLabels()[nameLabel]; (uid == "" || inSet(child)) && nameLabel != "" && name != "" {
 			return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), name)}}
 		}
 		for _, ref := range child.GetOwnerReferences() {
