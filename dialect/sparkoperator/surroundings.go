@@ -33,14 +33,14 @@ type Surroundings struct {
 	Read []string
 }
 
-// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end, and
-// for as long as its driver pod is kept after that.
-func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) Surroundings {
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end. A
+// driver that is over serves nothing, so that its pod alone is kept: a Service of each finished application would use up the cluster's addresses.
+func (d Dialect) Surroundings(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
-	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1, m.Phase == lifecycle.Ended:
+	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1:
 		return Surroundings{Unsettled: true}
-	case !m.Phase.Live() && (m.Phase != lifecycle.Retained || seen.Driver(m.Attempt) == nil):
+	case !m.Phase.Live():
 		return Surroundings{}
 	}
 	e := d.exposure(app, m)
@@ -72,13 +72,17 @@ func markContent(object submit.Object) {
 // Surrounded writes what became of the surroundings into the status, and returns what is to be told of them once that is stored.
 func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
 	m := decodeMemory(&app.Status)
-	var e exposure
-	if m.Phase.Live() || m.Phase == lifecycle.Retained && len(is) > 0 {
-		e = d.exposure(app, m)
+	switch {
+	case m.Phase == lifecycle.Ended, m.Phase.Terminal():
+		return tellExposed(app, exposure{}, is, now) // where the UI was is part of the record
+	case !m.Phase.Live():
+		app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
+		return tellExposed(app, exposure{}, is, now)
 	}
+	e := d.exposure(app, m)
 	info := &app.Status.DriverInfo
 	known := *info
-	info.WebUIServiceName, info.WebUIPort, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress = "", 0, "", "", ""
+	*info = withoutUI(known)
 	if service := named(is, "Service", e.service); service != nil && service.Stands {
 		info.WebUIServiceName, info.WebUIPort = e.service, e.port
 		switch {
@@ -95,6 +99,11 @@ func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrou
 		}
 	}
 	return tellExposed(app, e, is, now)
+}
+
+func withoutUI(info v1beta2.DriverInfo) v1beta2.DriverInfo {
+	info.WebUIServiceName, info.WebUIPort, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress = "", 0, "", "", ""
+	return info
 }
 
 func named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
@@ -132,7 +141,10 @@ func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surro
 	})
 	switch {
 	case message != "":
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, "the application runs on; "+message
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+		if decodeMemory(s).Phase.Live() {
+			condition.Message = "the application runs on; " + message
+		}
 	case len(e.objects) == 0:
 		meta.RemoveStatusCondition(&s.Conditions, ConditionExposed)
 		return nil

@@ -250,29 +250,28 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestSurroundingsByPhase: from the launch to the end, and as long as the driver pod is kept.
+// TestSurroundingsByPhase: from the launch to the end, whether or not the driver pod is kept.
 func TestSurroundingsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: UI{Service: true}}}
 	kept := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1}}}
-	other := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 2}}}
-	for phase, want := range map[lifecycle.Phase][3]string{ // with the driver pod, with another's, without
-		lifecycle.New:        {"none", "none", "none"},
-		lifecycle.Waiting:    {"none", "none", "none"},
-		lifecycle.Launched:   {"1", "1", "1"},
-		lifecycle.Started:    {"1", "1", "1"},
-		lifecycle.Ready:      {"1", "1", "1"},
-		lifecycle.Scaling:    {"1", "1", "1"},
-		lifecycle.Running:    {"1", "1", "1"},
-		lifecycle.Unknown:    {"1", "1", "1"},
-		lifecycle.Ended:      {"left", "left", "left"},
-		lifecycle.Retained:   {"1", "none", "none"},
-		lifecycle.Done:       {"none", "none", "none"},
-		lifecycle.Suspending: {"none", "none", "none"},
-		lifecycle.Suspended:  {"none", "none", "none"},
-		lifecycle.Resuming:   {"none", "none", "none"},
-		lifecycle.Editing:    {"none", "none", "none"},
+	for phase, want := range map[lifecycle.Phase]string{
+		lifecycle.New:        "none",
+		lifecycle.Waiting:    "none",
+		lifecycle.Launched:   "1",
+		lifecycle.Started:    "1",
+		lifecycle.Ready:      "1",
+		lifecycle.Scaling:    "1",
+		lifecycle.Running:    "1",
+		lifecycle.Unknown:    "1",
+		lifecycle.Ended:      "none",
+		lifecycle.Retained:   "none",
+		lifecycle.Done:       "none",
+		lifecycle.Suspending: "none",
+		lifecycle.Suspended:  "none",
+		lifecycle.Resuming:   "none",
+		lifecycle.Editing:    "none",
 	} {
-		for i, seen := range []lifecycle.Observed{kept, other, {}} {
+		for i, seen := range []lifecycle.Observed{kept, {}} {
 			got := d.Surroundings(standingIn(sample(), phase), seen, t0)
 			is := fmt.Sprint(len(got.Objects))
 			switch {
@@ -281,8 +280,8 @@ func TestSurroundingsByPhase(t *testing.T) {
 			case len(got.Objects) == 0:
 				is = "none"
 			}
-			if is != want[i] {
-				t.Errorf("%q, case %d: %s, want %s", phase, i, is, want[i])
+			if is != want {
+				t.Errorf("%q, case %d: %s, want %s", phase, i, is, want)
 			}
 		}
 	}
@@ -429,9 +428,15 @@ func TestSurrounded(t *testing.T) {
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
 		{"what is not wanted stays", []lifecycle.Surrounding{stands("Service", "pi-ui-svc"), ingress, route, {Kind: "Ingress", Name: "pi-ing-1", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ing-1: may not delete"},
-		{"gone", nil, "", "", "", "", "", "", 0, ""},
+		{"over", nil, "pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, "", "", 0, ""},
+		{"over, and something stays", []lifecycle.Surrounding{{Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
+			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ui-ingress: may not delete"},
+		{"suspended", nil, "", "", "", "", "", "", 0, ""},
 	} {
-		if step.name == "gone" {
+		switch {
+		case strings.HasPrefix(step.name, "over"):
+			standingIn(app, lifecycle.Retained)
+		case step.name == "suspended":
 			standingIn(app, lifecycle.Suspended)
 		}
 		now = now.Add(time.Minute)

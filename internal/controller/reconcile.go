@@ -42,6 +42,7 @@ type Reconciler[T client.Object] struct {
 	waits   waits
 	answers answers
 	around  around
+	paces   paces
 	ends    ends
 	blind   atomic.Bool // the last read of Events failed
 
@@ -60,11 +61,13 @@ type pass[T client.Object] struct {
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
-	hindered *waitError // a deletion or a budget was refused; the rest of the pass went on
-	told     []Event    // about what stands beside the driver
-	expired  bool       // the custom resource itself was deleted
+	hindered *waitError      // a deletion or a budget was refused; the rest of the pass went on
+	told     []Event         // about what stands beside the driver
+	remove   []client.Object // what stands beside a driver that does not go on
+	expired  bool            // the custom resource itself was deleted
 	spent    spent
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
+	rest     time.Duration // for which the status is not written yet; 0 = none
 	ends     []corev1.Pod  // executors whose failure is counted in this pass
 }
 
@@ -189,12 +192,15 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 		return reconcile.Result{}, nil // deleted meanwhile; its own event tells
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+	case p.rest > 0:
+		return reconcile.Result{RequeueAfter: soonest(soonest(p.plan.Check, p.check), p.rest)}, nil
 	}
 	if written {
 		r.tell(ctx, p)
 	}
 	r.ends.counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
+	r.clear(ctx, p)
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 
@@ -202,6 +208,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
 	r.around.forget(key)
+	r.paces.forget(key)
 	r.ends.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights)
 	r.gone(key)

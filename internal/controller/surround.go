@@ -35,6 +35,8 @@ const (
 	weatherTries = 3
 	// ownTrust is how long what was just written is believed although the cache does not show it.
 	ownTrust = 5 * time.Second
+	// gone is the content of what was deleted.
+	gone = "-"
 	// reasonUnavailable is the cause's reason where the API server gave no answer that is for good.
 	reasonUnavailable = "Unavailable"
 )
@@ -61,19 +63,27 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	}
 	key, uid := keyOf(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
+	last := r.around.last(key, uid)
+	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, p.now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
-		r.around.forget(key)
+		if len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
+			r.around.forget(key)
+		}
 		p.told = r.kind.Surrounded(p.object, nil, p.now)
 		return
 	}
-	last := r.around.last(key, uid)
 	asked := digestOf(wanted.Objects, remove)
 	if last.asked != asked {
-		last.failures, last.until = 0, time.Time{}
+		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
 	if p.now.Before(last.until) {
 		p.check = soonest(p.check, last.until.Sub(p.now))
 		p.told = r.kind.Surrounded(p.object, last.results, p.now)
+		return
+	}
+	if len(wanted.Objects) == 0 {
+		p.told = r.kind.Surrounded(p.object, last.results, p.now)
+		p.remove = remove
 		return
 	}
 	next := r.bring(ctx, p, wanted, remove, last)
@@ -83,6 +93,28 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	}
 	r.around.note(key, next)
 	p.told = r.kind.Surrounded(p.object, next.results, p.now)
+}
+
+// clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this.
+func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
+	if len(p.remove) == 0 {
+		return
+	}
+	key, asked := keyOf(p.stored), digestOf(nil, p.remove)
+	last := r.around.last(key, p.stored.GetUID())
+	if last.asked != asked {
+		last.failures = 0
+	}
+	next := r.bring(ctx, p, Surroundings{}, p.remove, last)
+	next.asked = asked
+	if next.failures > 0 {
+		p.check = soonest(p.check, next.until.Sub(p.now))
+	} else {
+		for _, object := range p.remove {
+			next.made[nameOf(object)] = written{gone, p.now} // until the cache shows it
+		}
+	}
+	r.around.note(key, next)
 }
 
 // bring carries out what is missing, side by side, and says what came of it.

@@ -85,7 +85,8 @@ func (w *world) poke(name string) {
 	}
 }
 
-// TestUIService: it stands from the launch on, is in the first status that is written, costs one request, and goes with the attempt.
+// TestUIService: it stands from the launch on, is in the first status that is written, costs one request, and goes with the attempt by another; the
+// finished application has none, though its driver pod is kept, and its status still says where it was.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,23 +119,62 @@ func TestUIService(t *testing.T) {
 	w.execute(driver, exited(0, ""))
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.DriverInfo != wantInfo {
-		t.Errorf("with the driver kept, driverInfo is %+v", got.Status.DriverInfo)
+		t.Errorf("in the end driverInfo is %+v", got.Status.DriverInfo)
 	}
+	if c := condition(got, exposed); c.Type != "" {
+		t.Errorf("in the end Exposed is %+v", c)
+	}
+	w.waitGone(service)
+	w.waitPod(driver.Name)
+	w.poke("pi")
 	stop()
 	costs := made.since(nil)
 	// Two Services: the one by which executors find their driver, and the UI's.
-	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"]+costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 3 {
+	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] != 1 || costs["PATCH sparkapplications/status"] > 3 {
 		t.Errorf("a life costs %v", costs)
 	}
-	w.runReal()
-	if err := w.api.Delete(t.Context(), driver); err != nil {
-		t.Fatal(err)
-	}
-	w.waitGone(service)
-	testkit.Wait(t, "a status without the UI", func(context.Context) error {
-		now := w.get("pi").Status
-		return errors.Join(want(now.DriverInfo.WebUIServiceName, ""), want(condition(w.get("pi"), exposed).Type, ""))
+}
+
+// TestSurroundingsThatStay: what cannot be deleted at the end delays nothing, is told in the end, and goes when it can.
+func TestSurroundingsThatStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := &keeping{}
+	c.keeps.Store(true)
+	later := &atomic.Int64{}
+	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 	})
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	service := w.uiService("pi")
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	testkit.Wait(t, "what stays to be told", func(context.Context) error {
+		w.poke("pi")
+		c := condition(w.get("pi"), exposed)
+		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, reasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
+	})
+	c.keeps.Store(false)
+	later.Store(int64(time.Minute))
+	w.poke("pi")
+	w.waitGone(service)
+	testkit.Wait(t, "nothing to be told", func(context.Context) error {
+		return want(condition(w.get("pi"), exposed).Type, "")
+	})
+}
+
+// keeping refuses to delete Services.
+type keeping struct {
+	client.Client
+	keeps atomic.Bool
+}
+
+func (c *keeping) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if kindOf(object) == "Service" && c.keeps.Load() {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden, Message: "policy: it stays"}}
+	}
+	return c.Client.Delete(ctx, object, options...)
 }
 
 // TestUIServiceGoesWithItsAttempt: suspended, resumed, run again, deleted by somebody.
@@ -168,6 +208,23 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitNothingOf(app)
+}
+
+// TestNoSurroundingsWhileARetryWaits: nothing serves then.
+func TestNoSurroundingsWhileARetryWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
+		app.Spec.RestartPolicy.OnFailureRetryInterval = new(int64(3600))
+	})
+	w.ready(w.driverOf(app, 1).Name)
+	service := w.uiService("pi")
+	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.waitGone(service)
+	if got := w.get("pi"); got.Status.AppState.State == v1beta2.ApplicationStateRunning || got.Status.AppState.State == v1beta2.ApplicationStateFailed {
+		t.Errorf("the state is %s", got.Status.AppState.State)
+	}
 }
 
 // TestUIServiceIsUpdatedInPlace: an edit of the options is no edit of the run, keeps what others added, and takes away what is not wanted any more.
