@@ -59,6 +59,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	}
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
+	d.Silent = Silent(pod)
 	d.Why = podCause(pod, status, roleDriver, d.Phase, taken)
 	return d
 }
@@ -91,6 +92,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {
 		e.Phase = DriverSucceeded
 	}
+	e.Silent = Silent(pod)
 	e.Why = podCause(pod, status, roleExecutor, e.Phase, taken)
 	return e
 }
@@ -247,6 +249,22 @@ func waitsFor(pod *corev1.Pod) Cause {
 		return Cause{firstOf(c.Reason, corev1.PodReasonUnschedulable), c.Message}
 	}
 	return Cause{}
+}
+
+// Silent returns the name of the scheduler that a pod was given to and that has said nothing about it: it neither chose a node nor wrote the condition
+// PodScheduled. Empty for a pod that it dealt with, and for Kubernetes' own scheduler: a cluster whose own is down has more to say than any application.
+// For how long a scheduler may be silent is not the pod's to tell: one that queues whole applications may take its time.
+func Silent(pod *corev1.Pod) string {
+	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
+		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
+		return ""
+	}
+	return pod.Spec.SchedulerName
+}
+
+// SilentCause is what a pod waits for whose scheduler is silent for longer than one takes that runs.
+func SilentCause(pod, scheduler string) Cause {
+	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
 }
 
 // imagePull tells of an image that cannot be pulled, always by the same reason and, as far as Kubernetes lets it, the same words: the kubelet

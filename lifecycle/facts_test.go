@@ -301,6 +301,40 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestSilent: a scheduler is silent as long as it neither places a pod nor says why not; Kubernetes' own is taken to run.
+func TestSilent(t *testing.T) {
+	by := func(name string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = name, "" }
+	}
+	for _, c := range []struct {
+		name string
+		pod  *corev1.Pod
+		want string
+	}{
+		{"no word", podIn(corev1.PodPending, by("volcano")), "volcano"},
+		{"no word, and no phase yet", podIn("", by("volcano")), "volcano"},
+		{"Kubernetes' own", podIn(corev1.PodPending, by(corev1.DefaultSchedulerName)), ""},
+		{"nobody's", podIn(corev1.PodPending, by("")), ""},
+		{"it says why not", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "no room")), ""},
+		{"it has a gate", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), ""},
+		{"it found a node", podIn(corev1.PodPending, by("volcano"), condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), ""},
+		{"it has a node", podIn(corev1.PodPending, by("volcano"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }), ""},
+		{"it runs", podIn(corev1.PodRunning, by("volcano"), runs()), ""},
+		{"it ended", podIn(corev1.PodFailed, by("volcano"), exits(1, "Error", "")), ""},
+		{"it goes", podIn(corev1.PodPending, by("volcano"), deleted), ""},
+	} {
+		if got := DriverFacts(c.pod, container).Silent; got != c.want {
+			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)
+		}
+		if got := ExecutorFacts(c.pod, container).Silent; got != c.want {
+			t.Errorf("%s: of an executor %q, want %q", c.name, got, c.want)
+		}
+	}
+	if why := SilentCause("pi-driver", "volcano"); why.Reason != "SchedulerSilent" || !strings.Contains(why.Message, `"volcano"`) || !strings.Contains(why.Message, "pi-driver") {
+		t.Errorf("the cause is %+v", why)
+	}
+}
+
 // TestLastWords: a failure quotes what the container said, from where it begins to tell of an error, and no more than is fit for a status.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"

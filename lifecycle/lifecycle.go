@@ -190,6 +190,8 @@ type Driver struct {
 	// Torn is set when a live read found that the pod waits for a ConfigMap that nobody will make any more: its submitter died between the
 	// two. It means something only where Observed.Inspected says that there was such a read.
 	Torn bool
+	// Silent is the name of the scheduler that has said nothing about the pod yet; see Silent.
+	Silent string
 	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
 	Why Cause
 }
@@ -220,6 +222,7 @@ type Executor struct {
 	SparkVersion string
 	Phase        DriverPhase
 	CreatedAt    time.Time
+	Silent       string // as Driver.Silent
 	Why          Cause
 }
 

@@ -5,6 +5,7 @@ package lifecycle
 const (
 	ReasonEvicted           = "Evicted"                // the pod was taken from its node by Kubernetes or its Eviction API
 	ReasonPreempted         = "Preempted"              // the pod gave way to one of higher priority
+	ReasonSchedulerSilent   = "SchedulerSilent"        // the pod's scheduler has said nothing about it
 	ReasonNodeLost          = "NodeLost"               // the pod's node does not answer
 	ReasonInvalid           = "InvalidSpec"            // no attempt of the spec could ever be rendered
 	ReasonDriverLost        = "DriverNotFound"         // the driver pod is gone and nobody saw it end

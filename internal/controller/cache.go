@@ -40,7 +40,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 // leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// trimPod keeps of a pod what becomes facts: identity, owners, node, service account, container names, status. A driver pod's environment alone is
+// trimPod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, container names, status. A driver pod's environment alone is
 // larger than all of that.
 func trimPod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
@@ -52,7 +52,9 @@ func trimPod(in any) (any, error) {
 	}
 	trimmed := &corev1.Pod{
 		ObjectMeta: trimmedMeta(&pod.ObjectMeta),
-		Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName, ServiceAccountName: pod.Spec.ServiceAccountName},
+		Spec: corev1.PodSpec{
+			NodeName: pod.Spec.NodeName, ServiceAccountName: pod.Spec.ServiceAccountName, SchedulerName: pod.Spec.SchedulerName,
+		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, StartTime: pod.Status.StartTime,
 			Conditions: pod.Status.Conditions, ContainerStatuses: pod.Status.ContainerStatuses,

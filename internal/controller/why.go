@@ -18,6 +18,8 @@ const (
 	// submittedGrace is the same for a driver that spark-submit made, and for executors: the ConfigMap that it mounts comes after it (that of
 	// executors until Spark 4.2), so that the kubelet mostly complains once and tries again.
 	submittedGrace = 10 * time.Second
+	// silentGrace is how long a scheduler may say nothing about a pod before it is asked whether there is such a scheduler.
+	silentGrace = 10 * time.Second
 	// explainTimeout bounds the reads of a pass: a cause is nice to have, the rest of the pass is not.
 	explainTimeout = 3 * time.Second
 	// maxEventsRead bounds one read of Events about one pod.
@@ -41,7 +43,17 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 		if cause, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, types.UID(pod.uid)); read {
 			*pod.why = cause
 		}
+		*pod.why = unlessSilent(*pod.why, pod.name, pod.silent, age)
 	}
+}
+
+// unlessSilent is what a pod waits for where nobody says it and its scheduler is silent for too long: nobody else ever tells of a scheduler that does not
+// exist.
+func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
+	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
+		return lifecycle.SilentCause(pod, scheduler)
+	}
+	return cause
 }
 
 // warned reads what Kubernetes warns of about a pod.
@@ -61,6 +73,7 @@ type pendingPod struct {
 	name, uid string
 	created   time.Time
 	grace     time.Duration
+	silent    string // its scheduler, where that said nothing
 	why       *lifecycle.Cause
 }
 
@@ -74,13 +87,13 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 			if d.Submitter != "" {
 				grace = submittedGrace
 			}
-			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, grace, &d.Why})
+			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, grace, d.Silent, &d.Why})
 		}
 	}
 	for i := range seen.Submitters {
 		s := &seen.Submitters[i]
 		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
-			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, pendingGrace, &s.Why})
+			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, pendingGrace, "", &s.Why})
 		}
 	}
 	return pods

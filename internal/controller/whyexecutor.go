@@ -33,7 +33,7 @@ func (r *Reconciler[T]) explainExecutor(ctx context.Context, p *pass[T]) {
 		r.answers.note(asked, reply{pod.UID, facts.Attempt, p.now.Add(again), cause})
 	}
 	p.check = soonest(p.check, again)
-	facts.Why = cause
+	facts.Why = unlessSilent(cause, facts.Name, facts.Silent, age)
 }
 
 // waitingExecutor is the oldest executor of a running driver that waits and does not say for what; nil where there is none, or another says it.

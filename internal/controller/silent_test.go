@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestSilentScheduler: who waits for a scheduler that says nothing is told after a while, and not while somebody else has an explanation. The pods are as
+// the cache keeps them.
+func TestSilentScheduler(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
+	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
+		kept, err := trimPod(&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: w.namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+				Labels: map[string]string{labelAppUID: "u", labelAttempt: "1", labelRole: role},
+			},
+			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: driverContainer}}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: conditions},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *kept.(*corev1.Pod)
+	}
+	refuses := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}
+	for _, test := range []struct {
+		name string
+		pod  corev1.Pod
+		want string
+	}{
+		{"of a typing error", pod("s", roleDriver, "volcanoo", silentGrace), lifecycle.ReasonSchedulerSilent},
+		{"for hours", pod("s", roleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
+		{"for a moment", pod("s", roleDriver, "volcano", silentGrace-time.Second), ""},
+		{"Kubernetes' own", pod("s", roleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
+		{"that said it", pod("s", roleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
+		{"that said it in an Event", pod("explained", roleDriver, "volcano", time.Hour), "FailedScheduling"},
+		{"of an executor", pod("s", roleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
+		{"of an executor, Kubernetes' own", pod("s", roleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
+	} {
+		r := &Reconciler[*v1beta2.SparkApplication]{live: w.api}
+		p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+		var why func() lifecycle.Cause
+		if test.pod.Labels[labelRole] == roleDriver {
+			p.children.drivers = []corev1.Pod{test.pod}
+			p.seen = p.children.facts()
+			why = func() lifecycle.Cause { return p.seen.Drivers[0].Why }
+		} else {
+			p.children.executors = []corev1.Pod{test.pod}
+			p.seen = p.children.facts()
+			p.seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
+			why = func() lifecycle.Cause { return p.seen.Executors[0].Why }
+		}
+		r.explainPending(t.Context(), p)
+		r.explainExecutor(t.Context(), p)
+		if why().Reason != test.want {
+			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
+		}
+		if test.pod.Status.Conditions == nil && (p.check <= 0 || p.check > time.Minute) {
+			t.Errorf("%s: looked at again after %s", test.name, p.check)
+		}
+	}
+}
+
+// TestSchedulerThatNobodyRuns: an application whose scheduler there is not says so, in the condition and in an Event, and goes on when there is one.
+func TestSchedulerThatNobodyRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
+	w.waitReady("pi", lifecycle.ReasonSchedulerSilent, `scheduler "nobody"`, "pi-driver")
+	if got := w.get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("the state is %s", got)
+	}
+	w.waitEvent(app, "SparkDriverPending", `scheduler "nobody"`)
+	w.kubelet("pi-driver", corev1.PodRunning, running())
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+}
