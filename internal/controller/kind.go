@@ -52,6 +52,9 @@ type Kind[T client.Object] struct {
 	// function there is no other operator.
 	Adopt     func(object T, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
+	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for a
+	// second or two. Without it nothing is.
+	Crowd []string
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
 	// Events returns what to tell about a plan once the status that holds it is stored.

@@ -45,6 +45,8 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Surrounded: func(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
 			return asEvents(dialect.Surrounded(app, is, now))
 		},
+		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
+		Crowd:          []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		Standing:       standingOf,
 		ExecutorLabels: executorLabelsOf,
 		// Only pods that run spark-submit have one.

@@ -20,12 +20,18 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
-// record writes the status if it changed, and reports whether it did. The patch carries the resourceVersion that the decision was
+// record writes the status if it changed, and reports whether it did; what is of the crowd alone may have to rest first. The patch carries the resourceVersion that the decision was
 // made from: a change by anybody meanwhile is a conflict, which ends the pass.
 func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	patch, err := r.statusPatch(p)
 	if err != nil || patch == nil {
 		return false, err
+	}
+	paced := r.ofTheCrowd(p, patch)
+	if paced {
+		if p.rest = r.paces.rest(keyOf(p.stored), p.now, len(p.seen.Executors)); p.rest > 0 {
+			return false, nil
+		}
 	}
 	target := r.kind.New()
 	target.SetNamespace(p.stored.GetNamespace())
@@ -36,6 +42,9 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	r.writes.wrote(target)
+	if paced {
+		r.paces.wrote(keyOf(p.stored), p.now)
+	}
 	return true, nil
 }
 
