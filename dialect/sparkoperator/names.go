@@ -20,6 +20,9 @@ const (
 	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
 )
 
+// ownPrefix begins labels and annotations of ours.
+const ownPrefix = "sparkoperator.dev/"
+
 // Labels of ours: the identity of everything that an attempt creates.
 const (
 	LabelAppUID  = lifecycle.AppUIDLabel

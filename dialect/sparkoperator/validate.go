@@ -23,6 +23,7 @@ var rules = []rule{
 	validSparkConf,
 	validNodeSelectors,
 	validTemplates,
+	validLabels,
 	validSizes,
 	validMounts,
 	validMode,
@@ -115,6 +116,39 @@ func validTemplates(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	check("spec.driver.template", app.Spec.Driver.Template)
 	check("spec.executor.template", app.Spec.Executor.Template)
 	return wrong
+}
+
+// validLabels refuses labels that only this operator may set, wherever a user's label reaches one of its objects: it finds them by these, and deletes by
+// them. Those of sparkUIOptions and driverIngressOptions give way to its own instead, as the rest of what they say never fails an application.
+func validLabels(app *v1beta2.SparkApplication) (wrong []*FieldError) {
+	check := func(field string, keys []string) {
+		for _, key := range keys {
+			if strings.HasPrefix(key, ownPrefix) {
+				wrong = append(wrong, &FieldError{fmt.Sprintf("%s[%s]", field, key), "labels that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
+			}
+		}
+	}
+	check("metadata.labels", slices.Sorted(maps.Keys(app.Labels)))
+	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
+		if strings.Contains(key, ".label."+ownPrefix) {
+			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
+		}
+	}
+	driver, executor := &app.Spec.Driver, &app.Spec.Executor
+	check("spec.driver.labels", slices.Sorted(maps.Keys(driver.Labels)))
+	check("spec.driver.serviceLabels", slices.Sorted(maps.Keys(driver.ServiceLabels)))
+	check("spec.executor.labels", slices.Sorted(maps.Keys(executor.Labels)))
+	check("spec.driver.template.metadata.labels", templateLabels(driver.Template))
+	check("spec.executor.template.metadata.labels", templateLabels(executor.Template))
+	return wrong
+}
+
+func templateLabels(template *runtime.RawExtension) []string {
+	var decoded corev1.PodTemplateSpec
+	if template == nil || json.Unmarshal(template.Raw, &decoded) != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(decoded.Labels))
 }
 
 // validMode refuses what no schema lets through, but a Go client's definition may.

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 const (
@@ -306,8 +308,15 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// surrounds reports whether an object is one that stands beside a driver.
-func surrounds(object metav1.Object) bool { return object.GetLabels()[lifecycle.ContentLabel] != "" }
+// surrounds reports whether an object is one that stands beside a driver. What Spark deletes when it stops, such as the Service by which executors find
+// their driver, is part of the attempt, whatever labels a user gave it.
+func surrounds(object metav1.Object) bool {
+	labels := object.GetLabels()
+	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
+}
+
+// surroundingKinds are the kinds that stand beside drivers; nothing of another kind is deleted for not being wanted there.
+var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind}
 
 // unwanted are the surroundings that exist and that nobody wants any more.
 func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
@@ -315,7 +324,7 @@ func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 	for i := range p.children.others {
 		other := &p.children.others[i]
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
-		if surrounds(other) && !keep && other.DeletionTimestamp == nil {
+		if surrounds(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}

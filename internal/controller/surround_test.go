@@ -506,3 +506,23 @@ func TestSurroundingsAreNoRemains(t *testing.T) {
 		t.Error("what belongs to the attempt does not count")
 	}
 }
+
+// TestUnwanted: only what was made to stand beside a driver can go for not being wanted there.
+func TestUnwanted(t *testing.T) {
+	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
+		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	}
+	content := map[string]string{lifecycle.ContentLabel: "c"}
+	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{
+		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
+		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
+		object("ConfigMap", "conf", content), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
+	}}}
+	var got []string
+	for _, o := range p.unwanted([]client.Object{&p.children.others[1]}) {
+		got = append(got, nameOf(o))
+	}
+	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
