@@ -163,13 +163,15 @@ func init() {
 		reasons[string(outcome)] = true
 	}
 	for _, reason := range []string{
-		"New", lifecycle.ReasonPreempted, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
+		"New", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonEdited,
 		// The operator's, of what stands in the way in the cluster.
-		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodSecurityViolation",
-		"QuotaExceeded", "ServiceAccountNotFound",
+		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
+		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
+		// The operator's, of an API server that cannot do what it is asked for at the moment.
+		"Conflict", "NoAnswer", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
 		// Kubernetes', of containers and pods.
 		"ContainerCannotRun", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "Error",
 		"FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount", "FailedScheduling", "ImageInspectError", "ImagePullBackOff", "InvalidImageName",

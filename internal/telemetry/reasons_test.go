@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// elsewhere are reasons that no application waits for: those of the Event about a submission's warnings, and of conditions beside Ready and Degraded.
+var elsewhere = map[string]bool{
+	"SubmissionWarning": true,
+	"InvalidPort":       true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, // Exposed
+	"SetBySpark": true,                                                                    // FieldsOverwritten
+	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired
+	"ImageRunsAnotherVersion": true, // SparkVersionMismatch
+}
+
+var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
+
+// reasonsOf reads the string constants of a package that are reasons by their names or, like those of phases and outcomes, by their types.
+func reasonsOf(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, found := token.NewFileSet(), map[string]string{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			kind, _ := spec.Type.(*ast.Ident)
+			for i, name := range spec.Names {
+				if i >= len(spec.Values) || !nameOfReason.MatchString(name.Name) && (kind == nil || kind.Name != "Phase" && kind.Name != "Outcome") {
+					continue
+				}
+				if literal, ok := spec.Values[i].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					found[strings.Trim(literal.Value, `"`)] = files.Position(name.Pos()).String()
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// TestEveryReasonIsToldApart: what the code can give as a reason has a value of the label reason. What an alert calls Other is no help to whom it wakes.
+func TestEveryReasonIsToldApart(t *testing.T) {
+	all := map[string]string{}
+	for folder, least := range map[string]int{"../../lifecycle": 40, "../controller": 15, "../../dialect/sparkoperator": 5} {
+		found := reasonsOf(t, folder)
+		if len(found) < least {
+			t.Errorf("%s has %d reasons, at least %d were expected: are they called otherwise now?", folder, len(found), least)
+		}
+		for reason, where := range found {
+			all[reason] = where
+			if reason != "" && !elsewhere[reason] && reasonValue(reason) != reason {
+				t.Errorf("%s: reason %q is %q in metrics: add it to reasons in bounded.go, or say here where else it is told", where, reason, reasonValue(reason))
+			}
+		}
+	}
+	for reason := range elsewhere {
+		if all[reason] == "" {
+			t.Errorf("there is no reason %q any more", reason)
+		}
+	}
+	if got := reasonValue("SomethingOfTheKubelet"); got != OtherReason {
+		t.Errorf("an unknown reason is %q", got)
+	}
+}
