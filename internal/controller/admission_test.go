@@ -121,6 +121,42 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	}
 }
 
+// TestLeftoverWebhookThatDoublesExecutors: a volume that only executors mount lets the driver pass, and what keeps its executors away is told with the way
+// out. What Spark itself would get for them, the dry run gets.
+func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		webhook func(*testing.T) (string, []byte)
+		reason  string
+	}{
+		"doubles": {doubling, reasonPodMutated},
+		"is dead": {dead, reasonWebhookFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.runReal()
+			w.able()
+			app := w.application("pi", withVolume, func(app *v1beta2.SparkApplication) {
+				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
+				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+			})
+			driver := w.driverOf(app, 1) // made before the webhook came, as one that the webhook has nothing to add to
+			w.leftover(c.webhook(t))
+			w.ready(driver.Name)
+			w.waitReady("pi", c.reason, "kubectl get mutatingwebhookconfigurations", "docs/migrate-kubeflow.md")
+			w.waitTold(app, "SparkExecutorPending", "docs/migrate-kubeflow.md")
+		})
+	}
+}
+
+// dead is a webhook that nobody answers for.
+func dead(*testing.T) (string, []byte) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	return server.URL, nil
+}
+
 func volumesNamed(pod *corev1.Pod, name string) (n int) {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Name == name {
@@ -134,10 +170,7 @@ func volumesNamed(pod *corev1.Pod, name string) (n int) {
 func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	url := server.URL
-	server.Close()
-	configuration := w.leftover(url, nil)
+	configuration := w.leftover(dead(t))
 	w.runReal()
 	app := w.application("pi", withDriver)
 	w.waitTold(app, reasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")

@@ -67,6 +67,11 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 // dryRun asks the API server to create a pod and to store nothing.
 func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
 	err := r.client.Create(ctx, pod, client.DryRunAll)
+	if err != nil {
+		if wait := inTheWay(pod, err); wait != nil {
+			return lifecycle.Cause{Reason: wait.reason, Message: wait.why}, nil
+		}
+	}
 	cause, permanent := refusal(err)
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -250,7 +250,8 @@ func TestProbeAnswers(t *testing.T) {
 		{"the operator may not", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods"`), "", true},
 		{"the namespace is going", terminating, "", false},
 		{"a webhook that cannot only ask", apierrors.NewBadRequest("admission webhook \"w\" does not support dry run"), "", false},
-		{"a webhook that does not answer", apierrors.NewInternalError(errors.New("failed calling webhook")), "", true},
+		{"a webhook that does not answer", apierrors.NewInternalError(errors.New("failed calling webhook")), reasonWebhookFailed, false},
+		{"a server that fails", apierrors.NewInternalError(errors.New("etcd")), "", true},
 		{"no answer", errors.New("connection refused"), "", true},
 	} {
 		r := &Reconciler[*v1beta2.SparkApplication]{client: answering{err: test.err}}
