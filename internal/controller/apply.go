@@ -147,13 +147,14 @@ func (r *Reconciler[T]) createOne(ctx context.Context, p *pass[T], object client
 	return answer(object, err)
 }
 
-// answer makes a fact of a refusal that is for good, and returns anything else as an error.
+// answer makes a fact of a refusal that is for good, and returns anything else as an error. A definition that is not installed is waited for as a right
+// that is missing is: it comes with another program, which may be on its way beside its applications.
 func answer(object client.Object, err error) (fact, error) {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil, &waitError{after: terminatingInterval, why: "the namespace is being deleted"}
 	}
 	if cause, missing := notServed(object, err); missing {
-		return refused(cause), nil
+		return nil, &waitError{after: lookAgain, reason: cause.Reason, why: cause.Message}
 	}
 	if wait := inTheWay(object, err); wait != nil {
 		return nil, wait

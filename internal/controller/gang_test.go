@@ -32,14 +32,15 @@ import (
 // test is skipped.
 func (w *world) definitionsOfGroups() {
 	w.t.Helper()
+	folder := filepath.Join(crd.Root(w.t), "..", "shared", "data", "crds")
+	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+		w.t.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
+	}
 	for file, kind := range map[string]schema.GroupVersionKind{
 		"scheduling.volcano.sh_podgroups.yaml": gang.VolcanoKind, "scheduling.x-k8s.io_podgroups.yaml": gang.CoschedulingKind,
 	} {
-		text, err := os.ReadFile(filepath.Join(crd.Root(w.t), "..", "shared", "data", "crds", file))
-		if errors.Is(err, os.ErrNotExist) {
-			w.t.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
-		}
-		if err != nil {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil { // also where one of them is missing: only without all of them there is nothing to test against
 			w.t.Fatal(err)
 		}
 		object := &unstructured.Unstructured{}
@@ -110,27 +111,26 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 	return group
 }
 
-// TestSchedulerIsNotInstalled: the submission fails, says what is missing, and is tried again by the application's own policy, which succeeds once
-// somebody has installed it. It is not parallel: the other tests need the definitions.
+// TestSchedulerIsNotInstalled: the application waits, by the default policy of no retries too, says what is missing, and is launched once somebody has
+// installed it; a time that was given to the launch ends it. It is not parallel: the other tests need the definitions.
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
 	w.application("plain", withDriver)
-	app := w.application("pi", asGang("volcano"), func(app *v1beta2.SparkApplication) {
-		app.Spec.RestartPolicy = v1beta2.RestartPolicy{
-			Type: v1beta2.RestartPolicyOnFailure, OnSubmissionFailureRetries: new(int32(50)), OnSubmissionFailureRetryInterval: new(int64(1)),
-		}
-	})
-	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
-	for _, part := range []string{"failed to run spark-submit", "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
+	app := w.application("pi", asGang("volcano"))
+	w.application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
+	w.waitReady("pi", reasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
+	w.waitTold(app, reasonNotServed, "podgroups.scheduling.volcano.sh")
+	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
+	for _, part := range []string{"failed to run spark-submit", "within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {
 			t.Errorf("%q does not say %q", got.Status.AppState.ErrorMessage, part)
 		}
 	}
-	if c := condition(got, "Ready"); !strings.Contains(c.Message, "podgroups.scheduling.volcano.sh") {
-		t.Errorf("Ready is %+v", c)
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Errorf("the one that waits is %s", state)
 	}
-	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 
 	w.definitionsOfGroups()
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)

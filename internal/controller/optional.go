@@ -98,7 +98,7 @@ func (o *optionalChildren) follow(ctx context.Context, client discovery.Discover
 			now = nil
 		case !served && !told:
 			told = true
-			log.Info("an optional kind is not served yet; what needs it fails until its CustomResourceDefinition is installed")
+			log.Info("an optional kind is not served yet; what needs it waits until its CustomResourceDefinition is installed")
 		}
 		select {
 		case <-again.C:
