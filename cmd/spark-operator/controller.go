@@ -38,6 +38,9 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	}
 	useLogger(log)
 	tellUnused(log, unused, os.LookupEnv)
+	for _, doubt := range cfg.Doubts() {
+		log.Error(doubt, "the configuration asks for what will not work; everything else does")
+	}
 	rc, err := restConfig(options.kubeconfig)
 	if err != nil {
 		return err

@@ -58,6 +58,25 @@ func TestUnusedIsTold(t *testing.T) {
 	}
 }
 
+// TestDoubtsAreTold: an address of web UIs that cannot be stops nothing, whether it comes by a flag or by the file, and is told once.
+func TestDoubtsAreTold(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	file := filepath.Join(t.TempDir(), "file.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nui: {ingress: {urlFormat: '/{{$appName}}'}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"--ingress-url-format=/{{$appNamespace}}/{{$appName}}", "--config=" + file} {
+		out, err := execute(t, "controller", "start", arg)
+		if err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
+			t.Errorf("%s: %v, want it to get as far as to the cluster", arg, err)
+		}
+		if strings.Count(out, "ui.ingress.urlFormat") != 1 || !strings.Contains(out, "needs a host") {
+			t.Errorf("%s: the log is\n%s", arg, out)
+		}
+	}
+}
+
 func TestWhatStopsTheStart(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")

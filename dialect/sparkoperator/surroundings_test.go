@@ -85,7 +85,7 @@ func TestExposure(t *testing.T) {
 		wrong []string // reason and words of each message
 	}{
 		{"nothing is switched on", UI{}, ``, nil, nil},
-		{"nothing is switched on, and something asked", UI{}, `sparkUIOptions: {servicePort: 80}`, nil, []string{"SwitchedOff: spec.sparkUIOptions: ", "ui.service: true"}},
+		{"nothing is switched on, and something asked", UI{}, `sparkUIOptions: {servicePort: 80}`, nil, []string{"SwitchedOff: spec.sparkUIOptions: ", "ui.service: true", "controller.uiService.enable=true"}},
 		{"the Service", only, ``, []string{svc}, nil},
 		{"everything", everything(), ``, []string{svc, ing, route}, nil},
 		{"no UI", everything(), `{sparkConf: {spark.ui.enabled: " False "}, sparkUIOptions: {servicePort: 80, route: {}}}`, nil, nil},
@@ -106,7 +106,7 @@ func TestExposure(t *testing.T) {
 			[]string{"InvalidAddress: ui.ingress.urlFormat of the operator's configuration: ", "is no host name"}},
 		{"an address without a host", UI{Service: true, Ingress: &UIIngress{URLFormat: "/{{$appName}}"}}, ``, []string{svc}, []string{"needs a host before the path"}},
 
-		{"a route that nobody may make", only, `sparkUIOptions: {route: {}}`, []string{svc}, []string{"SwitchedOff: spec.sparkUIOptions.route: ", "ui.route.enabled: true"}},
+		{"a route that nobody may make", only, `sparkUIOptions: {route: {}}`, []string{svc}, []string{"SwitchedOff: spec.sparkUIOptions.route: ", "ui.route.enabled: true", "controller.uiRoute.enable=true"}},
 		{"a route without a Gateway", inside, `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc}, []string{"NoGateway: spec.sparkUIOptions.route.parentRefs: "}},
 		{"a route to everything", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, []string{svc}, []string{"InvalidAddress: spec.sparkUIOptions.route.hostnames: "}},
 		{"a route of the application's", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}, {name: h}], hostnames: [a.b, c.d]}}`,
@@ -116,6 +116,8 @@ func TestExposure(t *testing.T) {
 			[]string{svc, ing, "HTTPRoute pi-ui-route [spark.example.com]/jobs/pi at [mine]"}, nil},
 		{"a route of any host", UI{Service: true, Route: &UIRoute{URLFormat: "/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
 			[]string{svc, "HTTPRoute pi-ui-route []/pi at [g]"}, nil},
+		{"a route of another path", UI{Service: true, Ingress: &UIIngress{URLFormat: "a.b/{{$appName}}"}, Route: &UIRoute{URLFormat: "/x/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
+			[]string{svc, "Ingress pi-ui-ingress a.b/pi(/|$)(.*) to pi-ui-svc:4040 class= from="}, []string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", `"/x/pi" has another path`}},
 		{"a route's address that is none", UI{Service: true, Route: &UIRoute{URLFormat: "a b", Parents: []expose.Parent{{Name: "g"}}}}, ``, []string{svc},
 			[]string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", "is no URL"}},
 
@@ -131,7 +133,7 @@ func TestExposure(t *testing.T) {
 				"Service pi-driver-2 ClusterIP b 2->2", "Ingress pi-ing-2 example.com/jobs/b(/|$)(.*) to pi-driver-2:2 class=nginx from=entry tls=own",
 			}, nil},
 		{"Ingresses that nobody may make", UI{}, `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b}]`,
-			[]string{"Service pi-driver-1 ClusterIP a 1->1"}, []string{"SwitchedOff: spec.driverIngressOptions[0].ingressURLFormat: ", "ui.ingress.enabled: true"}},
+			[]string{"Service pi-driver-1 ClusterIP a 1->1"}, []string{"SwitchedOff: spec.driverIngressOptions[0].ingressURLFormat: ", "ui.ingress.enabled: true", "controller.uiIngress.enable=true"}},
 		{"entries that cannot be", inside, `driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 5, servicePortName: a}, {servicePort: 5, servicePortName: b},
 			{servicePort: 6, servicePortName: c, ingressURLFormat: /x}, {servicePort: 7, servicePortName: c, ingressURLFormat: "{{$app}}.b"},
 			{servicePort: 8, servicePortName: c, ingressURLFormat: a.b/x}, {servicePort: 9, servicePortName: c, ingressURLFormat: http://a.b/x/}]`,

@@ -103,7 +103,7 @@ func (d Dialect) exposeUI(e *exposure, app *v1beta2.SparkApplication, id string,
 		return
 	case !d.UI.Service:
 		if app.Spec.SparkUIOptions != nil {
-			e.refuse(reasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true")
+			e.refuse(reasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true (chart: controller.uiService.enable=true)")
 		}
 		return
 	}

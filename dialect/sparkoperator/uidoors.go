@@ -60,7 +60,7 @@ func (d Dialect) uiRoute(e *exposure, app *v1beta2.SparkApplication, options *v1
 	case asked == nil && (d.UI.Route == nil || len(d.UI.Route.Parents) == 0):
 		return
 	case d.UI.Route == nil:
-		e.refuse(reasonSwitchedOff, routeField, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true")
+		e.refuse(reasonSwitchedOff, routeField, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
 		return
 	case asked == nil:
 		asked = &v1beta2.RouteConfiguration{}
@@ -76,6 +76,10 @@ func (d Dialect) uiRoute(e *exposure, app *v1beta2.SparkApplication, options *v1
 	address, err := d.routeAddress(app, id)
 	if err != nil {
 		e.refuse(reasonInvalidAddress, routeFormatField, "%v", err)
+		return
+	}
+	if len(e.doors) > 0 && e.doors[0].address.Path != address.Path {
+		e.refuse(reasonInvalidAddress, routeFormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, ingressFormatField)
 		return
 	}
 	hosts := asked.Hostnames
@@ -174,7 +178,7 @@ func (d Dialect) portIngress(e *exposure, app *v1beta2.SparkApplication, option 
 	addresses map[string]int, id string, attempt int32,
 ) {
 	if d.UI.Ingress == nil {
-		e.refuse(reasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true")
+		e.refuse(reasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
 		return
 	}
 	address, err := expose.ParseAddress(option.IngressURLFormat, addressNames(app, id))

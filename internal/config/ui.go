@@ -76,18 +76,11 @@ func (u *UI) applyDefaults() {
 }
 
 func validateUI(c *Configuration) field.ErrorList {
-	return append(validateIngress(&c.UI.Ingress), validateRoute(&c.UI.Route, &c.UI.Ingress)...)
+	return append(validateIngress(&c.UI.Ingress), validateRoute(&c.UI.Route)...)
 }
 
 func validateIngress(ingress *UIIngress) (errs field.ErrorList) {
 	path := field.NewPath("ui", "ingress")
-	address, err := exampleAddress(ingress.URLFormat)
-	if err == nil && ingress.URLFormat != "" && address.Host == "" {
-		err = errors.New("an Ingress needs a host before the path")
-	}
-	if err != nil {
-		errs = append(errs, field.Invalid(path.Child("urlFormat"), ingress.URLFormat, err.Error()))
-	}
 	if ingress.ClassName != "" {
 		for _, problem := range validation.IsDNS1123Subdomain(ingress.ClassName) {
 			errs = append(errs, field.Invalid(path.Child("className"), ingress.ClassName, problem))
@@ -96,25 +89,70 @@ func validateIngress(ingress *UIIngress) (errs field.ErrorList) {
 	return append(errs, apivalidation.ValidateAnnotations(ingress.Annotations, path.Child("annotations"))...)
 }
 
-func validateRoute(route *UIRoute, ingress *UIIngress) (errs field.ErrorList) {
+func validateRoute(route *UIRoute) (errs field.ErrorList) {
 	path := field.NewPath("ui", "route")
 	for i, parent := range route.ParentRefs {
 		errs = append(errs, validateParent(path.Child("parentRefs").Index(i), parent)...)
 	}
-	inside, insideErr := exampleAddress(ingress.URLFormat)
-	address, err := exampleAddress(route.URLFormat)
-	switch {
-	case err != nil:
-		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, err.Error()))
-	case route.URLFormat != "" && address.Host == "" && address.Path == "":
-		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat, "without a host and a path every route would answer to everything"))
-	case len(route.ParentRefs) > 0 && route.URLFormat == "" && ingress.URLFormat == "":
-		errs = append(errs, field.Required(path.Child("urlFormat"), "every web UI has a route with parentRefs, so say where it is reached, here or in ui.ingress.urlFormat"))
-	case insideErr == nil && ingress.URLFormat != "" && route.URLFormat != "" && inside.Path != address.Path:
-		errs = append(errs, field.Invalid(path.Child("urlFormat"), route.URLFormat,
-			"has another path than ui.ingress.urlFormat; a driver can be told one path only (spark.ui.proxyBase)"))
-	}
 	return errs
+}
+
+// Doubts are what of a valid configuration cannot do what it is for, by field, with the way out: addresses of web UIs. They are told at the start, and stop
+// nothing: an application whose address it is says so in its condition Exposed, and runs.
+func (c *Configuration) Doubts() (doubts field.ErrorList) {
+	path := field.NewPath("ui")
+	ingress, route := &c.UI.Ingress, &c.UI.Route
+	inside := path.Child("ingress", "urlFormat")
+	if *ingress.Enabled && ingress.URLFormat != "" {
+		address, err := exampleAddress(ingress.URLFormat)
+		if err == nil && address.Host == "" {
+			err = errors.New("an Ingress needs a host before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}")
+		}
+		doubts = append(doubts, c.doubtFormat(inside, ingress.URLFormat, err)...)
+	}
+	if *route.Enabled {
+		doubts = append(doubts, c.doubtRoute(path.Child("route", "urlFormat"))...)
+	}
+	return doubts
+}
+
+func (c *Configuration) doubtRoute(path *field.Path) field.ErrorList {
+	ingress, route := &c.UI.Ingress, &c.UI.Route
+	switch {
+	case route.URLFormat == "" && ingress.URLFormat == "" && len(route.ParentRefs) > 0:
+		return field.ErrorList{field.Required(path, "every web UI has a route with parentRefs, so say where it is reached, here or in ui.ingress.urlFormat")}
+	case route.URLFormat == "":
+		return nil
+	}
+	address, err := exampleAddress(route.URLFormat)
+	inside, insideErr := exampleAddress(ingress.URLFormat)
+	switch {
+	case err == nil && address.Host == "" && address.Path == "":
+		err = errors.New("without a host and a path every route would answer to everything")
+	case err == nil && insideErr == nil && inside.Host != "" && *ingress.Enabled && inside.Path != address.Path:
+		err = errors.New("has another path than ui.ingress.urlFormat; a driver can be told one path only (spark.ui.proxyBase)")
+	}
+	return c.doubtFormat(path, route.URLFormat, err)
+}
+
+// doubtFormat tells what is wrong with a format, and otherwise which applications would have one address.
+func (c *Configuration) doubtFormat(path *field.Path, format string, err error) field.ErrorList {
+	one, _ := exampleAddress(format)
+	same := func(names expose.Names) bool {
+		other, _ := expose.ParseAddress(format, names)
+		return one == other
+	}
+	if err == nil && same(expose.Names{Application: "other", Namespace: "namespace", ID: "spark-other"}) {
+		err = errors.New("every application has the same address, so that one of them is reached; put {{$appName}} or {{$appId}} into it")
+	}
+	several := len(c.Namespaces.Names) != 1 || c.Namespaces.Selector != ""
+	if err == nil && several && same(expose.Names{Application: "application", Namespace: "other", ID: "spark-other"}) {
+		err = errors.New("applications of one name in several namespaces have the same address; put {{$appNamespace}} or {{$appId}} into it")
+	}
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, format, err.Error())}
+	}
+	return nil
 }
 
 // exampleAddress fills a format in with names that are as good as any.

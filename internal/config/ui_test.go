@@ -65,26 +65,65 @@ func TestUIIsSwitchedOn(t *testing.T) {
 	}
 }
 
+// TestUIDoubts: an address that cannot be, or that does not tell applications apart, is told and stops nothing.
+func TestUIDoubts(t *testing.T) {
+	const one, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
+	for _, test := range []struct{ name, file, before, field, says string }{
+		{"no host", "ingress: {urlFormat: '/{{$appNamespace}}/{{$appName}}'}", "", "ui.ingress.urlFormat", "needs a host"},
+		{"empty host", "ingress: {urlFormat: 'http:///a'}", "", "ui.ingress.urlFormat", "has no host"},
+		{"placeholder", "ingress: {urlFormat: '{{$app}}.example.com'}", "", "ui.ingress.urlFormat", "{{$appName}}, {{$appNamespace}} and {{$appId}}"},
+		{"half a placeholder", "ingress: {urlFormat: '{{appName}}.example.com'}", "", "ui.ingress.urlFormat", "is no placeholder"},
+		{"no URL", "ingress: {urlFormat: 'a b.example.com'}", "", "ui.ingress.urlFormat", "is no URL"},
+		{"scheme", "ingress: {urlFormat: 'ftp://example.com'}", "", "ui.ingress.urlFormat", "write http or https"},
+		{"query", "ingress: {urlFormat: 'example.com/?app={{$appName}}'}", "", "ui.ingress.urlFormat", "leave out user, query and fragment"},
+		{"host", "ingress: {urlFormat: 'Not_A_Host/a'}", "", "ui.ingress.urlFormat", "is no host name"},
+		{"path", "ingress: {urlFormat: 'example.com/(.*)'}", "", "ui.ingress.urlFormat", "other characters"},
+		{"switched off", "ingress: {enabled: false, urlFormat: '/a'}", "", "", ""},
+		{"no address", "route: {parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "ui.ingress.urlFormat"},
+		{"applications name theirs", "route: {enabled: true}", "", "", ""},
+		{"everything", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "answer to everything"},
+		{"route's URL", "route: {urlFormat: 'a/{{$x}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "is no placeholder"},
+		{"route is switched off", "route: {urlFormat: 'a/{{$x}}'}", "", "", ""},
+		{"two paths", "ingress: {urlFormat: 'a.b/{{$appId}}'}, route: {urlFormat: 'a.b/x/{{$appId}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "spark.ui.proxyBase"},
+		{"one address", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat", "every application has the same address"},
+		{"one address, one namespace", "ingress: {urlFormat: spark.example.com}", one, "ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into it"},
+		{"one a namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "", "ui.ingress.urlFormat", "every application has the same address"},
+		{"one a name", "ingress: {urlFormat: '{{$appName}}.example.com'}", "", "ui.ingress.urlFormat", "put {{$appNamespace}} or {{$appId}} into it"},
+		{"one a name, selected namespaces", "ingress: {urlFormat: '{{$appName}}.example.com'}", selected, "ui.ingress.urlFormat", "in several namespaces"},
+		{"one a name, one namespace", "ingress: {urlFormat: '{{$appName}}.example.com'}", one, "", ""},
+		{"one an id", "ingress: {urlFormat: '{{$appId}}.example.com'}", "", "", ""},
+		{"one a route", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "every application has the same address"},
+		{"good", "ingress: {urlFormat: 'a.b/{{$appNamespace}}/{{$appName}}'}, route: {urlFormat: '/{{$appNamespace}}/{{$appName}}', parentRefs: [{name: g}]}", "", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := Parse([]byte(header + test.before + "ui: {" + test.file + "}\n"))
+			if err != nil {
+				t.Fatalf("it stops the start: %v", err)
+			}
+			doubts := c.Doubts()
+			if test.field == "" {
+				if len(doubts) > 0 {
+					t.Errorf("%v", doubts)
+				}
+				return
+			}
+			if len(doubts) != 1 || doubts[0].Field != test.field || !strings.Contains(doubts[0].Error(), test.says) {
+				t.Errorf("%v, want one of %s that says %q", doubts, test.field, test.says)
+			}
+		})
+	}
+	if c := Default(); len(c.Doubts()) > 0 {
+		t.Errorf("of the defaults: %v", c.Doubts())
+	}
+}
+
 func TestUIFieldsAtFault(t *testing.T) {
 	for _, test := range []struct{ name, file, field, says string }{
-		{"no host", "ingress: {urlFormat: '/{{$appName}}'}", "ui.ingress.urlFormat", "needs a host"},
-		{"empty host", "ingress: {urlFormat: 'http:///a'}", "ui.ingress.urlFormat", "has no host"},
-		{"placeholder", "ingress: {urlFormat: '{{$app}}.example.com'}", "ui.ingress.urlFormat", "{{$appName}}, {{$appNamespace}} and {{$appId}}"},
-		{"half a placeholder", "ingress: {urlFormat: '{{appName}}.example.com'}", "ui.ingress.urlFormat", "is no placeholder"},
-		{"no URL", "ingress: {urlFormat: 'a b.example.com'}", "ui.ingress.urlFormat", "is no URL"},
-		{"scheme", "ingress: {urlFormat: 'ftp://example.com'}", "ui.ingress.urlFormat", "write http or https"},
-		{"query", "ingress: {urlFormat: 'example.com/?app={{$appName}}'}", "ui.ingress.urlFormat", "leave out user, query and fragment"},
-		{"host", "ingress: {urlFormat: 'Not_A_Host/a'}", "ui.ingress.urlFormat", "is no host name"},
-		{"path", "ingress: {urlFormat: 'example.com/(.*)'}", "ui.ingress.urlFormat", "other characters"},
 		{"class", "ingress: {className: No_Class}", "ui.ingress.className", ""},
 		{"annotations", "ingress: {annotations: {'no good': x}}", "ui.ingress.annotations", ""},
 		{"gateway without a name", "route: {urlFormat: a.b, parentRefs: [{namespace: g}]}", "ui.route.parentRefs[0].name", "a Gateway"},
 		{"gateway's namespace", "route: {urlFormat: a.b, parentRefs: [{name: g, namespace: A_B}]}", "ui.route.parentRefs[0].namespace", ""},
 		{"gateway's port", "route: {urlFormat: a.b, parentRefs: [{name: g, port: 70000}]}", "ui.route.parentRefs[0].port", "65535"},
-		{"no address", "route: {parentRefs: [{name: g}]}", "ui.route.urlFormat", "ui.ingress.urlFormat"},
-		{"everything", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "ui.route.urlFormat", "answer to everything"},
-		{"route's URL", "route: {urlFormat: 'a/{{$x}}'}", "ui.route.urlFormat", "is no placeholder"},
-		{"two paths", "ingress: {urlFormat: 'a.b/{{$appName}}'}, route: {urlFormat: 'a.b/x/{{$appName}}'}", "ui.route.urlFormat", "spark.ui.proxyBase"},
 		{"unknown field", "ingress: {url: a.b}", `unknown field "ui.ingress.url"`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

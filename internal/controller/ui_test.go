@@ -159,6 +159,21 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
+// TestUIIngressWithoutAHost: every application runs, and says what is wrong with the operator's configuration.
+func TestUIIngressWithoutAHost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runWith(withUI(t, w.namespace, `{ingress: {urlFormat: "/{{$appNamespace}}/{{$appName}}"}}`), time.Now)
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress", "the application runs on; ui.ingress.urlFormat of the operator's configuration: an Ingress needs a host", "such as spark.example.com/")
+	w.waitSurroundings(app, "Service/pi-ui-svc")
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+}
+
 // TestPortsOfTheDriver: Services and Ingresses of driverIngressOptions come and go with their entries while the driver runs; a bad entry harms no other.
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,10 @@ func TestRefusedValues(t *testing.T) {
 		{"a deadline that is none", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
 		{"a deadline that there is not", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
 		{"a UI's address that is no text", "controller: {uiIngress: {urlFormat: {}}}", "/controller/uiIngress/urlFormat"},
+		{"a UI's address without a host", "controller: {uiIngress: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}", "write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}"},
+		{"a UI's address of another placeholder", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/{{$app}}'}}", "controller.uiIngress.urlFormat"},
+		{"a UI's address with a query", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/?x={{$appName}}'}}", "controller.uiIngress.urlFormat"},
+		{"a route to everything", "controller: {uiRoute: {enable: true, urlFormat: '/'}}", "controller.uiRoute.urlFormat"},
 		{"a Gateway that is no object", "controller: {uiRoute: {parentRefs: [public]}}", "/controller/uiRoute/parentRefs/0"},
 		{"a switch that is none", "controller: {uiService: {enable: maybe}}", "/controller/uiService/enable"},
 		{"web UIs behind the chart's back", "config: {ui: {ingress: {enabled: true}}}", "/config/ui"},
@@ -140,6 +145,19 @@ func TestPeersWholeValues(t *testing.T) {
 			t.Errorf("%s asks for nothing that there is not, and is told:\n%s", quiet, r.notes)
 		}
 	}
+}
+
+// TestUIAddresses: what the operator takes for an address of web UIs is installed, and so is what nobody uses.
+func TestUIAddresses(t *testing.T) {
+	for _, format := range []string{
+		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}", " https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
+	} {
+		for _, value := range []string{"uiIngress", "uiRoute"} {
+			mustRender(t, install{values: fmt.Sprintf("controller: {%s: {enable: true, urlFormat: %q}}", value, format)})
+		}
+	}
+	mustRender(t, install{values: "controller: {uiRoute: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}"})
+	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
 
 // TestUIValues: the peer's values for web UIs mean the same here, and have a route beside them.
