@@ -127,7 +127,7 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 	}
 	chosen := false
 	for _, matcher := range n.LabelMatchers {
-		if matcher.Name == labels.MetricName {
+		if matcher.Name == model.MetricNameLabel {
 			continue
 		}
 		chosen = chosen || matcher.Name == "controller" || matcher.Name == "name"
