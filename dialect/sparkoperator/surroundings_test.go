@@ -230,7 +230,7 @@ func TestUIExample(t *testing.T) {
 	for _, object := range (Dialect{Options{UI: UI{Service: true}}}).Surroundings(standingIn(app, lifecycle.Launched), lifecycle.Observed{}, t0).Objects {
 		got = append(got, brief(t, object))
 	}
-	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-7078 ClusterIP rpc 7078->7078"}
+	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-9999 ClusterIP events 9999->9999"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
