@@ -12,6 +12,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/gang"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -181,6 +182,34 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 		}
 	}
 	return out
+}
+
+// GroupLeft returns the identity of the PodGroup that another operator made for the attempt that the status speaks of, with the labels that it lacks; nil
+// where a batch scheduler knows the application by none, or while the attempt may still need it. That operator deletes it when the driver has ended, and
+// so it is the attempt's to lose.
+func (d Dialect) GroupLeft(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
+	attempt := attemptLeft(&app.Status)
+	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
+		return nil
+	}
+	stops := app.Spec.Suspend != nil && *app.Spec.Suspend
+	if driver := seen.Driver(attempt); !stops && driver != nil && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed {
+		return nil
+	}
+	group := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: app.Namespace, Labels: map[string]string{LabelAppUID: string(app.UID), LabelAttempt: strconv.Itoa(int(attempt))},
+	}}
+	switch _, kind, _ := d.gangOf(app); kind {
+	case volcanoGang:
+		group.Name = gang.VolcanoName(app.Name)
+		group.SetGroupVersionKind(gang.VolcanoKind)
+	case coschedulingGang:
+		group.Name = gang.CoschedulingName(app.Name)
+		group.SetGroupVersionKind(gang.CoschedulingKind)
+	default:
+		return nil
+	}
+	return group
 }
 
 // current reports whether a driver is of the attempt that the status speaks of. The other operator knows its driver by the name alone, whatever its

@@ -13,6 +13,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
 const theirID = "8a7f0c1e-91d4-4f0a-9a51-0d3c5f1e2b3a"
@@ -339,6 +340,57 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("the pods were changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestGroupLeft: the group is that of the other operator's attempt, by the name that it gives it, once the driver needs it no more.
+func TestGroupLeft(t *testing.T) {
+	by := func(scheduler string) func(*v1beta2.SparkApplication) {
+		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }
+	}
+	driver := func(phase lifecycle.DriverPhase) lifecycle.Observed {
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 2, Phase: phase}}}
+	}
+	over := driver(lifecycle.DriverSucceeded)
+	ours := func(a *v1beta2.SparkApplication) {
+		a.Status.Operator = &v1beta2.OperatorStatus{Phase: "Running", Attempt: 3}
+		a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), 3)
+	}
+	suspended := func(a *v1beta2.SparkApplication) { a.Spec.Suspend = new(true) }
+	for _, c := range []struct {
+		name string
+		app  *v1beta2.SparkApplication
+		seen lifecycle.Observed
+		want string
+	}{
+		{"of Volcano", leftIn("RUNNING", by("volcano")), over, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"of one that failed", leftIn("RUNNING", by("volcano")), driver(lifecycle.DriverFailed), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"of the coscheduling plugin", leftIn("RUNNING", by("tuned")), over, "PodGroup.scheduling.x-k8s.io pi-pg"},
+		{"its driver is gone", leftIn("RUNNING", by("volcano")), lifecycle.Observed{}, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"it runs", leftIn("RUNNING", by("volcano")), driver(lifecycle.DriverRunning), ""},
+		{"nobody knows whether it runs", leftIn("UNKNOWN", by("volcano")), driver(lifecycle.DriverUnknown), ""},
+		{"it waits for the room", leftIn("SUBMITTED", by("volcano")), driver(lifecycle.DriverPending), ""},
+		{"it runs and is to stop", leftIn("RUNNING", by("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"YuniKorn has none", leftIn("RUNNING", by(gang.YuniKorn)), over, ""},
+		{"a scheduler that nobody knows", leftIn("RUNNING", by("volcanoo")), over, ""},
+		{"no batch scheduler", leftIn("RUNNING"), over, ""},
+		{"no attempt", leftIn("", by("volcano")), over, ""},
+		{"the attempt is ours by now", leftIn("RUNNING", by("volcano"), ours), over, ""},
+	} {
+		group := Dialect{Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned"}}}}.GroupLeft(c.app, c.seen)
+		got := ""
+		if group != nil {
+			got = group.GroupVersionKind().GroupKind().String() + " " + group.Name
+			if group.Namespace != c.app.Namespace || group.Labels[LabelAttempt] != "2" || group.Labels[LabelAppUID] != string(c.app.UID) {
+				t.Errorf("%s: it is %+v", c.name, group)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if left := (Dialect{}).GroupLeft(c.app, c.seen); left != nil {
+			t.Errorf("%s: without batch schedulers there is %v", c.name, left)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,6 +53,9 @@ type Kind[T client.Object] struct {
 	// function there is no other operator.
 	Adopt     func(object T, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
+	// GroupLeft returns the identity, with our labels, of an object that another operator made for the object's attempt and that its pods do not lead to;
+	// nil where there is none to be expected. Without the function there is none.
+	GroupLeft func(T, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for a
 	// second or two. Without it nothing is.
 	Crowd []string

@@ -33,7 +33,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Decide:   dialect.Decide,
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
-		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName,
+		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: dialect.GroupLeft,
 		Surroundings: func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) Surroundings {
 			wanted := dialect.Surroundings(app, seen, now)
 			out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}

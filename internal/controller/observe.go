@@ -61,6 +61,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 		}
 	}
 	p.seen = p.children.facts()
+	r.adoptGroup(ctx, p)
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
 	r.explainFailed(ctx, p)

@@ -6,10 +6,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -49,6 +52,37 @@ func (r *Reconciler[T]) adopted(ctx context.Context, p *pass[T]) ([]corev1.Pod, 
 		return nil, fmt.Errorf("list pods of another operator in the cache: %w", err)
 	}
 	return r.kind.Adopt(p.stored, pods.Items), nil
+}
+
+// adoptGroup finds what another operator let a batch scheduler know the attempt by, when its end has come: nothing else would delete it before the
+// custom resource goes, and until then it may keep room that nobody uses. It is in no cache, for want of our labels. Where it cannot be read the pass
+// goes on without it.
+func (r *Reconciler[T]) adoptGroup(ctx context.Context, p *pass[T]) {
+	if r.kind.GroupLeft == nil || p.stored.GetDeletionTimestamp() != nil {
+		return
+	}
+	group := r.kind.GroupLeft(p.stored, p.seen)
+	if group == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	existing := metadataOnly(group.GroupVersionKind())
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(group), existing)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return
+	case err != nil:
+		log.FromContext(ctx).V(1).Info("it cannot be found out whether another operator left a pod group", "cause", err.Error())
+		p.check = soonest(p.check, maxLookAgain)
+		return
+	case !unlabelled(existing) || !owned(existing, p.stored.GetUID()):
+		return
+	}
+	existing.Labels = group.Labels
+	existing.SetGroupVersionKind(group.GroupVersionKind())
+	p.children.others = append(p.children.others, *existing)
+	p.seen = p.children.facts()
 }
 
 // identify gives those of the pods, read live, that carry no labels of ours their identity; what is nobody's is left as it is.

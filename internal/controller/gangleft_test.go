@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/gang"
+)
+
+// groupLeft makes the group that another operator made for an application, which has no label of ours. Owner is changed where it is somebody else's.
+func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
+	left := groupOf(kind, app)
+	left.SetOwnerReferences(append(owner, tinyMeta(app, "", 1).OwnerReferences...)[:1])
+	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
+	w.create(left)
+	return left
+}
+
+// TestGroupOfARunThatWasTakenOver: the group that another operator made goes with the run that it was made for, as that operator would have it; not
+// before, and not that of somebody else.
+func TestGroupOfARunThatWasTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	type left struct {
+		app   *v1beta2.SparkApplication
+		group *unstructured.Unstructured
+	}
+	leave := func(name, scheduler string, kind schema.GroupVersionKind, owner ...metav1.OwnerReference) left {
+		app := w.leave(theirs{name: name, state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: asGang(scheduler)})
+		return left{app, w.groupLeft(kind, app, owner...)}
+	}
+	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)
+	stops := leave("stops", "volcano", gang.VolcanoKind)
+	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "other"})
+	w.runGangs()
+	for _, l := range []left{ends, tuned, stops, foreign} {
+		w.waitOurs(l.app.Name, v1beta2.ApplicationStateRunning)
+		w.there(l.group)
+	}
+	for _, l := range []left{ends, tuned, foreign} {
+		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, exited(0, ""))
+		w.waitState(l.app.Name, v1beta2.ApplicationStateCompleted)
+	}
+	w.waitGone(ends.group)
+	w.waitGone(tuned.group)
+	w.patch("stops", `{"spec":{"suspend":true}}`)
+	w.waitState("stops", v1beta2.ApplicationStateSuspended)
+	w.waitGone(stops.group)
+	w.there(foreign.group)
+	w.waitPod(driverName("ends")) // kept for its log
+}
+
+// there checks that an object exists.
+func (w *world) there(object client.Object) {
+	w.t.Helper()
+	if err := w.api.Get(w.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		w.t.Error(err)
+	}
+}
