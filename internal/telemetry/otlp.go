@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,7 +31,9 @@ const (
 	exportTimeout = 10 * time.Second
 	// complainAgain is how long a collector that fails is not spoken of again.
 	complainAgain = time.Minute
-	tracesPath    = "/v1/traces"
+	// maxWaiting bounds the spans that wait for the collector: some hundred passes with their requests.
+	maxWaiting = 2048
+	tracesPath = "/v1/traces"
 )
 
 // exporter sends spans in OTLP over HTTP with protobuf (opentelemetry.io/docs/specs/otlp, OTLP/HTTP). It is not OpenTelemetry's own, which links
@@ -39,6 +43,7 @@ type exporter struct {
 	client   *http.Client
 	log      logr.Logger
 	metrics  *Metrics
+	waiting  atomic.Int64 // spans that were given to the queue and not yet to the collector
 
 	mu         sync.Mutex
 	complained time.Time
@@ -63,11 +68,34 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	if len(spans) == 0 {
 		return nil
 	}
+	defer e.waiting.Add(-int64(len(spans)))
 	if err := e.send(ctx, spans); err != nil {
 		e.metrics.SpansDropped(len(spans))
 		e.complain(err, len(spans))
 	}
 	return nil
+}
+
+// queued stands before the queue of OpenTelemetry's batches, which drops what it has no room for and tells nobody: what finds no room is counted and told
+// here.
+type queued struct {
+	sdktrace.SpanProcessor
+	to *exporter
+}
+
+func (e *exporter) queue() sdktrace.SpanProcessor {
+	return queued{sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(maxWaiting)), e}
+}
+
+// OnEnd implements sdktrace.SpanProcessor.
+func (q queued) OnEnd(span sdktrace.ReadOnlySpan) {
+	if q.to.waiting.Add(1) > maxWaiting {
+		q.to.waiting.Add(-1)
+		q.to.metrics.SpansDropped(1)
+		q.to.complain(errors.New("the collector is slower than spans come"), 1)
+		return
+	}
+	q.SpanProcessor.OnEnd(span)
 }
 
 // Shutdown implements sdktrace.SpanExporter.

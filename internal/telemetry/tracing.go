@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -44,7 +47,7 @@ func NewTraces(options TracesOptions, log logr.Logger, metrics *Metrics) (*Trace
 	if err != nil {
 		return nil, err
 	}
-	return newTraces(options, sdktrace.WithBatcher(exporter)), nil
+	return newTraces(options, sdktrace.WithSpanProcessor(exporter.queue())), nil
 }
 
 func newTraces(options TracesOptions, processing sdktrace.TracerProviderOption) *Traces {
@@ -66,10 +69,23 @@ func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName
 		attribute.String("spark.kind", kind), attribute.String("k8s.namespace.name", key.Namespace), attribute.String("spark.name", key.Name)))
 	return ctx, func(err error) {
 		if err != nil {
-			span.SetStatus(codes.Error, err.Error())
+			span.SetStatus(codes.Error, kindOf(err))
 		}
 		span.End()
 	}
+}
+
+// kindOf says what sort of error ended a pass. Not its words: those of an API server or of an admission webhook may quote what was sent, which is a
+// tenant's. The log of the same moment has them, and the span of the request that failed the answer's code.
+func kindOf(err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "time-out"
+	case errors.As(err, &status):
+		return cmp.Or(string(status.Status().Reason), http.StatusText(int(status.Status().Code)), "refused by the API server")
+	}
+	return "failed"
 }
 
 // Decided adds to the pass's span what was decided in it, and from which phase.

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,9 @@ import (
 	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -147,7 +151,7 @@ func TestTraces(t *testing.T) {
 		Do:    []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
 		Next:  lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
 	})
-	end(errors.New("boom \xff"))
+	end(fmt.Errorf("create pod: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "Boom \xff", Message: "env[0]: Invalid value: hunter2"}}))
 	if err := traces.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +170,7 @@ func TestTraces(t *testing.T) {
 	if !strings.Contains(inPass, "-") || len(request.GetSpanId()) != 8 || request.GetKind() != tracepb.Span_SPAN_KIND_CLIENT || pass.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL {
 		t.Errorf("traceparent %q, kinds %s and %s", inPass, request.GetKind(), pass.GetKind())
 	}
-	if pass.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || pass.GetStatus().GetMessage() != "boom ?" {
+	if pass.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || pass.GetStatus().GetMessage() != "Boom ?" {
 		t.Errorf("status %v", pass.GetStatus())
 	}
 	if pass.GetStartTimeUnixNano() == 0 || pass.GetEndTimeUnixNano() < request.GetEndTimeUnixNano() {
@@ -188,6 +192,65 @@ func TestTraces(t *testing.T) {
 		t.Errorf("the answer is %q", status)
 	}
 	wantSamples(t, reg, "sparkoperator_spans_dropped_total", map[string]float64{"sparkoperator_spans_dropped_total{}": 0})
+}
+
+// TestErrorsAreNotQuoted: a span tells what sort of error ended a pass, and none of its words.
+func TestErrorsAreNotQuoted(t *testing.T) {
+	const secret = "password=hunter2"
+	for want, err := range map[string]error{
+		"time-out":                  fmt.Errorf("write %s: %w", secret, context.DeadlineExceeded),
+		"Invalid":                   fmt.Errorf("%s: %w", secret, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
+		"Conflict":                  apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New(secret)),
+		"Gateway Timeout":           &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout, Message: secret}},
+		"refused by the API server": &apierrors.StatusError{ErrStatus: metav1.Status{Message: secret}},
+		"failed":                    errors.New(secret),
+	} {
+		if got := kindOf(err); got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}
+
+// TestCollectorThatHangs: what the queue has no room for is counted like what a collector refuses, and every span that ended is either sent or counted.
+func TestCollectorThatHangs(t *testing.T) {
+	answer, asked := make(chan struct{}), make(chan struct{}, 100)
+	to := newReceiver(t)
+	hanging := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		asked <- struct{}{}
+		<-answer
+		to.ServeHTTP(out, in)
+	}))
+	defer hanging.Close()
+	reg := prometheus.NewRegistry()
+	traces, err := NewTraces(TracesOptions{Endpoint: hanging.URL, SamplingRatio: 1}, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := func() {
+		_, end := traces.Pass(t.Context(), "k", types.NamespacedName{Name: "pi"})
+		end(nil)
+	}
+	const more = 500
+	for range maxWaiting {
+		pass()
+	}
+	<-asked // it has the first, and does not answer
+	for range more {
+		pass()
+	}
+	dropped := func() float64 {
+		return samples(t, reg, "sparkoperator_spans_dropped_total")["sparkoperator_spans_dropped_total{}"]
+	}
+	if got := dropped(); got != more {
+		t.Errorf("%v spans are counted as dropped, want %d", got, more)
+	}
+	close(answer)
+	if err := traces.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(to.spans); got != maxWaiting || dropped() != more {
+		t.Errorf("%d spans were sent and %v dropped, of %d", got, dropped(), maxWaiting+more)
+	}
 }
 
 // TestSampling: a pass that is not sampled has no span, and its requests say nothing of a trace.
