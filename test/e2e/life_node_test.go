@@ -53,7 +53,7 @@ func (w *world) nodeLost(t *testing.T) {
 	goOn()
 
 	// The node is back, and with it a driver that never ended.
-	first.until(t, patience, "the driver to be ready", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Status == "True" })
+	first.until(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
