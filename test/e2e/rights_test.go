@@ -53,7 +53,7 @@ var seldom = []struct {
 	{operatorAccount, "configmaps", "get", "the same of an attempt's ConfigMap",
 		"internal/controller/apply_test.go", "TestNameIsTaken"},
 	{operatorAccount, "services", "get", "the same of the driver's Service",
-		"", "TestRealCrashAtEveryWrite"},
+		"internal/controller/crash_test.go", "TestCrashInALongLife"},
 	{operatorAccount, "services", "patch", "the options of a web UI change while it is there",
 		"internal/controller/surround_test.go", "TestUIServiceIsUpdatedInPlace"},
 	{operatorAccount, "networkpolicies", "get create delete", "the driver's NetworkPolicy, from Spark 4.2 on",
