@@ -75,7 +75,9 @@ func trimPod(in any) (any, error) {
 // trimMetadata keeps of an object's metadata what identifies it.
 func trimMetadata(in any) (any, error) {
 	if partial, ok := in.(*metav1.PartialObjectMetadata); ok {
-		return &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: trimmedMeta(&partial.ObjectMeta)}, nil
+		trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: trimmedMeta(&partial.ObjectMeta)}
+		trimmed.Generation = partial.Generation // tells that somebody edited an Ingress or a route
+		return trimmed, nil
 	}
 	if object, err := meta.Accessor(in); err == nil {
 		object.SetManagedFields(nil)

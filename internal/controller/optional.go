@@ -191,7 +191,7 @@ func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind s
 	}
 	o.mu.Unlock()
 	for _, to := range o.feeding {
-		from := source.Kind[client.Object](children, metadataOnly(kind), to.toOwner, comingAndGoing())
+		from := source.Kind[client.Object](children, metadataOnly(kind), to.toOwner, comingOrEdited())
 		if err := to.controller.Watch(from); err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ const (
 	weatherTries = 3
 	// ownTrust is how long what was just written is believed although the cache does not show it.
 	ownTrust = 5 * time.Second
+	// editInterval is between two times that somebody's edit of an Ingress or a route is put back.
+	editInterval = time.Minute
 	// gone is the content of what was deleted.
 	gone = "-"
 	// reasonUnavailable is the cause's reason where the API server gave no answer that is for good.
@@ -204,7 +206,8 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		return is, err
 	}
 	cached := p.cached(object)
-	if cached == content || made.holds(content, p.now) {
+	edited := cached == content && r.edited(p, object)
+	if !edited && (cached == content || made.holds(content, p.now)) {
 		if is.Stands = true; !read {
 			return is, nil
 		}
@@ -214,6 +217,7 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		err := r.client.Create(ctx, first)
 		if err == nil {
 			is.Stands, is.Address = true, clusterAddress(first)
+			r.around.wrote(keyOf(p.stored), first, time.Time{})
 			return is, nil
 		}
 		if cause, missing := notServed(object, err); missing {
@@ -223,22 +227,31 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 			return is, fmt.Errorf("create %s %s: %w", is.Kind, is.Name, err)
 		}
 	}
-	is.Stands = false
+	existing, err := r.correct(ctx, p, object, edited)
+	is.Stands, is.Address = err == nil, ""
+	if err == nil {
+		is.Address = clusterAddress(existing)
+	}
+	return is, err
+}
+
+// correct looks at an object that exists, and applies what is wanted where it differs or was edited.
+func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.Object, edited bool) (*unstructured.Unstructured, error) {
 	existing, err := r.readTree(ctx, object)
 	switch {
 	case err != nil:
-		return is, err // deleted just now, or weather
+		return nil, err // deleted just now, or weather
 	case !owned(existing, p.stored.GetUID()):
-		return is, &causeError{nameTaken(existing, is.Kind)}
+		return nil, &causeError{nameTaken(existing, kindOf(object))}
 	case existing.GetDeletionTimestamp() != nil:
-		return is, fmt.Errorf("%s %s is being deleted", is.Kind, is.Name)
-	case existing.GetLabels()[lifecycle.ContentLabel] != content:
+		return nil, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
+	case edited, existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]:
 		if existing, err = r.update(ctx, object, existing); err != nil {
-			return is, err
+			return nil, err
 		}
+		r.around.wrote(keyOf(p.stored), existing, p.now)
 	}
-	is.Stands, is.Address = true, clusterAddress(existing)
-	return is, nil
+	return existing, nil
 }
 
 // update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer
@@ -331,19 +344,26 @@ func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 	return remove
 }
 
+// inCache is an object's metadata as the cache shows it; nil where it shows none.
+func (p *pass[T]) inCache(object client.Object) *metav1.PartialObjectMetadata {
+	for i := range p.children.others {
+		if other := &p.children.others[i]; nameOf(other) == nameOf(object) {
+			return other
+		}
+	}
+	return nil
+}
+
 // cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
 func (p *pass[T]) cached(object client.Object) string {
-	for i := range p.children.others {
-		other := &p.children.others[i]
-		if nameOf(other) != nameOf(object) {
-			continue
-		}
-		if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
-			return content
-		}
-		return "?"
+	other := p.inCache(object)
+	if other == nil {
+		return ""
 	}
-	return ""
+	if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
+		return content
+	}
+	return "?"
 }
 
 func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
@@ -364,57 +384,19 @@ func digestOf(wanted, remove []client.Object) string {
 	return strings.Join(words, " ")
 }
 
-// around remembers what came of the last try to bring what stands beside each driver to what is wanted: a few words a key.
-type around struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]aroundState
-}
-
-type aroundState struct {
-	uid      types.UID
-	asked    string // digestOf
-	failures int    // one after the other
-	until    time.Time
-	results  []lifecycle.Surrounding
-	made     map[string]written // by nameOf
-}
-
-// written is what was written last to one object.
-type written struct {
-	content string
-	at      time.Time
-}
-
-// holds reports whether the object was written so, and so lately that the cache need not show it yet.
-func (w written) holds(content string, now time.Time) bool {
-	return w.content == content && now.Sub(w.at) < ownTrust
-}
-
-func (a *around) last(key types.NamespacedName, uid types.UID) aroundState {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if was := a.keys[key]; was.uid == uid {
-		return was
+// edited reports whether somebody else changed what an Ingress or a route says, which is put back at intervals: two who want it otherwise must not keep
+// each other busy. A Service has no generation, and is not watched over. What was edited while no operator ran is not seen.
+func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
+	is := p.inCache(object)
+	was, known := r.around.written(keyOf(p.stored), is)
+	if !known || is.Generation <= was.generation {
+		return false
 	}
-	return aroundState{}
-}
-
-func (a *around) note(key types.NamespacedName, is aroundState) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.keys == nil {
-		a.keys = map[types.NamespacedName]aroundState{}
+	if wait := editInterval - p.now.Sub(was.at); wait > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.check = soonest(p.check, wait)
+		return false
 	}
-	// What stands and is known to the cache needs no memory.
-	if is.failures == 0 && len(is.made) == 0 {
-		delete(a.keys, key)
-		return
-	}
-	a.keys[key] = is
-}
-
-func (a *around) forget(key types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.keys, key)
+	return true
 }

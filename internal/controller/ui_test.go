@@ -159,6 +159,57 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
+// TestUIIngressIsEditedByHand: it is put back, once a minute at most, and nothing else is written; what others add stays.
+func TestUIIngressIsEditedByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	later := &atomic.Int64{}
+	w.runWith(withUI(t, w.namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.application("pi", withDriver)
+	w.ready(w.driverOf(app, 1).Name)
+	w.waitExposed("pi", metav1.ConditionTrue, exposed)
+	host := func(is string) func(*networkingv1.Ingress) error {
+		return func(i *networkingv1.Ingress) error { return want(i.Spec.Rules[0].Host, is) }
+	}
+	edit := func() {
+		ingress := w.ingress("pi-ui-ingress")
+		before := ingress.DeepCopy()
+		ingress.Spec.Rules[0].Host = "evil.example.com"
+		metav1.SetMetaDataAnnotation(&ingress.ObjectMeta, "added", "yes")
+		if err := w.api.Patch(t.Context(), ingress, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit()
+	after := w.ingress("pi-ui-ingress", host("spark.example.com"))
+	if after.Annotations["added"] != "yes" {
+		t.Error("what others added is gone")
+	}
+	// Who edits it again waits.
+	edit()
+	for range 3 {
+		w.poke("pi")
+	}
+	w.ingress("pi-ui-ingress", host("evil.example.com"))
+	later.Store(int64(2 * editInterval))
+	w.poke("pi")
+	w.ingress("pi-ui-ingress", host("spark.example.com"))
+	// The create's fields change hands once; then each is one request.
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
+		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
+	})
+	w.ingress("pi-ui-ingress", func(i *networkingv1.Ingress) error {
+		return want(i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number, 80)
+	})
+	w.poke("pi")
+	if got := made.since(nil); got["PATCH ingresses"] != 4 || got["POST ingresses"] != 1 {
+		t.Errorf("it costs %v, and not four patches", got)
+	}
+}
+
 // TestUIIngressWithoutAHost: every application runs, and says what is wrong with the operator's configuration.
 func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()

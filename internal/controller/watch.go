@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Add gives the operator a kind to reconcile.
@@ -148,4 +150,12 @@ func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 // comingAndGoing passes on that an object appeared or went. Nothing is decided by what one of childKinds holds.
 func comingAndGoing() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// comingOrEdited passes on as well that what stands beside a driver was edited by somebody else: its generation moved, and what it was made of did not.
+func comingOrEdited() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := e.ObjectOld, e.ObjectNew
+		return surrounds(is) && was.GetGeneration() != is.GetGeneration() && was.GetLabels()[lifecycle.ContentLabel] == is.GetLabels()[lifecycle.ContentLabel]
+	}}
 }
