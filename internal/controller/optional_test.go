@@ -119,26 +119,23 @@ func (w *world) waitWatched(op *Operator, watched bool) {
 	})
 }
 
-// TestOptionalKindIsMissing: what does not need it runs, what does fails and says what to install; once it is there both run, without a restart.
+// TestOptionalKindIsMissing: what does not need it runs, what does waits and says what to install; once it is there all run, without a restart.
 func TestOptionalKindIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.runWidgets(tinyKind())
 	w.application("plain")
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
-	w.application("early", wantsWidget)
-	told := w.waitState("early", v1beta2.ApplicationStateFailed).Status.AppState.ErrorMessage
-	for _, part := range []string{"Widget", "CustomResourceDefinition widgets." + w.widgets().Group} {
-		if !strings.Contains(told, part) {
-			t.Errorf("%q does not name %s", told, part)
-		}
-	}
-	w.waitGone(tinyDriver(w.get("early"), 1))
+	early := w.application("early", wantsWidget)
+	w.waitTold(early, reasonNotServed, "no Widget of ")
+	w.waitTold(early, reasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
+	w.waitGone(tinyDriver(early, 1)) // it was not made: what it needs comes first
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
 	late := w.application("late", wantsWidget)
 	w.waitState("late", v1beta2.ApplicationStateSubmitted)
+	w.waitState("early", v1beta2.ApplicationStateSubmitted)
 	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
 		t.Error(err)
 	}
@@ -205,7 +202,7 @@ func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
 	w.waitGone(widget(w.widgets(), app, 1))
 }
 
-// TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, and a new one is followed again.
+// TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, what needs it waits, and a new one is followed again.
 func TestOptionalKindGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,16 +216,13 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitWatched(op, false)
 	w.kubelet("first-driver", "Running", running())
 	w.waitState("first", v1beta2.ApplicationStateRunning)
-	w.application("between", wantsWidget)
-	told := w.waitState("between", v1beta2.ApplicationStateFailed).Status.AppState.ErrorMessage
-	if !strings.Contains(told, "CustomResourceDefinition widgets.") {
-		t.Errorf("the failure is told as %q", told)
-	}
+	w.waitTold(w.application("between", wantsWidget), reasonNotServed, "CustomResourceDefinition widgets.")
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
 	w.application("second", wantsWidget)
 	w.waitState("second", v1beta2.ApplicationStateSubmitted)
+	w.waitState("between", v1beta2.ApplicationStateSubmitted)
 }
 
 // TestNotServedIsTold: both ways in which the API server's clients say it, and nothing else that is not found.
