@@ -66,8 +66,7 @@ func TestPageOfTheConfiguration(t *testing.T) {
 // unwritten lists the fields of a struct, and of the structs in it, that are not among the keys that were written. What lies within lists is told in
 // comments.
 func unwritten(of reflect.Type, written map[string]any, path string) (missing []string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Anonymous && name == "" {
 			missing = append(missing, unwritten(field.Type, written, path)...)
