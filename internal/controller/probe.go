@@ -67,14 +67,12 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 // dryRun asks the API server to create a pod and to store nothing.
 func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
 	err := r.client.Create(ctx, pod, client.DryRunAll)
-	if err != nil {
-		if wait := inTheWay(pod, err); wait != nil {
-			return lifecycle.Cause{Reason: wait.reason, Message: wait.why}, nil
-		}
+	if err == nil {
+		return lifecycle.Cause{}, nil
 	}
-	cause, permanent := refusal(err)
+	cause, permanent := against(pod, err)
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return lifecycle.Cause{}, nil
 	case strings.Contains(err.Error(), "does not support dry run"):
 		return lifecycle.Cause{}, nil // a webhook with side effects keeps what it thinks to itself
@@ -83,6 +81,14 @@ func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.
 	}
 	// Weather; or the operator itself may not, which says nothing about the driver.
 	return lifecycle.Cause{}, err
+}
+
+// against is what an error says against an executor for good, a webhook that is in its way included.
+func against(pod *corev1.Pod, err error) (lifecycle.Cause, bool) {
+	if wait := inTheWay(pod, err); wait != nil {
+		return lifecycle.Cause{Reason: wait.reason, Message: wait.why}, true
+	}
+	return refusal(err)
 }
 
 // nextExecutor is an id that no executor of an attempt has.
