@@ -38,7 +38,10 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	}
 	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)
 	stops := leave("stops", "volcano", gang.VolcanoKind)
-	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "other"})
+	// Somebody else exists: what an owner that does not left would be collected.
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"}}
+	w.create(other)
+	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: other.Name, UID: other.UID})
 	w.runGangs()
 	for _, l := range []left{ends, tuned, stops, foreign} {
 		w.waitOurs(l.app.Name, v1beta2.ApplicationStateRunning)
