@@ -44,7 +44,7 @@ func TestSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`applications a second +[1-9][0-9.]* +[1-9]`, `create pods +1\.00`, `create configmaps +[1-9]`, `create services +1\.00`,
+		`applications a second +[1-9][0-9.]* +[1-9]`, `create pods +1\.00`, `create configmaps +[1-9]`, `create services +2\.00`, `delete services +1\.00`,
 		`patch sparkapplications/status +[1-9]`, `operator resident, idle +[1-9]`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
