@@ -226,7 +226,17 @@ type Executor struct {
 	Why          Cause
 }
 
-// Observed is what exists in the cluster for one application.
+// Run holds the facts read from an application that a schedule started, or that carries the schedule as its owner.
+type Run struct {
+	Name      string
+	UID       string
+	CreatedAt time.Time
+	Deleting  bool      // has a deletion timestamp
+	Outcome   Outcome   // Undecided while it goes on; else Succeeded or Failed
+	EndedAt   time.Time // zero while it goes on, or where the application does not say
+}
+
+// Observed is what exists in the cluster for one custom resource.
 type Observed struct {
 	// Drivers are all driver pods owned by the application, of whichever attempt.
 	Drivers []Driver
@@ -240,6 +250,8 @@ type Observed struct {
 	Budgets []int32
 	// Groups are the numbers of the attempts that a batch scheduler knows as a gang by an object. They are among Remains too.
 	Groups []int32
+	// Runs are all applications that a schedule owns.
+	Runs []Run
 	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
 	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
 	// not kept for the next.
@@ -311,6 +323,8 @@ const (
 	DriverPod    Part = "DriverPod"
 	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
 	Application  Part = "Application"  // the custom resource itself (expiry)
+	// ScheduledRun is an application that a schedule starts; Action.Name tells which. To confirm it is to look live for the schedule's runs.
+	ScheduledRun Part = "Run"
 )
 
 // Action is one step to take in the cluster. All of a plan's actions are carried out before its Next is remembered; one that fails for the
@@ -319,6 +333,7 @@ type Action struct {
 	Verb    Verb
 	Part    Part
 	Attempt int32
+	Name    string // of a ScheduledRun; what belongs to an attempt is known by its number
 }
 
 // Transition is one phase entered. It becomes history, an event and a metric after the status that holds it was stored.

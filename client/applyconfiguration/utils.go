@@ -3,8 +3,10 @@
 package applyconfiguration
 
 import (
+	v1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	internal "github.com/sparkoperator/spark-operator/client/applyconfiguration/internal"
+	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,7 +17,27 @@ import (
 // apply configuration type exists for the given GroupVersionKind.
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
-	// Group=sparkoperator.k8s.io, Version=v1beta2
+	// Group=sparkoperator.k8s.io, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("ExecutorSpec"):
+		return &sparkoperatorv1alpha1.ExecutorSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("OperatorStatus"):
+		return &sparkoperatorv1alpha1.OperatorStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerSpec"):
+		return &sparkoperatorv1alpha1.ServerSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"):
+		return &sparkoperatorv1alpha1.SparkConnectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SparkConnectServerStatus"):
+		return &sparkoperatorv1alpha1.SparkConnectServerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SparkConnectSpec"):
+		return &sparkoperatorv1alpha1.SparkConnectSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SparkConnectStatus"):
+		return &sparkoperatorv1alpha1.SparkConnectStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SparkPodSpec"):
+		return &sparkoperatorv1alpha1.SparkPodSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UIConfiguration"):
+		return &sparkoperatorv1alpha1.UIConfigurationApplyConfiguration{}
+
+		// Group=sparkoperator.k8s.io, Version=v1beta2
 	case v1beta2.SchemeGroupVersion.WithKind("ApplicationState"):
 		return &sparkoperatorv1beta2.ApplicationStateApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("BatchSchedulerConfiguration"):

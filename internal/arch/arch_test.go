@@ -39,6 +39,7 @@ var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 // rules are matched by the longest folder. Every package of the main module needs one.
 var rules = []rule{
 	{below: "api", ours: []string{}, theirs: kubernetes, pure: true},
+	{below: "api/sparkoperator/v1alpha1", ours: []string{"api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
 	{below: "spark", ours: []string{"spark/conf", "spark/overlay"}, theirs: kubernetes, pure: true},
 	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1", "github.com/netresearch/go-cron"}, pure: true},

@@ -70,7 +70,7 @@ func finish(raw []byte) ([]byte, error) {
 // kubernetesTypes are the properties whose values are Kubernetes' own types, in all kinds of ours. A name means the same everywhere.
 var kubernetesTypes = map[string]bool{
 	"affinity": true, "conditions": true, "dnsConfig": true, "env": true, "envFrom": true, "hostAliases": true, "ingressTLS": true,
-	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "sidecars": true,
+	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "service": true, "sidecars": true,
 	"tolerations": true, "volumeMounts": true, "volumes": true,
 }
 

@@ -137,6 +137,14 @@ type ScheduledSparkApplicationStatus struct {
 
 // ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
 type ScheduleOperatorStatus struct {
+	// The schedule and its time zone that the rest is about, as they were read last. Others are an edit.
+	// +optional
+	Schedule string `json:"schedule,omitempty"`
+	// Since when that schedule holds: nothing of it that was due at or before this is ever started.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	Since *metav1.MicroTime `json:"since,omitempty"`
 	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
@@ -145,4 +153,15 @@ type ScheduleOperatorStatus struct {
 	// Value of the run-now request that was honored last.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
+	// What keeps runs from being started, or the last trouble with one.
+	// +optional
+	Cause *OperatorCause `json:"cause,omitempty"`
 }
+
+// RunNowAnnotation asks a schedule for one run besides those of its times, also while it is suspended. Its value names the request, such as the
+// time of asking: each value starts one run, by the concurrency policy.
+const RunNowAnnotation = "sparkoperator.dev/run-now"
+
+// ScheduledAtAnnotation is put on each run: the time of the schedule that it is for, in the form of RFC 3339. One that was asked for has
+// RunNowAnnotation with the request's value instead.
+const ScheduledAtAnnotation = "sparkoperator.dev/scheduled-at"

@@ -11,16 +11,38 @@ import (
 //
 // ScheduleOperatorStatus is what the operator must remember about a schedule and cannot observe again.
 type ScheduleOperatorStatusApplyConfiguration struct {
+	// The schedule and its time zone that the rest is about, as they were read last. Others are an edit.
+	Schedule *string `json:"schedule,omitempty"`
+	// Since when that schedule holds: nothing of it that was due at or before this is ever started.
+	Since *v1.MicroTime `json:"since,omitempty"`
 	// The time by the schedule of the last run that was started or skipped: nothing due at or before it is ever started.
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
 	// Value of the run-now request that was honored last.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
+	// What keeps runs from being started, or the last trouble with one.
+	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 
 // ScheduleOperatorStatusApplyConfiguration constructs a declarative configuration of the ScheduleOperatorStatus type for use with
 // apply.
 func ScheduleOperatorStatus() *ScheduleOperatorStatusApplyConfiguration {
 	return &ScheduleOperatorStatusApplyConfiguration{}
+}
+
+// WithSchedule sets the Schedule field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Schedule field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithSchedule(value string) *ScheduleOperatorStatusApplyConfiguration {
+	b.Schedule = &value
+	return b
+}
+
+// WithSince sets the Since field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Since field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithSince(value v1.MicroTime) *ScheduleOperatorStatusApplyConfiguration {
+	b.Since = &value
+	return b
 }
 
 // WithLastTick sets the LastTick field in the declarative configuration to the given value
@@ -36,5 +58,13 @@ func (b *ScheduleOperatorStatusApplyConfiguration) WithLastTick(value v1.MicroTi
 // If called multiple times, the LastRunRequest field is set to the value of the last call.
 func (b *ScheduleOperatorStatusApplyConfiguration) WithLastRunRequest(value string) *ScheduleOperatorStatusApplyConfiguration {
 	b.LastRunRequest = &value
+	return b
+}
+
+// WithCause sets the Cause field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Cause field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *ScheduleOperatorStatusApplyConfiguration {
+	b.Cause = value
 	return b
 }

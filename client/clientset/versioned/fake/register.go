@@ -3,6 +3,7 @@
 package fake
 
 import (
+	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +16,7 @@ var scheme = runtime.NewScheme()
 var codecs = serializer.NewCodecFactory(scheme)
 
 var localSchemeBuilder = runtime.SchemeBuilder{
+	sparkoperatorv1alpha1.AddToScheme,
 	sparkoperatorv1beta2.AddToScheme,
 }
 

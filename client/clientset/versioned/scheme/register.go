@@ -3,6 +3,7 @@
 package scheme
 
 import (
+	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +16,7 @@ var Scheme = runtime.NewScheme()
 var Codecs = serializer.NewCodecFactory(Scheme)
 var ParameterCodec = runtime.NewParameterCodec(Scheme)
 var localSchemeBuilder = runtime.SchemeBuilder{
+	sparkoperatorv1alpha1.AddToScheme,
 	sparkoperatorv1beta2.AddToScheme,
 }
 

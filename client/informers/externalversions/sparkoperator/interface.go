@@ -4,11 +4,14 @@ package sparkoperator
 
 import (
 	internalinterfaces "github.com/sparkoperator/spark-operator/client/informers/externalversions/internalinterfaces"
+	v1alpha1 "github.com/sparkoperator/spark-operator/client/informers/externalversions/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/client/informers/externalversions/sparkoperator/v1beta2"
 )
 
 // Interface provides access to each of this group's versions.
 type Interface interface {
+	// V1alpha1 provides access to shared informers for resources in V1alpha1.
+	V1alpha1() v1alpha1.Interface
 	// V1beta2 provides access to shared informers for resources in V1beta2.
 	V1beta2() v1beta2.Interface
 }
@@ -22,6 +25,11 @@ type group struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &group{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// V1alpha1 returns a new v1alpha1.Interface.
+func (g *group) V1alpha1() v1alpha1.Interface {
+	return v1alpha1.New(g.factory, g.namespace, g.tweakListOptions)
 }
 
 // V1beta2 returns a new v1beta2.Interface.
