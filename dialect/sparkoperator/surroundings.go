@@ -31,23 +31,34 @@ type Surroundings struct {
 	Unsettled bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string
+	// Told writes what became of the surroundings into the status of the application that was asked about, and returns what is to be told of them once
+	// that is stored. Told the same again it changes nothing. It is nil where everything is Unsettled.
+	Told func(is []lifecycle.Surrounding, now time.Time) []Event
 }
 
 // Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end. A
 // driver that is over serves nothing, so that its pod alone is kept: a Service of each finished application would use up the cluster's addresses.
-func (d Dialect) Surroundings(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) Surroundings {
+func (d Dialect) Surroundings(app *v1beta2.SparkApplication) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1:
 		return Surroundings{Unsettled: true}
 	case !m.Phase.Live():
-		return Surroundings{}
+		return Surroundings{Told: func(is []lifecycle.Surrounding, now time.Time) []Event {
+			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // where the UI was is part of the record of what is over
+				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
+			}
+			return tellExposed(app, exposure{}, is, now)
+		}}
 	}
 	e := d.exposure(app, m)
-	wanted := Surroundings{Objects: e.objects}
-	for _, object := range wanted.Objects {
+	for _, object := range e.objects {
 		markContent(object)
 	}
+	wanted := Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) []Event {
+		app.Status.DriverInfo = e.uiOf(app.Status.DriverInfo, is)
+		return tellExposed(app, e, is, now)
+	}}
 	if info := app.Status.DriverInfo; e.service != "" && (info.WebUIServiceName != e.service || info.WebUIPort != e.port || info.WebUIAddress == "") {
 		wanted.Read = []string{e.service}
 	}
@@ -69,20 +80,9 @@ func markContent(object submit.Object) {
 	object.SetLabels(labels)
 }
 
-// Surrounded writes what became of the surroundings into the status, and returns what is to be told of them once that is stored.
-func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
-	m := decodeMemory(&app.Status)
-	switch {
-	case m.Phase == lifecycle.Ended, m.Phase.Terminal():
-		return tellExposed(app, exposure{}, is, now) // where the UI was is part of the record
-	case !m.Phase.Live():
-		app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
-		return tellExposed(app, exposure{}, is, now)
-	}
-	e := d.exposure(app, m)
-	info := &app.Status.DriverInfo
-	known := *info
-	*info = withoutUI(known)
+// uiOf is what the status says of a live driver once it is known what stands.
+func (e *exposure) uiOf(known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
+	info := withoutUI(known)
 	if service := named(is, "Service", e.service); service != nil && service.Stands {
 		info.WebUIServiceName, info.WebUIPort = e.service, e.port
 		switch {
@@ -98,7 +98,7 @@ func (d Dialect) Surrounded(app *v1beta2.SparkApplication, is []lifecycle.Surrou
 			break
 		}
 	}
-	return tellExposed(app, e, is, now)
+	return info
 }
 
 func withoutUI(info v1beta2.DriverInfo) v1beta2.DriverInfo {

@@ -38,12 +38,9 @@ type Kind[T client.Object] struct {
 	// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id. It is never
 	// created, only asked about. Without the function nobody asks.
 	Executor func(object T, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
-	// Surroundings returns what is to stand beside the driver for others than Spark, of the object as Decide left it. Without the function there is
-	// nothing.
-	Surroundings func(T, lifecycle.Observed, time.Time) Surroundings
-	// Surrounded writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is
-	// called in every pass that is not Unsettled, and must come to the same whenever it is told the same.
-	Surrounded func(T, []lifecycle.Surrounding, time.Time) []Event
+	// Surroundings returns what is to stand beside the driver for others than Spark, of the object as Decide left it, and what writes into that object
+	// what became of it. Without the function there is nothing.
+	Surroundings func(T) Surroundings
 	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
 	Standing func(T) telemetry.Standing
 	// ExecutorLabels are the labels that an object gives its executors besides its own. Without the function there are none.

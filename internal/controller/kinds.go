@@ -34,17 +34,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
 		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: dialect.GroupLeft,
-		Surroundings: func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) Surroundings {
-			wanted := dialect.Surroundings(app, seen, now)
-			out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}
-			for _, object := range wanted.Objects {
-				out.Objects = append(out.Objects, object)
-			}
-			return out
-		},
-		Surrounded: func(app *v1beta2.SparkApplication, is []lifecycle.Surrounding, now time.Time) []Event {
-			return asEvents(dialect.Surrounded(app, is, now))
-		},
+		Surroundings: func(app *v1beta2.SparkApplication) Surroundings { return asSurroundings(dialect.Surroundings(app)) },
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd:          []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		Standing:       standingOf,
@@ -55,6 +45,17 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 			return asEvents(sparkoperator.Events(app, plan))
 		},
 	}
+}
+
+func asSurroundings(wanted sparkoperator.Surroundings) Surroundings {
+	out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}
+	for _, object := range wanted.Objects {
+		out.Objects = append(out.Objects, object)
+	}
+	if !wanted.Unsettled {
+		out.Told = func(is []lifecycle.Surrounding, now time.Time) []Event { return asEvents(wanted.Told(is, now)) }
+	}
+	return out
 }
 
 func asEvents(told []sparkoperator.Event) []Event {

@@ -53,6 +53,9 @@ type Surroundings struct {
 	Unsettled bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string
+	// Told writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is called once
+	// in every pass that is not Unsettled, and must come to the same whenever it is told the same.
+	Told func([]lifecycle.Surrounding, time.Time) []Event
 }
 
 // surround brings what stands beside the driver to what the kind wants: it creates, updates in place and deletes. What somebody else made is never
@@ -61,7 +64,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	if r.kind.Surroundings == nil {
 		return
 	}
-	wanted := r.kind.Surroundings(p.object, p.seen, p.now)
+	wanted := r.kind.Surroundings(p.object)
 	if wanted.Unsettled {
 		return
 	}
@@ -73,7 +76,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		if len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
 			r.around.forget(key)
 		}
-		p.told = r.kind.Surrounded(p.object, nil, p.now)
+		p.told = wanted.Told(nil, p.now)
 		return
 	}
 	asked := digestOf(wanted.Objects, remove)
@@ -82,11 +85,11 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	}
 	if p.now.Before(last.until) {
 		p.check = soonest(p.check, last.until.Sub(p.now))
-		p.told = r.kind.Surrounded(p.object, last.results, p.now)
+		p.told = wanted.Told(last.results, p.now)
 		return
 	}
 	if len(wanted.Objects) == 0 {
-		p.told = r.kind.Surrounded(p.object, last.results, p.now)
+		p.told = wanted.Told(last.results, p.now)
 		p.remove = remove
 		return
 	}
@@ -96,7 +99,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		p.check = soonest(p.check, next.until.Sub(p.now))
 	}
 	r.around.note(key, next)
-	p.told = r.kind.Surrounded(p.object, next.results, p.now)
+	p.told = wanted.Told(next.results, p.now)
 }
 
 // clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this.
