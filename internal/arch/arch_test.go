@@ -42,6 +42,9 @@ var rules = []rule{
 	{below: "api/sparkoperator/v1alpha1", ours: []string{"api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
 	{below: "spark", ours: []string{"spark/conf", "spark/overlay"}, theirs: kubernetes, pure: true},
 	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
+	// A Connect server is a driver: what it asks for, and how its template is read, is the submission's.
+	{below: "spark/connect", ours: []string{"spark/conf", "spark/submit", "spark/podtemplate"}, theirs: kubernetes, pure: true},
+	{below: "spark/submit", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1", "github.com/netresearch/go-cron"}, pure: true},
 	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
