@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -169,12 +167,8 @@ func answer(object client.Object, err error) (fact, error) {
 func (p *pass[T]) remember(object client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A pod with fields that its type does not know is one all the same.
-	if tree, ok := object.(*unstructured.Unstructured); ok && tree.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Pod") {
-		pod := &corev1.Pod{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree.Object, pod); err == nil {
-			object = pod
-		}
+	if pod := podOf(object); pod != nil {
+		object = pod
 	}
 	p.made = append(p.made, object)
 }
