@@ -1,8 +1,6 @@
 package sparkoperator
 
 import (
-	"cmp"
-	"errors"
 	"strconv"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -19,16 +17,14 @@ const (
 	routeField         = "spec.sparkUIOptions.route"
 )
 
-var errNoHost = errors.New("an Ingress needs a host before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}")
-
 // uiIngress adds the Ingress that leads to the UI's Service, where the operator's configuration has an address for it.
 func (d Dialect) uiIngress(e *exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
 	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
 		return
 	}
-	address, err := expose.ParseAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
-	if err != nil || address.Host == "" {
-		e.refuse(reasonInvalidAddress, ingressFormatField, "%v", cmp.Or(err, errNoHost))
+	address, err := expose.ParseIngressAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
+	if err != nil {
+		e.refuse(reasonInvalidAddress, ingressFormatField, "%v", err)
 		return
 	}
 	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
@@ -181,9 +177,9 @@ func (d Dialect) portIngress(e *exposure, app *v1beta2.SparkApplication, option 
 		e.refuse(reasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
 		return
 	}
-	address, err := expose.ParseAddress(option.IngressURLFormat, addressNames(app, id))
-	if err != nil || address.Host == "" {
-		e.refuse(reasonInvalidAddress, field, "%v", cmp.Or(err, errNoHost))
+	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))
+	if err != nil {
+		e.refuse(reasonInvalidAddress, field, "%v", err)
 		return
 	}
 	key := address.Host + address.Path

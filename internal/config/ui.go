@@ -104,10 +104,7 @@ func (c *Configuration) Doubts() (doubts field.ErrorList) {
 	ingress, route := &c.UI.Ingress, &c.UI.Route
 	inside := path.Child("ingress", "urlFormat")
 	if *ingress.Enabled && ingress.URLFormat != "" {
-		address, err := exampleAddress(ingress.URLFormat)
-		if err == nil && address.Host == "" {
-			err = errors.New("an Ingress needs a host before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}")
-		}
+		_, err := expose.ParseIngressAddress(ingress.URLFormat, example)
 		doubts = append(doubts, c.doubtFormat(inside, ingress.URLFormat, err)...)
 	}
 	if *route.Enabled {
@@ -155,12 +152,15 @@ func (c *Configuration) doubtFormat(path *field.Path, format string, err error) 
 	return nil
 }
 
-// exampleAddress fills a format in with names that are as good as any.
+// example are names that are as good as any.
+var example = expose.Names{Application: "application", Namespace: "namespace", ID: "spark-id"}
+
+// exampleAddress fills a format in; the zero address where there is none.
 func exampleAddress(format string) (expose.Address, error) {
 	if format == "" {
 		return expose.Address{}, nil
 	}
-	return expose.ParseAddress(format, expose.Names{Application: "application", Namespace: "namespace", ID: "spark-id"})
+	return expose.ParseAddress(format, example)
 }
 
 func validateParent(path *field.Path, parent ParentRef) (errs field.ErrorList) {

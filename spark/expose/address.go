@@ -64,6 +64,15 @@ func ParseAddress(format string, names Names) (Address, error) {
 	return a, a.check(text, u)
 }
 
+// ParseIngressAddress is ParseAddress for an Ingress, which needs a host: without one it would answer to every name that leads to its controller.
+func ParseIngressAddress(format string, names Names) (Address, error) {
+	a, err := ParseAddress(format, names)
+	if err == nil && a.Host == "" {
+		err = errors.New("an Ingress needs a host before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}")
+	}
+	return a, err
+}
+
 // fill replaces the placeholders.
 func fill(format string, names Names) (string, error) {
 	known := map[string]string{"appName": names.Application, "appNamespace": names.Namespace, "appId": names.ID}

@@ -72,6 +72,22 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
+// TestParseIngressAddress: what is an address is one for an Ingress where it has a host.
+func TestParseIngressAddress(t *testing.T) {
+	for format, refused := range map[string]string{
+		"{{$appName}}.example.com": "", "https://example.com/{{$appName}}": "", "*.example.com": "",
+		"/{{$appName}}": "needs a host before the path", "/": "needs a host before the path", "{{$app}}.com": "is no placeholder",
+	} {
+		got, err := ParseIngressAddress(format, pi)
+		if want, _ := ParseAddress(format, pi); err == nil && (got != want || got.Host == "") {
+			t.Errorf("%q: %+v, want %+v", format, got, want)
+		}
+		if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%q: %v, want %q", format, err, refused)
+		}
+	}
+}
+
 // FuzzParseAddress: what is accepted is an address that reads back as itself, and holds nothing but a host and a plain path.
 func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
