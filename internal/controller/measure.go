@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -67,9 +66,6 @@ func (r *Reconciler[T]) measure(p *pass[T]) {
 		}
 	}
 }
-
-// gone forgets what metrics know of a custom resource.
-func (r *Reconciler[T]) gone(key types.NamespacedName) { r.metrics.Gone(r.kind.Name, key) }
 
 // newTraces returns nil where the configuration wants none.
 func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {

@@ -211,7 +211,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.paces.forget(key)
 	r.ends.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights)
-	r.gone(key)
+	r.metrics.Gone(r.kind.Name, key)
 }
 
 // soonest returns the shorter of two waits, where 0 means none.

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -46,5 +44,5 @@ func waitsFor(s *v1beta2.SparkApplicationStatus) string {
 
 // executorLabelsOf are the labels that an application gives its executors.
 func executorLabelsOf(app *v1beta2.SparkApplication) map[string]string {
-	return maps.Clone(app.Spec.Executor.Labels)
+	return app.Spec.Executor.Labels
 }

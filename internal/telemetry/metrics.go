@@ -219,11 +219,15 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
 // Meet notes where a custom resource stands that was not seen since the operator started, or does nothing.
-func (m *Metrics) Meet(subject Subject, now Standing) { m.standings.is(subject, now, true) }
+func (m *Metrics) Meet(subject Subject, now Standing) {
+	if !m.standings.knows(subject) {
+		m.standings.is(subject, now)
+	}
+}
 
 // Is notes where a custom resource stands now, and counts the executors that have ended since it was noted last.
 func (m *Metrics) Is(subject Subject, now Standing) {
-	news := m.standings.is(subject, now, false)
+	news := m.standings.is(subject, now)
 	m.executorsSucceeded.WithLabelValues(news.labels...).Add(float64(news.completed))
 	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
 }

@@ -82,8 +82,16 @@ type counted struct {
 	completed, failed int32
 }
 
-// is notes where a custom resource stands. With onlyNew one that is known stands where it did.
-func (s *standings) is(subject Subject, now Standing, onlyNew bool) counted {
+// knows reports whether it was noted where a custom resource stands.
+func (s *standings) knows(subject Subject) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.all[subjectKey{subject.Kind, subject.Key}]
+	return known
+}
+
+// is notes where a custom resource stands.
+func (s *standings) is(subject Subject, now Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
 		now.Since = subject.Created
@@ -100,8 +108,6 @@ func (s *standings) is(subject Subject, now Standing, onlyNew bool) counted {
 	defer s.mu.Unlock()
 	last, known := s.all[key]
 	switch {
-	case known && onlyNew:
-		return news
 	case !known: // what its status has at the start was counted by the process before this one
 	case last.Attempt == now.Attempt:
 		next.completed, next.failed = max(next.completed, last.completed), max(next.failed, last.failed)
