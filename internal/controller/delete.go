@@ -108,7 +108,7 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		_, isSecret := object.(*corev1.Secret)
 		return !isSecret
 	case lifecycle.DriverPod:
-		return isBudget(object) || isPod && (pod.Labels[labelRole] == roleDriver || pod.Labels[labelRole] == roleSubmitter)
+		return isBudget(object) || isPod && isLaunched(pod)
 	case lifecycle.DriverBudget:
 		return isBudget(object)
 	case lifecycle.Executors:

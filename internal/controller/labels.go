@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,14 +18,34 @@ import (
 
 // The labels by which children are found. Identity is the owner's UID and the attempt, never a name.
 const (
-	labelAppUID   = lifecycle.AppUIDLabel
-	labelAttempt  = lifecycle.AttemptLabel
-	labelManaged  = sparkoperator.LabelManaged
-	labelRole     = submit.RoleLabel // Spark's own
-	roleDriver    = submit.RoleDriver
-	roleExecutor  = submit.RoleExecutor
-	roleSubmitter = submit.RoleSubmitter
+	labelAppUID  = lifecycle.AppUIDLabel
+	labelAttempt = lifecycle.AttemptLabel
+	labelManaged = sparkoperator.LabelManaged
+	// labelConnectName names a pod's SparkConnect, also on what another operator of that API made.
+	labelConnectName = "sparkoperator.k8s.io/connect-name"
+	labelRole        = submit.RoleLabel // Spark's own
+	roleDriver       = submit.RoleDriver
+	roleExecutor     = submit.RoleExecutor
+	roleSubmitter    = submit.RoleSubmitter
+	// roleServer is the role of a Spark Connect server, whose pod is the driver of its executors.
+	roleServer = "connect-server"
 )
+
+// driverRoles are the roles of the pods that Spark's driver runs in, of whichever kind.
+var driverRoles = []string{roleDriver, roleServer}
+
+// launchedRoles are the roles of the pods that the operator makes: drivers, and what submits them.
+var launchedRoles = append([]string{roleSubmitter}, driverRoles...)
+
+// isDriver reports whether an object is labelled as a pod that Spark's driver runs in. Whose it is, its controller tells.
+func isDriver(object metav1.Object) bool {
+	return slices.Contains(driverRoles, object.GetLabels()[labelRole])
+}
+
+// isLaunched reports whether an object is labelled as a driver or as a pod that submits one.
+func isLaunched(object metav1.Object) bool {
+	return slices.Contains(launchedRoles, object.GetLabels()[labelRole])
+}
 
 // The containers that Spark runs in, unless a user's template names its own.
 const (
@@ -43,16 +64,20 @@ func ourChildren() labels.Selector {
 	return labels.NewSelector().Add(must(labels.NewRequirement(labelAppUID, selection.Exists, nil)))
 }
 
-// sparkPods selects drivers, the pods that submit them, and executors: by Spark's own label, since those of another operator have none of ours.
+// sparkPods selects drivers, Spark Connect servers among them, the pods that submit them, and executors: by Spark's own label, since those of another operator have none of ours.
 func sparkPods() labels.Selector {
-	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter, roleExecutor})))
+	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, append([]string{roleExecutor}, launchedRoles...))))
 }
 
 // driversOf selects the drivers of a custom resource, and the pods that submit them.
 func driversOf(uid types.UID) labels.Selector {
 	return labels.NewSelector().Add(
-		must(labels.NewRequirement(labelAppUID, selection.Equals, []string{string(uid)})),
-		must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter})))
+		must(labels.NewRequirement(labelAppUID, selection.Equals, []string{string(uid)})), launched())
+}
+
+// launched requires what isLaunched tells.
+func launched() labels.Requirement {
+	return must(labels.NewRequirement(labelRole, selection.In, launchedRoles))
 }
 
 func must(r *labels.Requirement, err error) labels.Requirement {

@@ -92,10 +92,10 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 		if ref := metav1.GetControllerOf(&pod); ref == nil || ref.UID != uid {
 			continue
 		}
-		switch pod.Labels[labelRole] {
-		case roleDriver:
+		switch {
+		case isDriver(&pod):
 			c.drivers = append(c.drivers, pod)
-		case roleSubmitter:
+		case pod.Labels[labelRole] == roleSubmitter:
 			c.submitters = append(c.submitters, pod)
 		}
 	}

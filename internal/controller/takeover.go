@@ -22,17 +22,19 @@ import (
 // with ours, indexed by the label that names their custom resource, and given an identity by the dialect (Kind.Adopt). The others are met by
 // their names: what the custom resource controls is replaced by what has the name now; the rest goes with the custom resource.
 
-// nameLabels are the labels by which other operators' pods name their custom resource.
-var nameLabels = []string{sparkoperator.LabelAppName}
+// nameLabels are the labels by which other operators' pods name their custom resource, one a kind.
+var nameLabels = []string{sparkoperator.LabelAppName, labelConnectName}
 
-// byName is how a pod without our labels is indexed: by the custom resource that it names.
+// byName is how a pod without our labels is indexed: by the custom resource that it names. One that names several, since a server passes its own labels
+// on to its pods, is shown to each of them; whose it is, Kind.Adopt and its owners tell.
 func byName(pod metav1.Object) []string {
+	var keys []string
 	for _, label := range nameLabels {
 		if name := pod.GetLabels()[label]; name != "" {
-			return []string{nameKey(label, name)}
+			keys = append(keys, nameKey(label, name))
 		}
 	}
-	return nil
+	return keys
 }
 
 // nameKey is no UID.
@@ -116,7 +118,7 @@ func (r *Reconciler[T]) driverSelector(p *pass[T]) labels.Selector {
 	}
 	return labels.NewSelector().Add(
 		must(labels.NewRequirement(r.kind.NameLabel, selection.Equals, []string{p.stored.GetName()})),
-		must(labels.NewRequirement(labelRole, selection.In, []string{roleDriver, roleSubmitter})))
+		launched())
 }
 
 // leftBehind reports whether an object that has a name of ours is what another operator made for the custom resource: it has that as its controller,

@@ -129,19 +129,20 @@ func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// ownerOfKind maps a child to the custom resource that its label and its owner reference agree on; one without our labels, which another operator
-// made, or one that a workload controller keeps, to the one that its label nameLabel names.
+// ownerOfKind maps a child to the custom resource that its label and its owner reference agree on; one that has no such owner to the one that its label
+// nameLabel names: another operator made it, or a workload controller keeps it, or it is an executor that belongs to a server's pod alone. It is a hint of
+// whom to wake and no more: whose child it is, observe tells.
 func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, child client.Object) []reconcile.Request {
 		uid := child.GetLabels()[labelAppUID]
-		if name := child.GetLabels()[nameLabel]; (uid == "" || inSet(child)) && nameLabel != "" && name != "" {
-			return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), name)}}
-		}
 		for _, ref := range child.GetOwnerReferences() {
 			group, err := schema.ParseGroupVersion(ref.APIVersion)
 			if err == nil && string(ref.UID) == uid && ref.Kind == kind.Kind && group.Group == kind.Group {
 				return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), ref.Name)}}
 			}
+		}
+		if name := child.GetLabels()[nameLabel]; nameLabel != "" && name != "" {
+			return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), name)}}
 		}
 		return nil
 	}

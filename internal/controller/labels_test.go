@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+)
+
+// The kinds whose pods share one cache.
+var (
+	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
+	serverKind      = v1alpha1.GroupVersion.WithKind("SparkConnect")
+)
+
+// someonesPod is a pod with labels, and with owners whose UIDs are "<name>-uid".
+func someonesPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "here", Name: name, UID: types.UID(name + "-uid"), Labels: labels, OwnerReferences: owners,
+	}}
+}
+
+func ref(kind schema.GroupVersionKind, name string, controls bool) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: name, UID: types.UID(kind.Kind + "-" + name), Controller: &controls}
+}
+
+func podRef(name string) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name + "-uid"), Controller: new(true)}
+}
+
+// TestPodsOfTwoKinds: an application and a server of one name share the namespace, the cache and its index. Each pod wakes and belongs to
+// exactly one of the two, whoever made it.
+func TestPodsOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs
+	ours := func(role, uid string, more ...string) map[string]string {
+		l := map[string]string{labelRole: role, labelAppUID: uid, labelAttempt: "1"}
+		for i := 0; i < len(more); i += 2 {
+			l[more[i]] = more[i+1]
+		}
+		return l
+	}
+	named := func(role, label string) map[string]string { return map[string]string{labelRole: role, label: "x"} }
+	for _, test := range []struct {
+		name        string
+		pod         *corev1.Pod
+		app, server bool     // whom it wakes
+		index       []string // under which keys it is found
+		of          string   // UID of the owner that counts it; adopted pods are counted by their dialect
+	}{
+		{"our driver", someonesPod("x-driver", ours(roleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"our server", someonesPod("x-server", ours(roleServer, server, labelConnectName, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
+		{"our executor", someonesPod("x-1-exec-1", ours(roleExecutor, app, sparkoperator.LabelAppName, "x"), podRef("x-driver"), ref(applicationKind, "x", false)),
+			true, false, []string{app}, app},
+		{"a server's executor, which the server's pod alone owns", someonesPod("x-exec-1", ours(roleExecutor, server, labelConnectName, "x"), podRef("x-server")),
+			false, true, []string{server}, server},
+		{"their driver", someonesPod("x-driver", named(roleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
+			true, false, []string{sparkoperator.LabelAppName + "=x"}, app},
+		{"their server", someonesPod("x-server", named(roleServer, labelConnectName), ref(serverKind, "x", true)), false, true, []string{labelConnectName + "=x"}, server},
+		{"their server's executor", someonesPod("x-exec-1", named(roleExecutor, labelConnectName), podRef("x-server")), false, true, []string{labelConnectName + "=x"}, ""},
+		{"a server that got the label of an application from its custom resource",
+			someonesPod("x-server", map[string]string{labelRole: roleServer, labelConnectName: "x", sparkoperator.LabelAppName: "x"}, ref(serverKind, "x", true)),
+			true, true, []string{sparkoperator.LabelAppName + "=x", labelConnectName + "=x"}, server},
+		{"a server's label on what an application controls", someonesPod("x-driver", ours(roleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"a label that anybody may set", someonesPod("x-server", ours(roleServer, server, labelConnectName, "x")), false, true, []string{server}, ""},
+		{"of a Spark that no operator runs", someonesPod("y", map[string]string{labelRole: roleExecutor}, podRef("z")), false, false, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			wakes := func(kind schema.GroupVersionKind, label string) bool {
+				woken := ownerOfKind(kind.GroupKind(), label)(t.Context(), test.pod)
+				if len(woken) > 1 || len(woken) == 1 && woken[0].NamespacedName != (types.NamespacedName{Namespace: "here", Name: "x"}) {
+					t.Errorf("%s: it wakes %v", kind.Kind, woken)
+				}
+				return len(woken) == 1
+			}
+			if got := wakes(applicationKind, sparkoperator.LabelAppName); got != test.app {
+				t.Errorf("it wakes the application: %t", got)
+			}
+			if got := wakes(serverKind, labelConnectName); got != test.server {
+				t.Errorf("it wakes the server: %t", got)
+			}
+			if diff := cmp.Diff(test.index, byAppUID(test.pod)); diff != "" {
+				t.Errorf("index (-want +got):\n%s", diff)
+			}
+			for _, uid := range []types.UID{app, server} {
+				pods := []corev1.Pod{*test.pod}
+				if role := test.pod.Labels[labelRole]; role == roleExecutor && !unlabelled(test.pod) { // beside its driver
+					pods = append(pods, *someonesPod("x-server", ours(roleServer, server), ref(serverKind, "x", true)),
+						*someonesPod("x-driver", ours(roleDriver, app), ref(applicationKind, "x", true)))
+				}
+				c := sortPods(pods, uid)
+				counted := slices.ContainsFunc(slices.Concat(c.drivers, c.submitters, c.executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
+				if want := test.of == string(uid); counted != want {
+					t.Errorf("%s counts it: %t", uid, counted)
+				}
+			}
+		})
+	}
+}
+
+// TestServersAreWatched: the pods' cache has them, keeps what facts are made of, and drops the same of them as of drivers.
+func TestServersAreWatched(t *testing.T) {
+	t.Parallel()
+	for role, watched := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: true, "": false, "master": false} {
+		if got := sparkPods().Matches(labels.Set{labelRole: role}); got != watched {
+			t.Errorf("pods with the role %q are watched: %t", role, got)
+		}
+	}
+	for role, found := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: false} {
+		if got := driversOf("uid").Matches(labels.Set{labelRole: role, labelAppUID: "uid"}); got != found {
+			t.Errorf("a live read for drivers finds the role %q: %t", role, got)
+		}
+		if got := isLaunched(someonesPod("x", map[string]string{labelRole: role})); got != found {
+			t.Errorf("an attempt's own pods have the role %q: %t", role, got)
+		}
+	}
+	for label, kept := range map[string]bool{labelAppUID: true, sparkoperator.LabelAppName: true, labelConnectName: true, "else": false} {
+		pod := someonesPod("x", map[string]string{labelRole: roleServer, label: "x"})
+		pod.Spec.NodeName = "node"
+		trimmed, err := trimPod(pod)
+		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
+			t.Errorf("of a pod with the label %s the cache keeps %+v (%v)", label, trimmed, err)
+		}
+	}
+}
