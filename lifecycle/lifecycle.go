@@ -87,6 +87,9 @@ type App struct {
 	MinExecutors int32
 	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
 	TTL *time.Duration
+	// Serves tells that the driver is a server, which ends when it is stopped and not before: one that ends by itself has failed, whatever its exit
+	// code, and it is Running while its pod is Ready, whatever its executors do. An end for good there is only of a spec that cannot be used.
+	Serves bool
 	// Budget asks for a budget that keeps the driver from being evicted. It may change at any time, and is no edit.
 	Budget bool
 	// MissingGrace is how long a driver pod that was just created may be invisible before a live read is made.
@@ -115,6 +118,9 @@ type Restart struct {
 	Factor float64
 	// Max caps the interval; 0 means no cap.
 	Max time.Duration
+	// Settled is for how long a run must have been Running so that what failed before it is forgotten, and it counts as the first; 0 means that nothing
+	// is forgotten but by an edit.
+	Settled time.Duration
 }
 
 // Deadlines bound the phases of an attempt; 0 means no bound.
@@ -134,8 +140,8 @@ type Memory struct {
 	// AttemptID is the submission id of the current or last attempt: computed at its launch, read from here afterwards.
 	AttemptID   string
 	SpecHash    string // of the spec that the attempt was launched from
-	Runs        int32  // attempts whose objects were all created, since the last edit
-	Submissions int32  // attempts to create them, since the last edit
+	Runs        int32  // attempts whose objects were all created, since the last edit or the last one that settled (Restart.Settled)
+	Submissions int32  // attempts to create them, since then
 	Spared      int32  // of Runs, those that a suspension stopped: they use up no retry
 	SubmittedAt time.Time
 	EndedAt     time.Time // end of the last attempt; zero while one goes on
@@ -164,6 +170,7 @@ type Driver struct {
 	Attempt  int32 // from the pod's attempt label
 	Phase    DriverPhase
 	Ready    bool
+	Address  string    // of the pod; empty before it has one
 	Deleting bool      // has a deletion timestamp
 	GoneBy   time.Time // that timestamp: until when it may take to stop; zero while it is not being deleted
 	// SilentSince is when Kubernetes found that the node of a DriverUnknown does not answer; zero where it does not say. A node that does

@@ -23,4 +23,6 @@ const (
 	ReasonSuspended         = "Suspended"              // asked to suspend
 	ReasonNoAttempts        = "AttemptsExhausted"      // the attempts are numbered to the last that there is
 	ReasonEdited            = "SpecChanged"            // the spec was edited
+	ReasonServerEnded       = "ServerEnded"            // a server ended without an error, and nobody had asked it to
+	ReasonServerNotReady    = "ServerNotReady"         // a server's pod was Ready and is not any more
 )

@@ -155,6 +155,9 @@ func (s *step) over() bool {
 			return false
 		}
 	}
+	if s.app.Serves && s.again() {
+		return s.to(lifecycle.Waiting, s.m.Cause) // what was against the spec was the operator's configuration, and is so no more
+	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
 	if !s.stray() {
 		s.releaseExecutors()

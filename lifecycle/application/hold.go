@@ -19,10 +19,12 @@ var suspendedCause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message:
 
 // suspend begins to take an attempt away. A run that goes on is spared: it did not end by itself.
 func (s *step) suspend() bool {
-	if s.m.Phase.Live() {
+	spared := s.m.Phase.Live()
+	s.to(lifecycle.Suspending, suspendedCause) // a run that settled begins the counts anew
+	if spared {
 		s.m.Spared++
 	}
-	return s.to(lifecycle.Suspending, suspendedCause)
+	return true
 }
 
 // suspending takes the attempt away. What was lifted meanwhile is resumed from Suspended, when nothing of the attempt is left.

@@ -14,6 +14,9 @@ func (s *step) live() bool {
 	if d != nil {
 		switch d.Phase {
 		case lifecycle.DriverSucceeded:
+			if s.app.Serves {
+				return s.end(lifecycle.Failed, servedOut(d), d.EndedAt)
+			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 		case lifecycle.DriverFailed:
 			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, "driver container failed"), d.EndedAt)
@@ -212,11 +215,15 @@ var rank = map[lifecycle.Phase]int{
 // the driver turns out to be.
 func (s *step) progress(d *lifecycle.Driver) {
 	target := s.phaseOf(d)
-	if s.m.Phase == lifecycle.Unknown {
+	switch {
+	case s.m.Phase == lifecycle.Unknown:
 		s.to(target, lifecycle.Cause{})
 		return
+	case s.app.Serves && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
+		s.to(lifecycle.Started, notServing(d))
+		return
 	}
-	for _, phase := range []lifecycle.Phase{lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running} {
+	for _, phase := range s.ladder() {
 		if rank[phase] <= rank[s.m.Phase] || rank[phase] > rank[target] || phase == lifecycle.Scaling && target != phase {
 			continue
 		}
@@ -230,6 +237,8 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 		return lifecycle.Launched
 	case !d.Ready:
 		return lifecycle.Started
+	case s.app.Serves:
+		return lifecycle.Running
 	}
 	seen, started := s.executors()
 	switch {

@@ -113,11 +113,19 @@ func (s *step) move() bool {
 // to enters a phase. Cause is why, or what the phase waits for.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = bounded(cause)
+	s.settle()
 	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
 	})
 	s.m.Phase, s.m.Since, s.m.Cause = phase, s.now, cause
 	return true
+}
+
+// settle forgets what failed before a run that went well for long enough, when that leaves Running: the next interval is the first again.
+func (s *step) settle() {
+	if long := s.app.Restart.Settled; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
+		s.m.Runs, s.m.Submissions, s.m.Spared = 1, 1, 0
+	}
 }
 
 func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
