@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,8 +55,24 @@ func newOptionalChildren(op *Operator, kinds []schema.GroupVersionKind) *optiona
 	}
 }
 
-// feed lets the coming and going of optional children wake a controller's custom resources. It is called before the operator starts.
-func (o *optionalChildren) feed(to feed) { o.feeding = append(o.feeding, to) }
+// feed lets the coming and going of optional children wake a controller's custom resources. The controller may come after the children: each cache feeds
+// each controller once, whichever of the two is there first.
+func (o *optionalChildren) feed(to feed) error {
+	o.mu.Lock()
+	o.feeding = append(o.feeding, to)
+	full := maps.Clone(o.caches)
+	o.mu.Unlock()
+	for kind, children := range full {
+		if err := to.watch(children, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f feed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
+	return f.controller.Watch(source.Kind[client.Object](children, metadataOnly(kind), f.toOwner, comingOrEdited()))
+}
 
 // NeedLeaderElection says no: one that stands by has its caches full when it takes over.
 func (*optionalChildren) NeedLeaderElection() bool { return false }
@@ -189,10 +207,10 @@ func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind s
 	if ctx.Err() == nil {
 		o.caches[kind] = children
 	}
+	feeding := slices.Clone(o.feeding)
 	o.mu.Unlock()
-	for _, to := range o.feeding {
-		from := source.Kind[client.Object](children, metadataOnly(kind), to.toOwner, comingOrEdited())
-		if err := to.controller.Watch(from); err != nil {
+	for _, to := range feeding {
+		if err := to.watch(children, kind); err != nil {
 			return err
 		}
 	}

@@ -3,12 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -35,6 +31,11 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err := op.waitServed(ctx, gvk, kind.Keeps); err != nil {
 		return err
 	}
+	return attach(ctx, op, kind, gvk, clock)
+}
+
+// attach begins to reconcile a kind that is served, whether the operator runs already or not.
+func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gvk schema.GroupVersionKind, clock Clock) error {
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
 	if err != nil {
 		return err
@@ -66,60 +67,14 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err != nil {
 		return fmt.Errorf("controller %s: %w", kind.Name, err)
 	}
-	op.optional.feed(feed{built, toOwner})
+	if err := op.optional.feed(feed{built, toOwner}); err != nil {
+		return fmt.Errorf("controller %s: %w", kind.Name, err)
+	}
 	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
 	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {
 		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 	}
 	return nil
-}
-
-// waitServed waits until the API server serves a kind, by a definition that keeps the fields that are given: an installation creates the definitions
-// and the operator in one go, and a definition takes a moment to be served, or to take another's place.
-func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
-	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
-	defer cancel()
-	told := false
-	for {
-		why, err := op.unserved(gvk, fields)
-		if err != nil || why == nil {
-			return err
-		}
-		if !told {
-			told = true
-			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return why
-		case <-time.After(lookAgain):
-		}
-	}
-}
-
-// unserved says why a kind is not served as it must be; an error is not about that.
-func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
-	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
-	switch {
-	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%s is not served: install its CustomResourceDefinition: %w", gvk, err), nil
-	case err != nil:
-		return nil, fmt.Errorf("look up %s: %w", gvk.Kind, err)
-	case len(fields) == 0:
-		return nil, nil
-	}
-	dropped, err := pruned(op.GetConfig(), op.GetHTTPClient(), gvk, fields)
-	switch {
-	case apierrors.IsForbidden(err):
-		op.GetLogger().Info("the definition cannot be looked at; it is taken to be this operator's", "kind", gvk.Kind, "error", err.Error())
-		return nil, nil
-	case err != nil:
-		return err, nil
-	case len(dropped) > 0:
-		return fmt.Errorf("the installed CustomResourceDefinition of %s is another operator's: it drops %s, and applications could be run twice; "+
-			"install this operator's (chart value crds.install, or config/crd)", gvk, strings.Join(dropped, ", ")), nil
-	}
-	return nil, nil
 }
 
 // metadataOnly asks for objects of a kind without their content.
