@@ -27,12 +27,9 @@ type Batch struct {
 	KubeSchedulers []string
 }
 
-// volcano is the name of the scheduler, which pods have as spec.schedulerName.
-const volcano = "volcano"
-
 // names are the batch schedulers that an application may choose.
 func (b Batch) names() []string {
-	return append([]string{volcano, gang.YuniKorn}, slices.Sorted(slices.Values(b.KubeSchedulers))...)
+	return append([]string{gang.VolcanoScheduler, gang.YuniKornScheduler}, slices.Sorted(slices.Values(b.KubeSchedulers))...)
 }
 
 const (
@@ -91,9 +88,9 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 	switch {
 	case scheduler == "" || !d.Batch.Enabled:
 		return scheduler, noGang, nil
-	case scheduler == volcano:
+	case scheduler == gang.VolcanoScheduler:
 		return scheduler, volcanoGang, nil
-	case scheduler == gang.YuniKorn:
+	case scheduler == gang.YuniKornScheduler:
 		return scheduler, yunikornGang, nil
 	case slices.Contains(d.Batch.KubeSchedulers, scheduler):
 		return scheduler, coschedulingGang, nil

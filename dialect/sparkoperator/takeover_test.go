@@ -371,7 +371,7 @@ func TestGroupLeft(t *testing.T) {
 		{"nobody knows whether it runs", leftIn("UNKNOWN", by("volcano")), driver(lifecycle.DriverUnknown), ""},
 		{"it waits for the room", leftIn("SUBMITTED", by("volcano")), driver(lifecycle.DriverPending), ""},
 		{"it runs and is to stop", leftIn("RUNNING", by("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"YuniKorn has none", leftIn("RUNNING", by(gang.YuniKorn)), over, ""},
+		{"YuniKorn has none", leftIn("RUNNING", by(gang.YuniKornScheduler)), over, ""},
 		{"a scheduler that nobody knows", leftIn("RUNNING", by("volcanoo")), over, ""},
 		{"no batch scheduler", leftIn("RUNNING"), over, ""},
 		{"no attempt", leftIn("", by("volcano")), over, ""},

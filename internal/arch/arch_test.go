@@ -49,7 +49,7 @@ var rules = []rule{
 	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "dialect/apache"}, theirs: kubernetes, pure: true},
-	{below: "internal/config", ours: []string{"spark/expose"}},
+	{below: "internal/config", ours: []string{"spark/expose", "spark/gang"}},
 	{below: "internal/telemetry", ours: []string{"lifecycle"}},
 	{below: "internal/controller", ours: []string{"api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry"}},
 	{below: "internal/webhook", ours: []string{"api", "dialect", "spark/overlay", "internal/config", "internal/telemetry"}},

@@ -5,12 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
 
-// The batch schedulers that are known by name.
-const (
-	SchedulerVolcano  = "volcano"
-	SchedulerYuniKorn = "yunikorn"
+	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
 // BatchScheduler lets schedulers place an application's driver and executors as a whole.
@@ -28,7 +24,7 @@ type BatchScheduler struct {
 
 func validateBatchScheduler(c *Configuration) (errs field.ErrorList) {
 	path, b := field.NewPath("batchScheduler"), &c.BatchScheduler
-	known := []string{SchedulerVolcano, SchedulerYuniKorn}
+	known := []string{gang.VolcanoScheduler, gang.YuniKornScheduler}
 	for i, name := range b.KubeSchedulerNames {
 		at := path.Child("kubeSchedulerNames").Index(i)
 		for _, problem := range validation.IsDNS1123Subdomain(name) {

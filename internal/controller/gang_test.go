@@ -121,7 +121,7 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	w.application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	w.waitReady("pi", reasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
-	w.waitTold(app, reasonNotServed, "podgroups.scheduling.volcano.sh")
+	w.waitEvent(app, reasonNotServed, "podgroups.scheduling.volcano.sh")
 	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
 	for _, part := range []string{"failed to run spark-submit", "within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {
@@ -212,8 +212,7 @@ func TestGangIsEdited(t *testing.T) {
 	w.definitionsOfGroups()
 	w.runGangs()
 	app := w.application("pi", asGang("volcano"))
-	w.kubelet(w.driverOf(app, 1).Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.runningDriver(app, 1)
 	w.patch("pi", `{"spec":{"executor":{"instances":5},"batchSchedulerOptions":{"queue":"research"}}}`)
 	w.driverOf(app, 2)
 	group := w.waitGroup(gang.VolcanoKind, app, 2)
@@ -324,7 +323,7 @@ func TestTaskGroups(t *testing.T) {
 		app.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.research")}
 	})
 	driver := w.driverOf(app, 1)
-	if driver.Labels[gang.QueueLabel] != "root.research" || driver.Spec.SchedulerName != gang.YuniKorn {
+	if driver.Labels[gang.QueueLabel] != "root.research" || driver.Spec.SchedulerName != gang.YuniKornScheduler {
 		t.Errorf("queue %q of %q", driver.Labels[gang.QueueLabel], driver.Spec.SchedulerName)
 	}
 	const groups = `[{"name":"spark-driver","minMember":1,"minResource":{"cpu":"1","memory":"896Mi"}},` +

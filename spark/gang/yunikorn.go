@@ -10,8 +10,6 @@ import (
 
 // What YuniKorn reads on pods.
 const (
-	// YuniKorn is the name of the scheduler, which pods have as spec.schedulerName.
-	YuniKorn = "yunikorn"
 	// QueueLabel names the queue.
 	QueueLabel = "queue"
 	// TaskGroupAnnotation names the task group that a pod belongs to.
