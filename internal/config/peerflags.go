@@ -152,35 +152,42 @@ func secureMetrics(_ overlay, value string) error {
 // gates are that operator's feature gates: what is on here anyway, or has no counterpart.
 var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
 
-// featureGates takes the gates that there are. Those with no counterpart are refused where somebody would miss them.
-func featureGates(_ overlay, value string) error {
+// gatesOn are the gates that a value switches on.
+func gatesOn(value string) (names []string, _ error) {
 	for gate := range strings.SplitSeq(value, ",") {
 		name, on, found := strings.Cut(strings.TrimSpace(gate), "=")
 		enabled, err := strconv.ParseBool(on)
 		switch {
 		case name == "" && !found:
 		case !slices.Contains(gates, name):
-			return fmt.Errorf("there is no feature gate %q; known are %s", name, strings.Join(gates, ", "))
+			return nil, fmt.Errorf("there is no feature gate %q; known are %s", name, strings.Join(gates, ", "))
 		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
-		case enabled && name == "LoadSparkDefaults":
-			return fmt.Errorf("LoadSparkDefaults: the operator reads no spark-defaults.conf; use each application's sparkConf, and leave the gate out")
+			return nil, fmt.Errorf("%s: %w", name, err)
+		case enabled:
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names, nil
+}
+
+// featureGates takes the gates that there are. Those with no counterpart are refused where somebody would miss them.
+func featureGates(_ overlay, value string) error {
+	on, err := gatesOn(value)
+	if slices.Contains(on, "LoadSparkDefaults") {
+		return fmt.Errorf("LoadSparkDefaults: the operator reads no spark-defaults.conf; use each application's sparkConf, and leave the gate out")
+	}
+	return err
 }
 
 // lostGates tells which gates that are on have no counterpart.
 func lostGates(value string) string {
+	on, _ := gatesOn(value) // featureGates said what is wrong with it
 	var why []string
-	for gate := range strings.SplitSeq(value, ",") {
-		name, on, _ := strings.Cut(strings.TrimSpace(gate), "=")
-		enabled, err := strconv.ParseBool(on)
-		switch {
-		case err != nil || !enabled:
-		case name == "PartialRestart":
+	for _, name := range on {
+		switch name {
+		case "PartialRestart":
 			why = append(why, "PartialRestart: an edit of executors starts a new run, as other edits do")
-		case name == "RestSubmitter":
+		case "RestSubmitter":
 			why = append(why, "RestSubmitter: "+noSubmitter)
 		}
 	}
