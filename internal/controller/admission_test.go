@@ -23,7 +23,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
@@ -79,17 +78,6 @@ func withVolume(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 }
 
-// waitTold waits for an Event about an application.
-func (w *world) waitTold(app client.Object, reason, says string) {
-	w.t.Helper()
-	testkit.Wait(w.t, "an Event "+reason, func(context.Context) error {
-		if told := w.eventsOf(app); !strings.Contains(told[reason], says) {
-			return fmt.Errorf("told is %v", told)
-		}
-		return nil
-	})
-}
-
 // TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the way out that is told is one.
 func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	t.Parallel()
@@ -97,7 +85,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	configuration := w.leftover(doubling(t))
 	w.runReal()
 	app := w.application("pi", withVolume)
-	w.waitTold(app, reasonPodMutated, "docs/migrate-kubeflow.md")
+	w.waitEvent(app, reasonPodMutated, "docs/migrate-kubeflow.md")
 	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("it is %s", state)
 	}
@@ -145,7 +133,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 			w.leftover(c.webhook(t))
 			w.ready(driver.Name)
 			w.waitReady("pi", c.reason, "kubectl get mutatingwebhookconfigurations", "docs/migrate-kubeflow.md")
-			w.waitTold(app, "SparkExecutorPending", "docs/migrate-kubeflow.md")
+			w.waitEvent(app, "SparkExecutorPending", "docs/migrate-kubeflow.md")
 		})
 	}
 }
@@ -173,7 +161,7 @@ func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	configuration := w.leftover(dead(t))
 	w.runReal()
 	app := w.application("pi", withDriver)
-	w.waitTold(app, reasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
+	w.waitEvent(app, reasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
 	if err := w.api.Delete(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}

@@ -153,9 +153,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(app, 1)
 	for id := 1; id <= 2; id++ {
 		executor := w.executor(app, driver, id)
 		w.create(executor)

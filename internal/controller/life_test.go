@@ -52,6 +52,15 @@ func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod
 	return &pods.Items[0]
 }
 
+// runningDriver plays the kubelet until the application of an attempt's driver is told to run, and returns that driver.
+func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
+	w.t.Helper()
+	driver := w.driverOf(app, attempt)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.waitState(app.Name, v1beta2.ApplicationStateRunning)
+	return driver
+}
+
 // execute plays the kubelet: the driver runs, becomes ready, and ends.
 func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.t.Helper()
@@ -359,9 +368,7 @@ func TestDriverDeletedByHand(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.application("pi", withDriver)
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(app, 1)
 	if err := w.api.Delete(t.Context(), driver); err != nil {
 		t.Fatal(err)
 	}
@@ -376,9 +383,7 @@ func TestSuspendAndResume(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.application("pi", withDriver)
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(app, 1)
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.waitGone(driver)
@@ -402,9 +407,7 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.application("pi", withDriver)
-	first := w.driverOf(app, 1)
-	w.kubelet(first.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.runningDriver(app, 1)
 	edited := w.get("pi")
 	before := edited.DeepCopy()
 	edited.Spec.Arguments = []string{"100"}

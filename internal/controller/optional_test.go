@@ -127,8 +127,8 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	w.application("plain")
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	early := w.application("early", wantsWidget)
-	w.waitTold(early, reasonNotServed, "no Widget of ")
-	w.waitTold(early, reasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
+	w.waitEvent(early, reasonNotServed, "no Widget of ")
+	w.waitEvent(early, reasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
 	w.waitGone(tinyDriver(early, 1)) // it was not made: what it needs comes first
 
 	w.define(w.widgets())
@@ -216,7 +216,7 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitWatched(op, false)
 	w.kubelet("first-driver", "Running", running())
 	w.waitState("first", v1beta2.ApplicationStateRunning)
-	w.waitTold(w.application("between", wantsWidget), reasonNotServed, "CustomResourceDefinition widgets.")
+	w.waitEvent(w.application("between", wantsWidget), reasonNotServed, "CustomResourceDefinition widgets.")
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)

@@ -36,9 +36,7 @@ func (w *world) takesItsTime(pod *corev1.Pod) (goes func()) {
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
 	w.t.Helper()
 	first := w.application("pi", withDriver)
-	driver := w.driverOf(first, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(first, 1)
 	goes = w.takesItsTime(driver)
 	if err := w.api.Delete(w.t.Context(), first); err != nil {
 		w.t.Fatal(err)

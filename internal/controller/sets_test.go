@@ -84,9 +84,7 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.allocation.pods.allocator": "statefulset"}
 	})
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(app, 1)
 	w.ready(driver.Name)
 	template := w.executor(app, driver, 1)
 	template.Labels["sparkoperator.k8s.io/app-name"] = app.Name

@@ -89,7 +89,7 @@ func (w *world) secretsOf(app *v1beta2.SparkApplication) (attempts []int32) {
 	return attempts
 }
 
-func (w *world) waitEvent(app *v1beta2.SparkApplication, reason string, says ...string) {
+func (w *world) waitEvent(app client.Object, reason string, says ...string) {
 	w.t.Helper()
 	testkit.Wait(w.t, "an event "+reason, func(context.Context) error {
 		told := w.eventsOf(app)[reason]

@@ -208,9 +208,7 @@ func TestBadWeatherInALife(t *testing.T) {
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(8))}
 	})
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	driver := w.runningDriver(app, 1)
 	if err := w.api.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
