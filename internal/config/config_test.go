@@ -44,6 +44,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 		},
 		Submission: Submission{Mode: "Auto"},
 		UI:         UI{Service: new(true), Ingress: UIIngress{Enabled: new(false)}, Route: UIRoute{Enabled: new(false)}},
+		Connect:    Connect{Enabled: new(true)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

@@ -62,6 +62,8 @@ var seldom = []struct {
 		"internal/controller/budget_test.go", "TestBudgetOfSomebodyElse"},
 	{operatorAccount, "sparkapplications/finalizers", "update", "an admission plugin asks for it, and no request of its own shows that",
 		"test/e2e/rights_test.go", "ownersNeedARight"},
+	{operatorAccount, "sparkconnects/finalizers", "update", "the same of a Spark Connect server's objects",
+		"test/e2e/rights_test.go", "ownersNeedARight"},
 	{driverAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "submitted"},
 	{driverAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",

@@ -47,6 +47,7 @@
   "controller" (dict "workers" (int $controller.workers))
   "submission" (dict "mode" $controller.submission.mode)
   "ui" (dict "service" $controller.uiService.enable "ingress" $inside "route" $route)
+  "connect" (dict "enabled" $controller.connect.enable)
   "batchScheduler" $batch
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)

@@ -14,6 +14,17 @@
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/finalizers]
   verbs: [update]
+{{- if .Values.controller.connect.enable }}
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkconnects]
+  verbs: [list, watch]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkconnects/status]
+  verbs: [patch]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [sparkconnects/finalizers]
+  verbs: [update]
+{{- end }}
 - apiGroups: [""]
   resources: [pods, configmaps]
   verbs: [get, list, watch, create, delete]
