@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes, side by side, what the tests stand on and what is slow to make: the Kubernetes programs, the Spark image, Helm. Everything is kept by
-# content under the user's cache directory, so that a second run takes seconds. Nothing needs it to have run: each part makes what it
-# misses; this makes it at once.
+# Makes, side by side, what the tests stand on and what is slow to make: the Kubernetes programs, the Spark image, the client of Spark Connect,
+# Helm. Everything is kept by content under the user's cache directory, so that a second run takes seconds. Nothing needs it to have run: each part
+# makes what it misses; this makes it at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -36,6 +36,7 @@ part kubernetes control_plane & jobs+=($!)
 if ((EUID == 0)); then
 	part spark-image bin/sparklocal image spark --version 4.1.4 & jobs+=($!)
 fi
+part connect-client tools/connect-client.sh & jobs+=($!)
 part helm go build -C test/e2e -trimpath -o ../../bin/helm helm.sh/helm/v4/cmd/helm & jobs+=($!)
 failed=0
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
