@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // driverTree is what is created, as decoded JSON.
@@ -269,42 +269,6 @@ func TestManyContainers(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsOfAValueThatIsNoField(t *testing.T) {
-	type inner struct {
-		Name string            `json:"name"`
-		Map  map[string]string `json:"map"`
-		Skip string            `json:"-"`
-	}
-	type outer struct {
-		inner    `json:",inline"`
-		Quantity resource.Quantity  `json:"quantity"`
-		Pointer  *inner             `json:"pointer,omitempty"`
-		List     []inner            `json:"list"`
-		Nested   map[string][]inner `json:"nested"`
-		Any      any                `json:"any"`
-	}
-	for text, want := range map[string]any{
-		`{}`:                             nil,
-		`{"name":"a","map":{"x":"y"}}`:   nil,
-		`{"quantity":"1","list":[]}`:     nil,
-		`{"list":[{"name":"a"},{}]}`:     nil,
-		`{"pointer":null,"list":null}`:   nil,
-		`{"-":1}`:                        map[string]any{"-": 1.0},
-		`{"Name":"case matters"}`:        map[string]any{"Name": "case matters"},
-		`{"pointer":{"q":1,"name":"a"}}`: map[string]any{"pointer": map[string]any{"q": 1.0}},
-		`{"list":[{"name":"a"},{"q":1},{"name":"b","q":2}]}`: map[string]any{"list": []any{map[string]any{"name": "a"}, map[string]any{"q": 1.0}, map[string]any{"name": "b", "q": 2.0}}},
-		`{"nested":{"k":[{"q":1}]}}`:                         map[string]any{"nested": map[string]any{"k": []any{map[string]any{"q": 1.0}}}},
-	} {
-		var tree any
-		if err := json.Unmarshal([]byte(text), &tree); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, unknownFields(tree, reflect.TypeFor[outer]())); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
-	}
-}
-
 // FuzzDriverTemplate holds that a template never makes Build panic, and that what is created has all that Driver says.
 func FuzzDriverTemplate(f *testing.F) {
 	for _, text := range []string{fullTemplate, "spec: {future: 1}", `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
@@ -323,7 +287,7 @@ func FuzzDriverTemplate(f *testing.F) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		if u, ok := object.(*unstructured.Unstructured); ok {
-			typed, err := treeOf(o.Driver)
+			typed, err := podtemplate.Tree(o.Driver)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -286,7 +286,7 @@ func (d *draft) runnerArgs() []string {
 	}
 	args = append(append(args, application), d.r.Arguments...)
 	for i := range args {
-		args[i] = escapeArg(args[i])
+		args[i] = EscapeArg(args[i])
 	}
 	return args
 }

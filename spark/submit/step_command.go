@@ -38,7 +38,7 @@ func commandStep(d *draft) error {
 	args = append(args, "--properties-file", confDir+"/"+propertiesFile, "--class", class, resource)
 	args = append(args, d.r.Arguments...)
 	for _, arg := range args {
-		d.spark.Args = append(d.spark.Args, escapeArg(arg))
+		d.spark.Args = append(d.spark.Args, EscapeArg(arg))
 	}
 	d.props.Set("spark.kubernetes.resource.type", string(d.kind))
 	return nil
@@ -71,9 +71,9 @@ func pythonEnv(d *draft) error {
 	return nil
 }
 
-// escapeArg makes Kubernetes pass on text as it is. The kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and it garbles what is
+// EscapeArg makes Kubernetes pass on text as it is, as an argument or a part of the command of a container. The kubelet reads "$(NAME)" as a variable and "$$" as a dollar, and it garbles what is
 // not ASCII right after a dollar; everywhere else a dollar is itself.
-func escapeArg(text string) string {
+func EscapeArg(text string) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 const (
@@ -90,7 +91,7 @@ func podGroup(d *draft) (map[string]any, error) {
 		}
 		template, wrong = []byte(text), func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
 	}
-	tree, err := decodeTree(template)
+	tree, err := podtemplate.Decode(template)
 	if err != nil {
 		return nil, wrong("is no PodGroup: %s", conf.Shorten(err.Error()))
 	}

@@ -530,8 +530,8 @@ func FuzzEscapeArg(f *testing.F) {
 		f.Add(arg)
 	}
 	f.Fuzz(func(t *testing.T, arg string) {
-		if got := expand(escapeArg(arg), "A"); got != arg {
-			t.Errorf("%q is escaped as %q and arrives as %q", arg, escapeArg(arg), got)
+		if got := expand(EscapeArg(arg), "A"); got != arg {
+			t.Errorf("%q is escaped as %q and arrives as %q", arg, EscapeArg(arg), got)
 		}
 	})
 }

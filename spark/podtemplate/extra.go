@@ -1,0 +1,167 @@
+package podtemplate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Tree is an object as decoded JSON, without what only a server writes.
+func Tree(o any) (map[string]any, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	delete(tree, "status")
+	if metadata, ok := tree["metadata"].(map[string]any); ok {
+		delete(metadata, "creationTimestamp")
+		if len(metadata) == 0 {
+			delete(tree, "metadata")
+		}
+	}
+	return tree, nil
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// unknownFields returns what decoded JSON has and a type has not, at the same places; nil if there is nothing. In a list every element has its
+// place, and its name where it has one, by which graft finds it again.
+func unknownFields(tree any, t reflect.Type) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return nil
+	}
+	switch tree := tree.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range tree {
+			switch field, known := fieldType(t, key); {
+			case !known:
+				out[key] = value
+			default:
+				if inner := unknownFields(value, field); inner != nil {
+					out[key] = inner
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			return unknownElements(tree, t.Elem())
+		}
+	}
+	return nil
+}
+
+func unknownElements(list []any, t reflect.Type) any {
+	out, some := make([]any, len(list)), false
+	for i, element := range list {
+		inner, _ := unknownFields(element, t).(map[string]any)
+		some = some || inner != nil
+		if inner == nil {
+			inner = map[string]any{}
+		}
+		if fields, ok := element.(map[string]any); ok && fields["name"] != nil {
+			inner["name"] = fields["name"]
+		}
+		out[i] = inner
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// fieldType is the type of what a struct, or a map, has under a key of JSON.
+func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
+	if t.Kind() != reflect.Struct {
+		if t.Kind() == reflect.Map {
+			return t.Elem(), true
+		}
+		return nil, false
+	}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && (name == "" || strings.Contains(options, "inline")) {
+			if inner, ok := fieldType(f.Type, key); ok {
+				return inner, true
+			}
+			continue
+		}
+		if name == key && name != "-" {
+			return f.Type, true
+		}
+	}
+	return nil, false
+}
+
+// Graft puts fields, such as Template.Extra, into the tree of an object that was made of the template; what the tree says wins. Both change hands: give
+// copies. lost is told the places that are not there any more.
+func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
+
+func graft(into, extra map[string]any, path string, lost func(path string)) {
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		have, ok := into[key]
+		if !ok || have == nil {
+			into[key] = extra[key]
+			continue
+		}
+		place := strings.TrimPrefix(path+"."+key, ".")
+		switch fields := extra[key].(type) {
+		case map[string]any:
+			if inner, ok := have.(map[string]any); ok {
+				graft(inner, fields, place, lost)
+				continue
+			}
+			lost(place)
+		case []any:
+			list, _ := have.([]any)
+			graftElements(list, fields, place, lost)
+		}
+	}
+}
+
+// graftElements finds every element by its name, or by its place where it has none: Spark appends to lists, and only containers change places.
+func graftElements(list, extra []any, path string, lost func(path string)) {
+	byName := map[string]int{}
+	for i, element := range slices.Backward(list) {
+		byName[nameOf(element)] = i
+	}
+	for i, element := range extra {
+		fields, _ := element.(map[string]any)
+		name := nameOf(element)
+		if len(fields) == 0 || name != "" && len(fields) == 1 {
+			continue
+		}
+		at, ok := i, i < len(list) && nameOf(list[i]) == name
+		if !ok && name != "" {
+			at, ok = byName[name]
+		}
+		place := fmt.Sprintf("%s[%d]", path, i)
+		if name != "" {
+			place = fmt.Sprintf("%s[%s]", path, name)
+		}
+		if !ok {
+			lost(place)
+			continue
+		}
+		if inner, ok := list[at].(map[string]any); ok {
+			graft(inner, fields, place, lost)
+		}
+	}
+}
+
+func nameOf(element any) string {
+	fields, _ := element.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}

@@ -1,0 +1,123 @@
+// Package podtemplate reads the pod templates that users write, and loses nothing of them: fields that k8s.io/api does not know, such as those of a newer
+// Kubernetes, are kept beside the typed pod and put back into what is created of it.
+package podtemplate
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// Template is a pod template, in what the types know and what they do not.
+type Template struct {
+	// Pod has labels, annotations, finalizers and a spec: nothing else of its metadata is a template's to say, and it has no status.
+	Pod *corev1.Pod
+	// Extra are the fields that Pod's type does not know, as decoded JSON in their places. Elements of lists that have a name have it here too, by
+	// which Graft finds them. It is nil where there are none.
+	Extra map[string]any
+	// Owned tells that the template named owners, which were left out.
+	Owned bool
+}
+
+// Read reads a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says where the text is no pod, in words that go behind
+// the name of the field it came from.
+func Read(data []byte) (Template, error) {
+	t := Template{Pod: &corev1.Pod{}}
+	if len(data) == 0 {
+		return t, nil
+	}
+	tree, err := Decode(data)
+	if err != nil {
+		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(err.Error()))
+	}
+	if kind, ok := tree["kind"]; ok && kind != "Pod" && kind != "" {
+		return t, errors.New("should be a Pod, or the template of one, but its kind is another")
+	}
+	delete(tree, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.Pod); err != nil {
+		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(misfit(tree, err)))
+	}
+	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
+	t.leaveMeta()
+	return t, nil
+}
+
+// leaveMeta leaves in the metadata what is a template's to say.
+func (t *Template) leaveMeta() {
+	t.Owned = len(t.Pod.OwnerReferences) > 0
+	t.Pod.ObjectMeta = metav1.ObjectMeta{Labels: t.Pod.Labels, Annotations: t.Pod.Annotations, Finalizers: t.Pod.Finalizers}
+	if metadata, ok := t.Extra["metadata"].(map[string]any); ok {
+		delete(metadata, "ownerReferences")
+		delete(metadata, "managedFields")
+		if len(metadata) == 0 {
+			delete(t.Extra, "metadata")
+		}
+	}
+}
+
+// Take takes a container out of the pod: the one of the wanted name, else the first, else a new one. One without a name gets the one given. Extra keeps
+// what is the container's, under its name.
+func (t *Template) Take(wanted, name string) corev1.Container {
+	containers := t.Pod.Spec.Containers
+	if len(containers) == 0 {
+		return corev1.Container{Name: name}
+	}
+	i := max(0, slices.IndexFunc(containers, func(c corev1.Container) bool { return wanted != "" && c.Name == wanted }))
+	taken := containers[i]
+	t.Pod.Spec.Containers = slices.Delete(containers, i, i+1)
+	if taken.Name == "" {
+		taken.Name = name
+		spec, _ := t.Extra["spec"].(map[string]any)
+		if extra, _ := spec["containers"].([]any); i < len(extra) {
+			extra[i].(map[string]any)["name"] = name
+		}
+	}
+	return taken
+}
+
+// misfit says where a template is no pod. What converts it says only why.
+func misfit(tree map[string]any, why error) string {
+	data, err := json.Marshal(tree)
+	if err == nil {
+		err = json.Unmarshal(data, &corev1.Pod{})
+	}
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return why.Error()
+	}
+	kind := map[reflect.Kind]string{
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.String: "text", reflect.Bool: "true or false",
+		reflect.Int32: "a whole number", reflect.Int64: "a whole number",
+	}[wrong.Type.Kind()]
+	return fmt.Sprintf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
+}
+
+// Decode reads one object in JSON or YAML. Whole numbers stay whole.
+func Decode(data []byte) (map[string]any, error) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
+		var err error
+		if data, err = utilyaml.ToJSON(data); err != nil {
+			return nil, err
+		}
+	}
+	var tree map[string]any
+	if err := utiljson.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	return tree, nil
+}
