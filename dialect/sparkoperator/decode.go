@@ -155,6 +155,12 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 		adoptState(&m, s)
 		return m
 	}
+	recall(&m, o)
+	return m
+}
+
+// recall reads what remember stored.
+func recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), moment(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = moment(o.SubmittedAt), moment(o.EndedAt), moment(o.NextAttemptTime)
 	m.ShortSince = moment(o.ShortSince)
@@ -165,7 +171,6 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	if o.Cause != nil {
 		m.Cause = lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message}
 	}
-	return m
 }
 
 func moment(t *metav1.MicroTime) time.Time {

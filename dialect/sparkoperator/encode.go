@@ -59,9 +59,13 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
-	o := s.Operator
 	s.SubmissionID, s.ExecutionAttempts, s.SubmissionAttempts = m.AttemptID, m.Runs, m.Submissions
 	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
+	remember(s.Operator, m)
+}
+
+// remember stores what of a memory has no field of its own in a status.
+func remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = stored(m.Since), stored(m.SubmittedAt), stored(m.EndedAt), stored(m.NextAttempt)
 	o.ShortSince = stored(m.ShortSince)
