@@ -34,13 +34,18 @@ choose() {
 }
 
 install_python() {
-	local command=(apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends python3 python3-pip)
+	local apt=(apt-get -q -o DPkg::Lock::Timeout=300) packages=(python3 python3-pip) packages_lock
 	if ! command -v apt-get >/dev/null || ((EUID != 0)); then
-		echo "Spark Connect's client needs Python 3.10 to 3.14 with pip; as root, run: ${command[*]}" >&2
+		echo "Spark Connect's client needs Python 3.10 to 3.14 with pip; as root, run: apt-get install -y ${packages[*]}" >&2
 		exit 1
 	fi
+	# The lock of local/internal/debian, which may install at the same time.
+	exec {packages_lock}>"${TMPDIR:-/tmp}/sparklocal-packages.lock"
+	flock "$packages_lock"
 	export DEBIAN_FRONTEND=noninteractive
-	"${command[@]}" >&2 || { apt-get -q -o DPkg::Lock::Timeout=300 update >&2 && "${command[@]}" >&2; }
+	apt+=(install -y --no-install-recommends "${packages[@]}")
+	"${apt[@]}" >&2 || { apt-get -q update >&2 && "${apt[@]}" >&2; }
+	exec {packages_lock}>&-
 }
 
 # make fills the directory. What pip says is shown when it fails.
