@@ -167,6 +167,7 @@ func init() {
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonEdited,
+		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
 		// The operator's, of what stands in the way in the cluster.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
 		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",

@@ -156,18 +156,25 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 
 // Stored counts what a plan whose status was stored has done. before is where the custom resource stood.
 func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
-	labels := m.sets.of(subject.Key.Namespace, subject.Labels)
 	since := before.Since
 	for _, t := range plan.Trail {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
+		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended {
+			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
+		}
 		if t.From == lifecycle.New {
-			m.seen.WithLabelValues(labels...).Inc()
 			since = subject.Created
 		}
 		if !since.IsZero() {
 			m.phaseSeconds.WithLabelValues(subject.Kind, phaseValue(t.From)).Observe(between(since, t.At))
 		}
 		since = t.At
+	}
+	if len(plan.Trail) == 0 || subject.NoApplication {
+		return
+	}
+	labels := m.sets.of(subject.Key.Namespace, subject.Labels)
+	for _, t := range plan.Trail {
 		m.entered(subject, t, labels)
 		if t.To.Terminal() && !t.From.Terminal() {
 			m.ended(t, plan.Next, labels)
@@ -175,15 +182,16 @@ func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) 
 	}
 }
 
-// entered counts what it means that a phase was entered. What a node's loss and return make of an application is no new launch or start.
+// entered counts what it means to an application that a phase was entered. What a node's loss and return make of it is no new launch or start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
+	if t.From == lifecycle.New {
+		m.seen.WithLabelValues(labels...).Inc()
+	}
 	switch {
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown:
 		m.launched(t, subject.Created, labels)
 	case t.From == lifecycle.Launched && t.To.Live() && t.To != lifecycle.Unknown:
 		m.started(t, subject.Created, labels)
-	case t.To == lifecycle.Waiting && t.From == lifecycle.Ended:
-		m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
 	case t.Outcome == lifecycle.Refused && (t.To == lifecycle.Ended || t.From == lifecycle.New):
 		m.refused.WithLabelValues(labels...).Inc()
 	}
@@ -228,6 +236,9 @@ func (m *Metrics) Meet(subject Subject, now Standing) {
 // Is notes where a custom resource stands now, and counts the executors that have ended since it was noted last.
 func (m *Metrics) Is(subject Subject, now Standing) {
 	news := m.standings.is(subject, now)
+	if subject.NoApplication {
+		return
+	}
 	m.executorsSucceeded.WithLabelValues(news.labels...).Add(float64(news.completed))
 	m.executorsFailed.WithLabelValues(news.labels...).Add(float64(news.failed))
 }

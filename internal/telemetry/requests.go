@@ -8,7 +8,7 @@ import (
 
 // resources are the values of the label resource: what the operator speaks of with the API server. Anything else is Other.
 var resources = map[string]bool{
-	"sparkapplications": true, "sparkapplications/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
+	"sparkapplications": true, "sparkapplications/status": true, "scheduledsparkapplications": true, "scheduledsparkapplications/status": true, "sparkconnects": true, "sparkconnects/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
 	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
 	"namespaces": true, "localsubjectaccessreviews": true,
 }

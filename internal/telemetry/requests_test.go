@@ -24,6 +24,8 @@ func TestRequestOf(t *testing.T) {
 		{"DELETE", "/api/v1/namespaces/x/pods/a", "", "delete", "pods"},
 		{"DELETE", "/api/v1/namespaces/x/secrets", "", "deletecollection", "secrets"},
 		{"PATCH", "/apis/sparkoperator.k8s.io/v1beta2/namespaces/x/sparkapplications/a/status", "", "patch", "sparkapplications/status"},
+		{"PATCH", "/apis/sparkoperator.k8s.io/v1alpha1/namespaces/x/sparkconnects/a/status", "", "patch", "sparkconnects/status"},
+		{"GET", "/apis/sparkoperator.k8s.io/v1alpha1/sparkconnects", "", "list", "sparkconnects"},
 		{"PATCH", "/apis/sparkoperator.k8s.io/v1beta2/namespaces/x/sparkapplications/a/scale", "", "patch", "other"},
 		{"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/l", "", "update", "leases"},
 		{"POST", "/apis/authorization.k8s.io/v1/namespaces/x/localsubjectaccessreviews", "", "create", "localsubjectaccessreviews"},

@@ -21,6 +21,8 @@ type Subject struct {
 	Created time.Time
 	// Labels are the custom resource's, ExecutorLabels those that its executors get besides.
 	Labels, ExecutorLabels map[string]string
+	// NoApplication leaves it out of the metrics with the names that dashboards for sparkoperator.k8s.io read: they count SparkApplications.
+	NoApplication bool
 }
 
 // Standing is where a custom resource stands, as far as its stored status tells.
@@ -47,7 +49,8 @@ type subjectKey struct {
 // entry is what the gauges need to know of one custom resource.
 type entry struct {
 	Standing
-	labels, executorLabels []string // values
+	labels, executorLabels []string // values; nil of what is no application
+	noApplication          bool
 	// The most executors of the attempt that were counted as ended: a status may take one back, a counter may not.
 	completed, failed int32
 }
@@ -95,6 +98,12 @@ func (s *standings) is(subject Subject, now Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
 		now.Since = subject.Created
+	}
+	if subject.NoApplication {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all[key] = entry{Standing: now, noApplication: true}
+		return counted{}
 	}
 	labels := s.sets.of(subject.Key.Namespace, subject.Labels)
 	executorLabels := labels
@@ -201,10 +210,12 @@ func (s *standings) sum() sums {
 	}
 	s.namespaces.keep(func(namespace string) bool { return used[namespace] })
 	for of, e := range s.all {
-		if runs(e.Phase) {
-			t.set(e.labels).running++
+		if !e.noApplication {
+			if runs(e.Phase) {
+				t.set(e.labels).running++
+			}
+			t.set(e.executorLabels).executors += int(e.ExecutorsRunning)
 		}
-		t.set(e.executorLabels).executors += int(e.ExecutorsRunning)
 		phase := phaseValue(e.Phase)
 		t.states[stateKey{of.kind, s.namespaces.take(of.key.Namespace), s.states.take(cmp.Or(e.State, "NEW")), phase}]++
 		if e.Waits == "" {

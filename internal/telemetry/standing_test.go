@@ -44,6 +44,38 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	}
 }
 
+// TestServersAreNoApplications: the metrics whose names are another operator's count SparkApplications, as they do there; ours count every kind.
+func TestServersAreNoApplications(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.standings.now = func() time.Time { return now }
+	server := app("server", "a", "x")
+	server.NoApplication, server.Labels = true, map[string]string{"team": "red"}
+	m.Meet(server, Standing{})
+	m.Stored(server, Standing{Since: now}, lifecycle.Plan{Trail: []lifecycle.Transition{
+		{From: lifecycle.New, To: lifecycle.Launched, Attempt: 1, At: now}, {From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, At: now},
+		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: now},
+		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: now},
+		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Refused, At: now},
+	}})
+	m.Is(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
+	m.Is(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
+
+	for _, prefix := range []string{"spark_application_", "spark_executor_"} {
+		wantSamples(t, reg, prefix, map[string]float64{})
+	}
+	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
+		"sparkoperator_applications{app_namespace=a,kind=server,phase=Running,state=Ready}":                  1,
+		"sparkoperator_applications_waiting{kind=server,phase=Running,reason=Unschedulable}":                 1,
+		"sparkoperator_applications_waiting_longest_seconds{kind=server,phase=Running,reason=Unschedulable}": 60,
+	})
+	wantSamples(t, reg, "sparkoperator_retries", map[string]float64{"sparkoperator_retries_total{kind=server,outcome=Failed}": 1})
+	if got := samples(t, reg, "sparkoperator_transitions_total")["sparkoperator_transitions_total{kind=server,outcome=Failed,phase=Waiting}"]; got != 1 {
+		t.Errorf("a transition is counted %v times", got)
+	}
+}
+
 // TestStandings: how many stand where, and what they wait for, by what each is now.
 func TestStandings(t *testing.T) {
 	reg := prometheus.NewRegistry()
