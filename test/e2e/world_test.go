@@ -37,24 +37,30 @@ type world struct{ *cluster.Cluster }
 // example reads a file of examples/ strictly, changed for the test's purpose.
 func (w *world) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
+	return exampleOf(t, file, change)
+}
+
+// exampleOf is example for any kind.
+func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "examples", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var app v1beta2.SparkApplication
-	if err := yaml.UnmarshalStrict(text, &app); err != nil {
+	var o T
+	if err := yaml.UnmarshalStrict(text, &o); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 	if change != nil {
-		change(&app)
+		change(&o)
 	}
-	return &app
+	return &o
 }
 
-// create makes the application, and deletes it after the test if the test did not.
-func (w *world) create(t *testing.T, app *v1beta2.SparkApplication) {
+// create makes an application, a schedule or a server.
+func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
-	if err := w.Client.Create(t.Context(), app); err != nil {
+	if err := w.Client.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -62,14 +68,20 @@ func (w *world) create(t *testing.T, app *v1beta2.SparkApplication) {
 // await reads the application until it is as wanted. When it takes too long, the status and the events tell where it stands.
 func (w *world) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, what string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
+	awaitObject(t, w, app, limit, what, done)
+}
+
+// awaitObject is await for any kind.
+func awaitObject[T client.Object](t *testing.T, w *world, o T, limit time.Duration, what string, done func(T) bool) {
+	t.Helper()
 	eventually(t, limit, what, func() (string, bool) {
-		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			return err.Error(), false
 		}
-		if done(app) {
+		if done(o) {
 			return "", true
 		}
-		return w.describe(t, app), false
+		return w.describe(t, o), false
 	})
 }
 
@@ -84,26 +96,30 @@ func (w *world) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 	}
 }
 
-// describe tells what a user could read about the application.
-func (w *world) describe(t *testing.T, app *v1beta2.SparkApplication) string {
+// describe tells what a user could read about an application, a schedule or a server.
+func (w *world) describe(t *testing.T, o client.Object) string {
 	t.Helper()
-	status, err := yaml.Marshal(app.Status)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := yaml.Marshal(content["status"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
 	text.Write(status)
-	for _, e := range w.events(t, app) {
+	for _, e := range w.events(t, o) {
 		fmt.Fprintf(&text, "event %s %s: %s\n", e.Type, e.Reason, e.Message)
 	}
 	return text.String()
 }
 
-// events are those about the application itself, not about its pods.
-func (w *world) events(t *testing.T, app *v1beta2.SparkApplication) []corev1.Event {
+// events are those about the object itself, not about its pods.
+func (w *world) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
 	var list corev1.EventList
-	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingFields{"involvedObject.uid": string(app.UID)}); err != nil {
+	if err := w.Client.List(t.Context(), &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
 		t.Fatal(err)
 	}
 	return list.Items
@@ -119,34 +135,35 @@ func (w *world) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	return string(text)
 }
 
-// remove deletes the application and waits until nothing of it is left: no pod, ConfigMap or Service.
-func (w *world) remove(t *testing.T, app *v1beta2.SparkApplication) {
+// remove deletes an application, a schedule or a server and waits until nothing of it is left: no pod, ConfigMap or Service.
+func (w *world) remove(t *testing.T, o client.Object) {
 	t.Helper()
-	if err := w.Client.Delete(t.Context(), app); err != nil {
+	if err := w.Client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 90*time.Second, "nothing of the application to be left", func() (string, bool) {
-		left := w.children(t, app)
-		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), &v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
-			left = append(left, "SparkApplication "+app.Name)
+	eventually(t, 90*time.Second, "nothing of it to be left", func() (string, bool) {
+		left := w.children(t, o)
+		found := o.DeepCopyObject().(client.Object)
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), found); !apierrors.IsNotFound(err) {
+			left = append(left, fmt.Sprintf("%T %s", found, o.GetName()))
 		}
 		return strings.Join(left, ", "), len(left) == 0
 	})
 }
 
-// children lists what belongs to the application, by our label, by owner and by name: one that lost its label would be found as well. What carries
+// children lists what belongs to an object, by our label, by owner and by name: one that lost its label would be found as well. What carries
 // the label of another, whose name begins alike, is not its own.
-func (w *world) children(t *testing.T, app *v1beta2.SparkApplication) []string {
+func (w *world) children(t *testing.T, of client.Object) []string {
 	t.Helper()
 	var found []string
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}} {
-		if err := w.Client.List(t.Context(), list, client.InNamespace(app.Namespace)); err != nil {
+		if err := w.Client.List(t.Context(), list, client.InNamespace(of.GetNamespace())); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range objects(list) {
-			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
+			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == of.GetUID() })
 			uid, labelled := o.GetLabels()[labelAppUID]
-			if owned || uid == string(app.UID) || !labelled && strings.HasPrefix(o.GetName(), app.Name+"-") {
+			if owned || uid == string(of.GetUID()) || !labelled && strings.HasPrefix(o.GetName(), of.GetName()+"-") {
 				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
 			}
 		}

@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+var forwarding = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `)
+
+// Forward opens a way to a port of a Service and returns its address on this machine. It is kubectl's, which users have: through one of the pods
+// that the Service selects, and at its end when that pod ends. Stop closes it. An error holds what kubectl said.
+func (c *Cluster) Forward(ctx context.Context, namespace, service string, port int) (address string, stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, c.local, "kubectl", "--dir", c.state(), "port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))
+	cmd.WaitDelay = 5 * time.Second
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	printed, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return "", nil, fmt.Errorf("forward to Service %s: %w", service, err)
+	}
+	lines := bufio.NewScanner(printed)
+	for address == "" && lines.Scan() {
+		if found := forwarding.FindStringSubmatch(lines.Text()); found != nil {
+			address = found[1]
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		for lines.Scan() { // it tells of every connection, and must not wait for a reader
+		}
+		ended <- cmd.Wait()
+	}()
+	stop = func() { cancel(); <-ended }
+	if address == "" {
+		cancel()
+		return "", nil, fmt.Errorf("forward to Service %s: %w\n%s", service, <-ended, said.Bytes())
+	}
+	return address, stop, nil
+}
