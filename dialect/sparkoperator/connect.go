@@ -1,0 +1,168 @@
+package sparkoperator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// LabelConnectName names, on everything of a server, its SparkConnect.
+const LabelConnectName = "sparkoperator.k8s.io/connect-name"
+
+// ConnectOptions is what the operator's configuration gives every Spark Connect server. The zero value of a field means what it says.
+type ConnectOptions struct {
+	// Master is the API server as servers reach it; empty means DefaultMaster.
+	Master string
+	// MissingGrace is how long a server's pod that was just created may be invisible before it is looked for live.
+	MissingGrace time.Duration
+	// UI is how the servers' web UIs may be reached from outside. A server has its Service always, whatever UI.Service says, and an Ingress or a route
+	// only if its spec asks for one.
+	UI UI
+}
+
+// Connects decides about and renders SparkConnects. It is pure: its methods read nothing but their arguments.
+type Connects struct{ ConnectOptions }
+
+// Decide reads the SparkConnect, lets the machine decide, and writes what follows into its status, in memory. One that is being deleted keeps the
+// status that it has.
+func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
+	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
+	// What is over for good is over because of the spec, or of the operator's configuration, which may be another by now.
+	if mayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
+		wanted.Invalid = c.invalid(sc)
+	}
+	plan := machine.Step(wanted, memory, seen, now)
+	if wanted.Deleting {
+		return plan
+	}
+	if taken {
+		plan.Tell = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Tell...)
+	}
+	stampChange(sc, now, func() { encodeConnect(sc, plan, seen, now) })
+	return plan
+}
+
+// app reads what the SparkConnect asks for, but for whether that can be: Decide asks when it matters.
+func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
+	return lifecycle.App{
+		UID:          string(sc.UID),
+		SpecHash:     ConnectHash(&sc.Spec),
+		Deleting:     sc.DeletionTimestamp != nil,
+		Orphan:       slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
+		Suspend:      sc.Spec.Suspend != nil && *sc.Spec.Suspend,
+		MinExecutors: connectExecutors(&sc.Spec),
+		MissingGrace: c.MissingGrace,
+	}
+}
+
+// invalid is what keeps the spec from ever making a server; nil where nothing does. It depends on neither the attempt nor the time.
+func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
+	if wrong := ValidateConnect(sc); len(wrong) > 0 {
+		var all []string
+		for _, e := range wrong {
+			all = append(all, e.Error())
+		}
+		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	}
+	if _, err := c.build(sc, 1); err != nil {
+		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return nil
+}
+
+// connectHashVersion is the version of ConnectHash's algorithm; see hashVersion.
+const connectHashVersion = 1
+
+// ConnectHash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service).
+func ConnectHash(spec *v1alpha1.SparkConnectSpec) string {
+	s := *spec
+	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
+	text, err := json.Marshal(s)
+	if err != nil {
+		text = []byte(err.Error()) // a template that holds no JSON, which no API server stores
+	}
+	sum := sha256.Sum256(text)
+	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
+}
+
+// Render returns the objects of a Create action: the ConfigMap in Objects.Before and the server's pod as Objects.Driver. An error is a *FieldError that
+// names what the user wrote.
+func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
+	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
+		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
+	}
+	made, err := c.build(sc, action.Attempt)
+	if err != nil {
+		return submit.Objects{}, err
+	}
+	return submit.Objects{
+		Before: []submit.Object{made.Config}, Driver: made.Server, DriverExtra: made.ServerExtra,
+		Warnings: append(connectWarnings(&sc.Spec), made.Warnings...),
+	}, nil
+}
+
+func (c Connects) build(sc *v1alpha1.SparkConnect, attempt int32) (connect.Objects, error) {
+	made, err := connect.Build(c.request(sc, attempt))
+	if err != nil {
+		return connect.Objects{}, asConnectError(sc, err)
+	}
+	return made, nil
+}
+
+// Executor returns the pod that the server of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
+// known without the server (submit.Executor). Nobody creates it.
+func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, now time.Time) (*corev1.Pod, error) {
+	r := c.request(sc, attempt)
+	conf := r.Conf.Clone()
+	if r.Image != "" {
+		conf.SetIfMissing("spark.kubernetes.container.image", r.Image)
+	}
+	conf.Set("spark.kubernetes.executor.podNamePrefix", sc.Name)
+	for _, key := range conf.Keys() {
+		if strings.HasSuffix(key, ".podTemplateFile") {
+			conf.Delete(key) // in the image, or the one that is given here
+		}
+	}
+	pod, err := submit.Executor(submit.Request{
+		SparkVersion: r.SparkVersion, Namespace: r.Namespace, AppName: r.Name, AppID: appID(serverID(sc, attempt)), ResourceNamePrefix: r.Name,
+		DriverPodName: connect.ServerName(r.Name), Master: r.Master, MainClass: connect.MainClass, SubmitTime: now, Conf: conf,
+		ExecutorTemplate: r.ExecutorTemplate, Owner: r.Owner, Labels: r.Labels,
+	}, id, server)
+	if err != nil {
+		return nil, asConnectError(sc, err)
+	}
+	return pod, nil
+}
+
+// asConnectError names the field of the SparkConnect that a rendering was refused for.
+func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
+	refused, ok := errors.AsType[*submit.Error](err)
+	if !ok {
+		return &FieldError{"spec", err.Error()}
+	}
+	field := connectFields[refused.Field]
+	if refused.Key != "" {
+		field = connectKeyField(&sc.Spec, refused.Key)
+	}
+	if field == "" {
+		field = "spec"
+	}
+	return &FieldError{Field: field, Message: refused.Message}
+}

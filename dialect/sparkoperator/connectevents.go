@@ -1,0 +1,128 @@
+package sparkoperator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// Reasons of events about SparkConnects.
+const (
+	EventConnectTakenOver   = "SparkConnectTakenOver"
+	EventConnectInvalid     = "SparkConnectInvalid"
+	EventConnectSpecChanged = "SparkConnectSpecChanged"
+	EventConnectRolledOut   = "SparkConnectRolledOut"
+	EventConnectSuspending  = "SparkConnectSuspending"
+	EventConnectSuspended   = "SparkConnectSuspended"
+	EventConnectResuming    = "SparkConnectResuming"
+	EventServerCreated      = "SparkServerCreated"
+	EventServerReady        = "SparkServerReady"
+	EventServerNotReady     = "SparkServerNotReady"
+	EventServerPending      = "SparkServerPending"
+	EventServerDisrupted    = "SparkServerDisrupted"
+	EventServerUnknown      = "SparkServerUnknown"
+	EventServerRefused      = "SparkServerRefused"
+	EventServerFailed       = "SparkServerFailed"
+	EventServerBackOff      = "SparkServerBackOff"
+)
+
+// Events are what to tell about a plan of a SparkConnect as Decide left it, oldest first.
+func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
+	var out []Event
+	for _, t := range plan.Trail {
+		if e, ok := serverEvent(sc, plan, t); ok {
+			out = append(out, e)
+		}
+	}
+	for _, n := range plan.Tell {
+		out = append(out, serverNotice(n))
+	}
+	return out
+}
+
+func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (Event, bool) {
+	pod := connect.ServerName(sc.Name)
+	switch t.To {
+	case lifecycle.Launched:
+		if t.From == lifecycle.Unknown {
+			return Event{}, false
+		}
+		return normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt)
+	case lifecycle.Running:
+		if rolledOut(sc, t) {
+			return normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
+		}
+		return normal(EventServerReady, "server pod %s is ready", pod)
+	case lifecycle.Started:
+		if t.From == lifecycle.Running {
+			return warning(EventServerNotReady, "%s", told(t.Cause))
+		}
+	case lifecycle.Unknown:
+		return warning(EventServerUnknown, "server pod %s: %s", pod, told(t.Cause))
+	case lifecycle.Ended:
+		return serverEnd(t)
+	case lifecycle.Waiting:
+		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
+			return normal(EventServerBackOff, "the next server is made at %s, after %s", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+		}
+	case lifecycle.Editing:
+		return normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
+	case lifecycle.Suspending:
+		return normal(EventConnectSuspending, "the server of attempt %d is stopped", t.Attempt)
+	case lifecycle.Suspended:
+		return normal(EventConnectSuspended, "the server is suspended")
+	case lifecycle.Resuming:
+		return normal(EventConnectResuming, "the server is resumed")
+	}
+	return Event{}, false
+}
+
+// rolledOut reports whether a server that is ready is the first of an edited spec: what came before its launch is in the history.
+func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
+	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {
+		return false
+	}
+	past := sc.Status.Operator.History
+	for i := len(past) - 1; i > 0; i-- {
+		if past[i].Attempt != t.Attempt {
+			return false // an attempt of which too much is forgotten
+		}
+		if lifecycle.Phase(past[i].Phase) == lifecycle.Launched {
+			return lifecycle.Phase(past[i-1].Phase) == lifecycle.Editing
+		}
+		if lifecycle.Phase(past[i].Phase) == lifecycle.Running && i < len(past)-1 {
+			return false // it was ready before
+		}
+	}
+	return false
+}
+
+func serverEnd(t lifecycle.Transition) (Event, bool) {
+	switch {
+	case t.Cause.Reason == lifecycle.ReasonInvalid:
+		return warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
+	case t.Outcome == lifecycle.Refused:
+		return warning(EventServerRefused, "the server was not made: %s", told(t.Cause))
+	}
+	return warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, told(t.Cause))
+}
+
+func serverNotice(n lifecycle.Notice) Event {
+	e := noticeEvent(n)
+	switch e.Reason {
+	case EventDriverPending:
+		e.Reason = EventServerPending
+	case EventDriverDisrupted:
+		e.Reason = EventServerDisrupted
+	}
+	return e
+}
+
+// serverTakenOver tells of a server that another operator made and that goes on.
+func serverTakenOver(sc *v1alpha1.SparkConnect) lifecycle.Notice {
+	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventConnectTakenOver,
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s; its server goes on", sc.Status.State)}}
+}
