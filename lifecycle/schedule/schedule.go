@@ -1,0 +1,88 @@
+// Package schedule is the machine of a schedule that starts applications: Step, a pure function from what is wanted, remembered and seen to a
+// plan.
+//
+// A schedule's times are its ticks: a pure function of the schedule, its zone and, for an interval, of the moment since when it holds. A run's
+// name is computed from its tick. Three rules keep runs from being doubled or lost:
+//
+//   - a tick that is not remembered finds its own run by the name, so an operator that died between a run and its status write starts nothing twice;
+//   - nothing at or before the last remembered tick is ever started, wherever the clock goes;
+//   - that no run goes on is believed after a live read only, where anything depends on it.
+//
+// Where several ticks were missed the latest of them is started, and the others are told of.
+package schedule
+
+import (
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Policy says what happens when a run is due while another goes on.
+type Policy string
+
+// The policies.
+const (
+	Allow   Policy = "Allow"   // both run
+	Forbid  Policy = "Forbid"  // the new one waits until none goes on; a later tick takes its place
+	Replace Policy = "Replace" // those that go on are deleted; the new one starts when nothing of them is left
+)
+
+// Schedule is what a custom resource asks for.
+type Schedule struct {
+	Name     string
+	UID      string
+	Created  time.Time
+	Deleting bool // the custom resource has a deletion timestamp
+	// Key is the schedule and its zone as they are written: another one is an edit.
+	Key string
+	// Times are the schedule's ticks; nil where Invalid says why there are none.
+	Times *Times
+	// Invalid is set when no run of this spec could ever be started, or when it is not known what is meant.
+	Invalid *lifecycle.Cause
+	// Generation is that of the spec: another one makes a run that was refused worth another try at once.
+	Generation int64
+	Suspend    bool
+	Policy     Policy
+	// Successful and Failed are how many runs that ended so are kept.
+	Successful, Failed int
+	// Deadline is how late a run may start; nil means however late.
+	Deadline *time.Duration
+	// Jitter is how long after its tick a run starts at most; 0 means on time.
+	Jitter time.Duration
+	// Request asks for a run besides those of the ticks; each value for one. Empty asks for nothing.
+	Request string
+	// Precision is how finely a run's name tells its tick.
+	Precision Precision
+}
+
+// Memory is what must be remembered of a schedule from one decision to the next and cannot be observed again.
+type Memory struct {
+	Key   string    // of the schedule that Since and LastTick are about
+	Since time.Time // since when it holds; zero before the first decision
+	// LastTick is the tick of the last run that was started or skipped: nothing at or before it is ever started.
+	LastTick    time.Time
+	LastRun     time.Time // when the last run was started
+	LastRunName string
+	LastRequest string // the value of the request that was honored last
+	Generation  int64  // of the spec that was decided about last
+	// Refused is the name of the run that was refused last, RefusedSince when the first of the refusals was that nothing started since, and Retry when the
+	// next try is due. All are zero where nothing is refused.
+	Refused      string
+	RefusedSince time.Time
+	Retry        time.Time
+	// Cause is what keeps a run from being started; zero where none is due.
+	Cause lifecycle.Cause
+}
+
+// Plan is a decision about a schedule.
+type Plan struct {
+	Next Memory
+	Tell []lifecycle.Notice // of ScheduledRuns, by name; their causes' reasons are those of this package
+	// Do creates, deletes and confirms ScheduledRuns. One run is created at most.
+	Do    []lifecycle.Action
+	Check time.Duration // look again after this; 0 = only on a change
+	// NextRun is when the next run is due, which has passed where one waits; zero where none is.
+	NextRun time.Time
+	// Successful and Failed are the runs that ended and are kept, newest first.
+	Successful, Failed []string
+}
