@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,10 +9,9 @@ import (
 )
 
 // answers remembers what the API server said last to what a decision asks again and again, however often its application is looked at: a thousand
-// executors that come and go are no reason for a thousand requests. It is a few words a key. A new process asks anew.
+// executors that come and go are no reason for a thousand requests. A new process asks anew.
 type answers struct {
-	mu   sync.Mutex
-	keys map[question]reply
+	memory[question, reply]
 }
 
 // partWarnings is the part of a question about the Events of one executor.
@@ -36,29 +34,16 @@ type reply struct {
 
 // last returns what was said last about an attempt, and whether that holds still.
 func (a *answers) last(q question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	was, found := a.keys[q]
-	if !found || was.uid != uid || was.attempt != attempt {
+	was, known := a.get(q)
+	if !known || was.uid != uid || was.attempt != attempt {
 		return lifecycle.Cause{}, false
 	}
 	return was.cause, now.Before(was.until)
 }
 
-func (a *answers) note(q question, is reply) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.keys == nil {
-		a.keys = map[question]reply{}
-	}
-	a.keys[q] = is
-}
-
 // forget drops what is remembered about parts of a custom resource.
 func (a *answers) forget(key types.NamespacedName, parts ...lifecycle.Part) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, part := range parts {
-		delete(a.keys, question{key, part})
+		a.memory.forget(question{key, part})
 	}
 }

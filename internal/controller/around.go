@@ -1,7 +1,7 @@
 package controller
 
 import (
-	"sync"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,12 +10,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// around remembers what came of the last try to bring what stands beside each driver to what is wanted: a few words a key.
+// around remembers what came of the last try to bring what stands beside each driver to what is wanted.
 type around struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]aroundState
+	tries memory[types.NamespacedName, aroundState]
 	// edits are the generations of Ingresses and routes as they were written, or first seen, by nameOf.
-	edits map[types.NamespacedName]map[string]generation
+	edits memory[types.NamespacedName, map[string]generation]
 }
 
 // generation is one that the operator wrote, and when it did so over what was there; zero for an object that it made or found.
@@ -30,22 +29,20 @@ func (a *around) wrote(key types.NamespacedName, object client.Object, at time.T
 	if object.GetGeneration() == 0 {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.edits == nil {
-		a.edits = map[types.NamespacedName]map[string]generation{}
-	}
-	if a.edits[key] == nil {
-		a.edits[key] = map[string]generation{}
-	}
-	a.edits[key][nameOf(object)] = generation{object.GetUID(), object.GetGeneration(), at}
+	a.edits.update(key, func(all map[string]generation, _ bool) (map[string]generation, bool) {
+		all = maps.Clone(all) // others read what was there
+		if all == nil {
+			all = map[string]generation{}
+		}
+		all[nameOf(object)] = generation{object.GetUID(), object.GetGeneration(), at}
+		return all, true
+	})
 }
 
 // written is what wrote noted of an object; of one that it knows nothing about, the object is taken to be as it was written.
 func (a *around) written(key types.NamespacedName, object client.Object) (generation, bool) {
-	a.mu.Lock()
-	was := a.edits[key][nameOf(object)]
-	a.mu.Unlock()
+	all, _ := a.edits.get(key)
+	was := all[nameOf(object)]
 	if was.uid != object.GetUID() {
 		a.wrote(key, object, time.Time{})
 		return generation{}, false
@@ -74,31 +71,18 @@ func (w written) holds(content string, now time.Time) bool {
 }
 
 func (a *around) last(key types.NamespacedName, uid types.UID) aroundState {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if was := a.keys[key]; was.uid == uid {
+	if was, _ := a.tries.get(key); was.uid == uid {
 		return was
 	}
 	return aroundState{}
 }
 
 func (a *around) note(key types.NamespacedName, is aroundState) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.keys == nil {
-		a.keys = map[types.NamespacedName]aroundState{}
-	}
 	// What stands and is known to the cache needs no memory.
-	if is.failures == 0 && len(is.made) == 0 {
-		delete(a.keys, key)
-		return
-	}
-	a.keys[key] = is
+	a.tries.update(key, func(aroundState, bool) (aroundState, bool) { return is, is.failures > 0 || len(is.made) > 0 })
 }
 
 func (a *around) forget(key types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.keys, key)
-	delete(a.edits, key)
+	a.tries.forget(key)
+	a.edits.forget(key)
 }

@@ -33,7 +33,7 @@ func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lif
 		return nil, nil
 	}
 	if !known {
-		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, p.now.Add(budgetInterval), cause})
+		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, p.now.Add(budgetInterval), cause})
 	}
 	return p.hindrance(cause, "the driver is not kept from evictions: "+cause.Message), nil
 }

@@ -164,7 +164,7 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitEvent(app, reasonNameTaken, "not kept from evictions", "does not belong to this application")
+	w.waitEvent(app, reasonNameTaken, "not kept from evictions", "does not belong to this resource")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
@@ -238,7 +238,7 @@ func TestAnswers(t *testing.T) {
 	if last("", 1, 0) {
 		t.Error("it knows what nobody said")
 	}
-	a.note(q, reply{uid: "u", attempt: 1, until: noon.Add(time.Minute)})
+	a.set(q, reply{uid: "u", attempt: 1, until: noon.Add(time.Minute)})
 	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0), last("x", 1, 0)}
 	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("known: %v, want %v", got, want)

@@ -3,7 +3,6 @@ package controller
 import (
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,38 +19,20 @@ const (
 
 // paces remembers when a status was last written for its crowd alone.
 type paces struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]time.Time
+	memory[types.NamespacedName, time.Time]
 }
 
 // rest is how long such a write is to wait, of an object of so many executors; 0 = not at all.
 func (p *paces) rest(key types.NamespacedName, now time.Time, executors int) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	every := pace
 	if executors > manyOfThem {
 		every = pacedSlow
 	}
-	last, known := p.last[key]
+	last, known := p.get(key)
 	if since := now.Sub(last); known && since >= 0 && since < every {
 		return every - since
 	}
 	return 0
-}
-
-func (p *paces) wrote(key types.NamespacedName, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last == nil {
-		p.last = map[types.NamespacedName]time.Time{}
-	}
-	p.last[key] = now
-}
-
-func (p *paces) forget(key types.NamespacedName) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.last, key)
 }
 
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing to tell. Whatever else there is takes that along at

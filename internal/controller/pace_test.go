@@ -23,7 +23,7 @@ func TestPaces(t *testing.T) {
 	if rest := p.rest(key, noon, 1000); rest != 0 {
 		t.Errorf("the first write rests for %s", rest)
 	}
-	p.wrote(key, noon)
+	p.set(key, noon)
 	for _, test := range []struct {
 		name      string
 		key       types.NamespacedName
@@ -44,7 +44,7 @@ func TestPaces(t *testing.T) {
 		}
 	}
 	p.forget(key)
-	if rest := p.rest(key, noon, 1); rest != 0 || len(p.last) != 0 {
+	if rest := p.rest(key, noon, 1); rest != 0 || len(p.keys) != 0 {
 		t.Errorf("what is forgotten rests for %s", rest)
 	}
 }

@@ -33,7 +33,7 @@ func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.
 			log.FromContext(ctx).V(1).Info("it cannot be found out why executors are not made", "cause", err.Error())
 		}
 		again := p.now.Add(lifecycle.AskAgain(p.now.Sub(p.plan.Next.ShortSince)))
-		r.answers.note(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
+		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
 	}
 	return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
 }

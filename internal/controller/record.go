@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -43,7 +42,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	}
 	r.writes.wrote(target)
 	if paced {
-		r.paces.wrote(keyOf(p.stored), p.now)
+		r.paces.set(keyOf(p.stored), p.now)
 	}
 	return true, nil
 }
@@ -91,8 +90,7 @@ func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
 // ownWrites remembers the resourceVersion of the last status write of each object, until the cache has it. A decision from an older
 // read would take what was just done for not done.
 type ownWrites struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]ownWrite
+	memory[types.NamespacedName, ownWrite]
 }
 
 type ownWrite struct {
@@ -105,32 +103,22 @@ type ownWrite struct {
 const maxBehind = 30 * time.Second
 
 func (w *ownWrites) wrote(obj metav1.Object) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.last == nil {
-		w.last = map[types.NamespacedName]ownWrite{}
-	}
-	w.last[keyOf(obj)] = ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()}
+	w.set(keyOf(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
 // ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
 func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, found := w.last[keyOf(obj)]
-	switch {
-	case !found:
-		return false, false
-	case !last.newer(obj):
-		delete(w.last, keyOf(obj))
-		return false, false
-	case last.behind.IsZero():
-		last.behind = now
-	case now.Sub(last.behind) >= maxBehind:
-		last.behind, doubted = now, true
-	}
-	w.last[keyOf(obj)] = last
-	return true, doubted
+	w.update(keyOf(obj), func(last ownWrite, known bool) (ownWrite, bool) {
+		ahead = known && last.newer(obj)
+		switch {
+		case last.behind.IsZero():
+			last.behind = now
+		case now.Sub(last.behind) >= maxBehind:
+			last.behind, doubted = now, ahead
+		}
+		return last, ahead
+	})
+	return ahead, doubted
 }
 
 // newer reports whether the write is newer than a read of the same object.
@@ -141,10 +129,8 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 
 // undone reports whether the API server itself is older than the write: it was restored from a backup.
 func (w *ownWrites) undone(live metav1.Object) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, found := w.last[keyOf(live)]
-	return found && last.newer(live)
+	last, known := w.get(keyOf(live))
+	return known && last.newer(live)
 }
 
 // stale reports whether a read from the cache is older than what we wrote ourselves, which is on its way here. Where it has been for long, the API server is
@@ -165,12 +151,6 @@ func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
 	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")
 	r.writes.forget(key)
 	return false, nil
-}
-
-func (w *ownWrites) forget(key types.NamespacedName) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.last, key)
 }
 
 func keyOf(obj metav1.Object) types.NamespacedName {

@@ -43,7 +43,7 @@ func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 		if !fresh {
 			var again time.Duration
 			cause, again = r.lackedRight(ctx, p, driver)
-			r.answers.note(asked, reply{types.UID(driver.UID), driver.Attempt, p.now.Add(again), cause})
+			r.answers.set(asked, reply{types.UID(driver.UID), driver.Attempt, p.now.Add(again), cause})
 		}
 		if cause.Reason != "" {
 			driver.Why.Reason, driver.Why.Message = cause.Reason, cause.Message+"; "+driver.Why.Message

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -119,10 +118,9 @@ func brief(why string) string {
 	return why
 }
 
-// waits remembers what each key waits for: a few words a key, until it waits no more or is forgotten.
+// waits remembers what each key waits for, until it waits no more.
 type waits struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]waitState
+	memory[types.NamespacedName, waitState]
 }
 
 type waitState struct {
@@ -135,48 +133,36 @@ type waitState struct {
 // on notes that a key waits, in a pass that began at a time. It returns when the first of the passes began that were held up, and whether the
 // cause is another than before.
 func (w *waits) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	said := sha256.Sum256([]byte(why))
-	state, found := w.keys[key]
-	if !found {
-		state.begun = began
-	}
-	if first = !found || state.why != said; first {
-		state = waitState{begun: state.begun, why: said, since: began}
-	}
-	if w.keys == nil {
-		w.keys = map[types.NamespacedName]waitState{}
-	}
-	w.keys[key] = state
-	return state.begun, first
+	w.update(key, func(state waitState, known bool) (waitState, bool) {
+		if !known {
+			state.begun = began
+		}
+		if first = !known || state.why != said; first {
+			state = waitState{begun: state.begun, why: said, since: began}
+		}
+		since = state.begun
+		return state, true
+	})
+	return since, first
 }
 
 // tell reports whether what a key waits for is to be told now: once it has lasted, and again from time to time.
-func (w *waits) tell(key types.NamespacedName, now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	state, found := w.keys[key]
-	if !found || now.Sub(state.since) < waitGrace || !state.told.IsZero() && now.Sub(state.told) <= tellWaitAgain {
-		return false
-	}
-	state.told = now
-	w.keys[key] = state
-	return true
+func (w *waits) tell(key types.NamespacedName, now time.Time) (due bool) {
+	w.update(key, func(state waitState, known bool) (waitState, bool) {
+		due = known && now.Sub(state.since) >= waitGrace && (state.told.IsZero() || now.Sub(state.told) > tellWaitAgain)
+		if due {
+			state.told = now
+		}
+		return state, known
+	})
+	return due
 }
 
 // begun returns when the first of the passes began that were held up, or now where none was.
 func (w *waits) begun(key types.NamespacedName, now time.Time) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if state, found := w.keys[key]; found {
+	if state, known := w.get(key); known {
 		return state.begun
 	}
 	return now
-}
-
-func (w *waits) forget(key types.NamespacedName) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.keys, key)
 }

@@ -30,7 +30,7 @@ func (r *Reconciler[T]) explainExecutor(ctx context.Context, p *pass[T]) {
 		if now, read := r.warned(ctx, pod.Namespace, pod.Name, pod.UID); read {
 			cause = now
 		}
-		r.answers.note(asked, reply{pod.UID, facts.Attempt, p.now.Add(again), cause})
+		r.answers.set(asked, reply{pod.UID, facts.Attempt, p.now.Add(again), cause})
 	}
 	p.check = soonest(p.check, again)
 	facts.Why = unlessSilent(cause, facts.Name, facts.Silent, age)
