@@ -105,9 +105,9 @@ func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner clie
 	before := func(ref metav1.OwnerReference) bool { return r.before(ref, owner) }
 	switch {
 	case slices.ContainsFunc(existing.GetOwnerReferences(), before):
-		return fmt.Sprintf("%s %q is left by an application of the same name that was deleted; nothing is launched before it is gone", kind, existing.GetName())
+		return fmt.Sprintf("%s %q is left by a resource of the same name that was deleted; nothing is launched before it is gone", kind, existing.GetName())
 	case existing.GetDeletionTimestamp() != nil:
-		return fmt.Sprintf("%s %q does not belong to this application (%s) and is being deleted; nothing is launched before it is gone",
+		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; nothing is launched before it is gone",
 			kind, existing.GetName(), ownerOf(existing))
 	}
 	return ""
@@ -126,7 +126,7 @@ func (r *Reconciler[T]) before(ref metav1.OwnerReference, owner client.Object) b
 // nameTaken says who has a name of ours.
 func nameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf(
-		"%s %q already exists and does not belong to this application (%s); delete it or choose another name", kind, existing.GetName(), ownerOf(existing))}
+		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name", kind, existing.GetName(), ownerOf(existing))}
 }
 
 func ownerOf(object metav1.Object) string {

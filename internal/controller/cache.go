@@ -61,6 +61,9 @@ func trimPod(in any) (any, error) {
 			InitContainerStatuses: pod.Status.InitContainerStatuses,
 		},
 	}
+	if isDriver(pod) {
+		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses speak of it; of executors nobody does
+	}
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
 			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, value)

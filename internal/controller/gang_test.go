@@ -237,7 +237,7 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	w.runGangs()
 	w.patch("pi", `{"spec":{"suspend":false}}`)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
-	if !strings.Contains(got.Status.AppState.ErrorMessage, `PodGroup "spark-pi-pg" already exists and does not belong to this application`) {
+	if !strings.Contains(got.Status.AppState.ErrorMessage, `PodGroup "spark-pi-pg" already exists and does not belong to this resource`) {
 		t.Errorf("%q", got.Status.AppState.ErrorMessage)
 	}
 	now := groupOf(gang.VolcanoKind, got)

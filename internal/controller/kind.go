@@ -43,6 +43,8 @@ type Kind[T client.Object] struct {
 	Surroundings func(T) Surroundings
 	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
 	Standing func(T) telemetry.Standing
+	// NoApplication leaves the kind out of the metrics that count SparkApplications alone.
+	NoApplication bool
 	// ExecutorLabels are the labels that an object gives its executors besides its own. Without the function there are none.
 	ExecutorLabels func(T) map[string]string
 	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: labelAppUID, labelAttempt, and a

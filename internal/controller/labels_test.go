@@ -124,6 +124,13 @@ func TestServersAreWatched(t *testing.T) {
 			t.Errorf("an attempt's own pods have the role %q: %t", role, got)
 		}
 	}
+	for role, kept := range map[string]bool{roleDriver: true, roleServer: true, roleExecutor: false} {
+		pod := someonesPod("x", map[string]string{labelRole: role, labelAppUID: "uid"})
+		pod.Status.PodIP = "10.0.0.1"
+		if trimmed, err := trimPod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
+			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
+		}
+	}
 	for label, kept := range map[string]bool{labelAppUID: true, sparkoperator.LabelAppName: true, labelConnectName: true, "else": false} {
 		pod := someonesPod("x", map[string]string{labelRole: roleServer, label: "x"})
 		pod.Spec.NodeName = "node"

@@ -35,6 +35,7 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 func (r *Reconciler[T]) subject(object T) telemetry.Subject {
 	subject := telemetry.Subject{
 		Kind: r.kind.Name, Key: client.ObjectKeyFromObject(object), Created: object.GetCreationTimestamp().Time, Labels: object.GetLabels(),
+		NoApplication: r.kind.NoApplication,
 	}
 	if r.kind.ExecutorLabels != nil {
 		subject.ExecutorLabels = r.kind.ExecutorLabels(object)

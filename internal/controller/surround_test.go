@@ -308,7 +308,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	got := w.waitExposed("pi", metav1.ConditionFalse, reasonNameTaken, `"pi-ui-svc"`, "does not belong to this application", "the application runs on")
+	got := w.waitExposed("pi", metav1.ConditionFalse, reasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application runs on")
 	if got.Status.DriverInfo.WebUIServiceName != "" {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
 	}
@@ -324,7 +324,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	if asked := made.since(nil)["POST services"]; asked > 3 {
 		t.Errorf("asked %d times", asked-1)
 	}
-	w.waitEvent(app, reasonNameTaken, "does not belong to this application")
+	w.waitEvent(app, reasonNameTaken, "does not belong to this resource")
 	if told := w.eventsOf(app)[reasonNameTaken]; strings.Contains(told, "\n") {
 		t.Errorf("told more than once:\n%s", told)
 	}
