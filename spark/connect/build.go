@@ -1,23 +1,115 @@
 package connect
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // MainClass is the server (spark-connect, org.apache.spark.sql.connect.service).
 const MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 // DefaultMaster is spark.master where a Request has none: the API server as a pod sees it.
-const DefaultMaster = "k8s://https://kubernetes.default.svc"
+const DefaultMaster = submit.DefaultMaster
 
 // RoleServer is the value of the label spark-role of a server's pod.
 const RoleServer = "connect-server"
 
+// Keys of the ConfigMap, each mounted as a file of its own into mountDir where it is there.
+const (
+	// TemplateKey is the template of the executors.
+	TemplateKey = "executor-pod-template.yaml"
+	// PropertiesKey are those values of the configuration that would not arrive as arguments.
+	PropertiesKey = "spark.properties"
+)
+
+const (
+	confVolume = "spark-conf"
+	mountDir   = "/tmp/spark"
+)
+
+// maxConfigMap is the most that a ConfigMap may hold, in bytes (corev1.MaxSecretSize).
+const maxConfigMap = 1 << 20
+
 // Build returns the objects of one server. The error is a *submit.Error that names the configuration key or the field of Request.
+//
+// The pod is the template's, but for: name, namespace, owner and restart policy (Never: whoever called makes the next server); the command line; the
+// image, where the template names none; the label spark-role, spark-version and those of the Request; POD_IP and SPARK_NO_DAEMONIZE. Ports, and what
+// of probes, service account, pull policy, pull secrets and resources the template leaves open, is added.
+//
+// Of the configuration the namespace, the pod's name, the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host and
+// spark.driver.bindAddress are Build's to say, and where the user said something else there is a warning.
 func Build(r Request) (Objects, error) {
-	return Objects{
-		Config: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName(r.Name), Namespace: r.Namespace}},
-		Server: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ServerName(r.Name), Namespace: r.Namespace}},
-	}, nil
+	d, err := newDraft(r)
+	if err != nil {
+		return Objects{}, err
+	}
+	executor, err := d.executors()
+	if err != nil {
+		return Objects{}, err
+	}
+	server, err := d.server()
+	if err != nil {
+		return Objects{}, err
+	}
+	settled, err := d.settled(executor)
+	if err != nil {
+		return Objects{}, err
+	}
+	options, properties, err := d.commandLine(settled)
+	if err != nil {
+		return Objects{}, err
+	}
+	data := map[string]string{}
+	for key, text := range map[string]string{TemplateKey: executor.text, PropertiesKey: properties} {
+		if text != "" {
+			data[key] = text
+		}
+	}
+	if size := len(executor.text) + len(properties); size > maxConfigMap {
+		field := "Conf"
+		if len(executor.text) > len(properties) {
+			field = "ExecutorTemplate"
+		}
+		return Objects{}, fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make it smaller", size, maxConfigMap)
+	}
+	spark := server.container()
+	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)
+	if err := server.mount(ConfigMapName(r.Name), slices.Sorted(maps.Keys(data))); err != nil {
+		return Objects{}, err
+	}
+	extra, err := d.keepExtra(server)
+	if err != nil {
+		return Objects{}, err
+	}
+	return Objects{Config: d.config(data), Server: server.Pod, ServerExtra: extra, Warnings: d.warns}, nil
+}
+
+// config makes the ConfigMap. There is one for every server, as an attempt is known by it.
+func (d *draft) config(data map[string]string) *corev1.ConfigMap {
+	labels := map[string]string{}
+	maps.Copy(labels, d.r.ObjectLabels)
+	maps.Copy(labels, d.r.Labels)
+	return &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ConfigMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: owners(d.r.Owner),
+		},
+		Data:      data,
+		Immutable: new(true),
+	}
+}
+
+// owners makes an owner the controller.
+func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
+	if owner.UID == "" {
+		return nil
+	}
+	controller := *owner.DeepCopy()
+	controller.Controller = new(true)
+	return []metav1.OwnerReference{controller}
 }

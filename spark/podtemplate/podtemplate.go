@@ -27,8 +27,8 @@ type Template struct {
 	// Extra are the fields that Pod's type does not know, as decoded JSON in their places. Elements of lists that have a name have it here too, by
 	// which Graft finds them. It is nil where there are none.
 	Extra map[string]any
-	// Owned tells that the template named owners, which were left out.
-	Owned bool
+	// Left are the fields of the metadata that were left out, such as metadata.name: they are not the template's to say.
+	Left []string
 }
 
 // Read reads a Pod or PodTemplateSpec in JSON or YAML. Without data the pod is empty. The error says where the text is no pod, in words that go behind
@@ -56,7 +56,19 @@ func Read(data []byte) (Template, error) {
 
 // leaveMeta leaves in the metadata what is a template's to say.
 func (t *Template) leaveMeta() {
-	t.Owned = len(t.Pod.OwnerReferences) > 0
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"name", t.Pod.Name != ""},
+		{"generateName", t.Pod.GenerateName != ""},
+		{"namespace", t.Pod.Namespace != ""},
+		{"ownerReferences", len(t.Pod.OwnerReferences) > 0},
+	} {
+		if field.set {
+			t.Left = append(t.Left, "metadata."+field.name)
+		}
+	}
 	t.Pod.ObjectMeta = metav1.ObjectMeta{Labels: t.Pod.Labels, Annotations: t.Pod.Annotations, Finalizers: t.Pod.Finalizers}
 	if metadata, ok := t.Extra["metadata"].(map[string]any); ok {
 		delete(metadata, "ownerReferences")
@@ -67,23 +79,29 @@ func (t *Template) leaveMeta() {
 	}
 }
 
-// Take takes a container out of the pod: the one of the wanted name, else the first, else a new one. One without a name gets the one given. Extra keeps
-// what is the container's, under its name.
-func (t *Template) Take(wanted, name string) corev1.Container {
-	containers := t.Pod.Spec.Containers
-	if len(containers) == 0 {
-		return corev1.Container{Name: name}
+// Find returns the place of a container of the pod: the one of the wanted name, else the first, else a new one. One without a name gets the one given.
+func (t *Template) Find(wanted, name string) int {
+	spec := &t.Pod.Spec
+	if len(spec.Containers) == 0 {
+		spec.Containers = []corev1.Container{{Name: name}}
+		return 0
 	}
-	i := max(0, slices.IndexFunc(containers, func(c corev1.Container) bool { return wanted != "" && c.Name == wanted }))
-	taken := containers[i]
-	t.Pod.Spec.Containers = slices.Delete(containers, i, i+1)
-	if taken.Name == "" {
-		taken.Name = name
-		spec, _ := t.Extra["spec"].(map[string]any)
-		if extra, _ := spec["containers"].([]any); i < len(extra) {
+	i := max(0, slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return wanted != "" && c.Name == wanted }))
+	if spec.Containers[i].Name == "" {
+		spec.Containers[i].Name = name
+		fields, _ := t.Extra["spec"].(map[string]any)
+		if extra, _ := fields["containers"].([]any); i < len(extra) {
 			extra[i].(map[string]any)["name"] = name
 		}
 	}
+	return i
+}
+
+// Take takes the container that Find finds out of the pod. Extra keeps what is the container's, under its name.
+func (t *Template) Take(wanted, name string) corev1.Container {
+	i := t.Find(wanted, name)
+	taken := t.Pod.Spec.Containers[i]
+	t.Pod.Spec.Containers = slices.Delete(t.Pod.Spec.Containers, i, i+1)
 	return taken
 }
 

@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -22,7 +24,7 @@ func (d *draft) template(field string, data []byte, key, name string) (podTempla
 	if err != nil {
 		return podTemplate{}, fieldError(field, "%v", err)
 	}
-	if t.Owned {
+	if slices.Contains(t.Left, "metadata.ownerReferences") {
 		d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)
 	}
 	wanted := ""

@@ -1,0 +1,109 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// draft is what Build works on.
+type draft struct {
+	r Request
+	// conf is the user's configuration, without what cannot be his to say.
+	conf  *conf.Conf
+	ports []port
+	warns []string
+}
+
+// maxWarnings is how many warnings Build gives: they become events, and a user's text can make many.
+const maxWarnings = 20
+
+func (d *draft) warn(format string, args ...any) {
+	if len(d.warns) < maxWarnings {
+		d.warns = append(d.warns, fmt.Sprintf(format, args...))
+	}
+}
+
+// newDraft checks what every object needs, and reads the ports.
+func newDraft(r Request) (*draft, error) {
+	d := &draft{r: r, conf: r.Conf.Clone()}
+	// The Service takes the name, and names of Services are the narrowest.
+	if errs := validation.IsDNS1035Label(ServerName(r.Name)); len(errs) > 0 {
+		return nil, fieldError("Name", "%q cannot be a server's name: its Service would be %q, and that %s", r.Name, ServerName(r.Name), errs[0])
+	}
+	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
+		return nil, fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+	}
+	if r.Master == "" {
+		d.r.Master = submit.DefaultMaster
+	} else if !strings.HasPrefix(r.Master, "k8s://") {
+		return nil, fieldError("Master", "%q should begin with k8s://", r.Master)
+	}
+	for _, f := range []struct {
+		name   string
+		labels map[string]string
+	}{{"Labels", r.Labels}, {"ObjectLabels", r.ObjectLabels}, {"Selector", r.Selector}} {
+		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
+			if err := checkLabel(key, f.labels[key]); err != nil {
+				return nil, fieldError(f.name, "%v", err)
+			}
+		}
+	}
+	var err error
+	d.ports, err = portsOf(d.conf)
+	return d, err
+}
+
+// dropForeign leaves out the keys that are no Spark configuration, as spark-submit does, and refuses text that no object can hold.
+func (d *draft) dropForeign() error {
+	for _, key := range d.conf.Keys() {
+		value, _ := d.conf.Get(key)
+		switch {
+		case !utf8.ValidString(key) || !utf8.ValidString(value):
+			return keyError(strings.ToValidUTF8(key, "?"), "is not UTF-8 text")
+		case !strings.HasPrefix(key, "spark."):
+			d.conf.Delete(key)
+			d.warn("%s: is left out: only keys that begin with spark. are Spark configuration", conf.Shorten(key))
+		}
+	}
+	return nil
+}
+
+// checkLabel refuses what the API server would, and Spark's own labels.
+func checkLabel(key, value string) error {
+	switch key {
+	case submit.VersionLabel, submit.SelectorLabel, submit.AppNameKey, submit.RoleLabel:
+		return fmt.Errorf("label %q is Spark's own and cannot be set", key)
+	}
+	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
+		return fmt.Errorf("%q is no name of a label: %s", conf.Shorten(key), errs[0])
+	}
+	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
+		return fmt.Errorf("%s is no value of a label: %s", conf.Quote(key, value), errs[0])
+	}
+	return nil
+}
+
+func keyError(key, format string, args ...any) error {
+	return &submit.Error{Key: key, Message: fmt.Sprintf(format, args...)}
+}
+
+func fieldError(field, format string, args ...any) error {
+	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// asError makes a typed read's error one of ours.
+func asError(err error) error {
+	if wrong, ok := errors.AsType[*conf.Error](err); ok {
+		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package connect
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// executorTemplate is the template of the executors as the server reads it.
+type executorTemplate struct {
+	// text is empty where there is none.
+	text string
+	// image of the executors.
+	image string
+}
+
+// executors reads the template of the executors and makes it ready for Spark: a Pod, with what we want of every pod.
+func (d *draft) executors() (executorTemplate, error) {
+	t, err := podtemplate.Read(d.r.ExecutorTemplate)
+	if err != nil {
+		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+	}
+	d.tellLeft("ExecutorTemplate", t.Left)
+	wanted, err := d.conf.String(templateNameKey, overlay.ExecutorContainer)
+	if err != nil {
+		return executorTemplate{}, asError(err)
+	}
+	spark := &t.Pod.Spec.Containers[t.Find(wanted, overlay.ExecutorContainer)]
+	image := cmp.Or(spark.Image, d.r.Image)
+	if image == "" {
+		if image, err = d.conf.String(executorImageKey, ""); err == nil && image == "" {
+			image, err = d.conf.String(imageKey, "")
+		}
+		if err != nil {
+			return executorTemplate{}, asError(err)
+		}
+	}
+	if image == "" {
+		return executorTemplate{}, fieldError("Image", "the executors need an image: name one for the server and them, or one in their template")
+	}
+	if len(d.r.ExecutorTemplate) == 0 {
+		return executorTemplate{image: image}, nil
+	}
+	hygiene(t.Pod, spark)
+	t.Pod.APIVersion, t.Pod.Kind = "v1", "Pod"
+	tree, err := podtemplate.Tree(t.Pod)
+	if err != nil {
+		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+	}
+	podtemplate.Graft(tree, runtime.DeepCopyJSON(t.Extra), func(path string) { d.warn("ExecutorTemplate: %s: has fields that cannot be kept", path) })
+	text, err := json.MarshalIndent(tree, "", "  ")
+	if err != nil {
+		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+	}
+	return executorTemplate{text: string(text) + "\n", image: image}, nil
+}
+
+// tellLeft warns of what a template says in vain.
+func (d *draft) tellLeft(field string, left []string) {
+	for _, name := range left {
+		d.warn("%s: %s is left out: it is not the template's to say", field, name)
+	}
+}
+
+// hygiene sets what we want of every pod, unless its template says otherwise: no environment variables for the namespace's Services, some of which Spark's
+// scripts would read, and the end of the log as the message of a container that failed without one.
+func hygiene(pod *corev1.Pod, spark *corev1.Container) {
+	if pod.Spec.EnableServiceLinks == nil {
+		pod.Spec.EnableServiceLinks = new(false)
+	}
+	if spark.TerminationMessagePolicy == "" {
+		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	}
+}
+
+// Executor returns the pod that the server of a Request asks the API server for when it wants the executor of an id, counted from 1. Server is the UID of
+// its pod, the executor's owner; without one it has none. Nobody but a server creates executors: this one is for asking the API server what it
+// would say (a server-side dry run). See submit.Executor, whose errors it has.
+func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	template, err := d.executors()
+	if err != nil {
+		return nil, err
+	}
+	settled, err := d.settled(template)
+	if err != nil {
+		return nil, err
+	}
+	// The template goes by itself; a file would be one of the submitter's.
+	settled.Delete(templateFileKey)
+	request := submit.Request{
+		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
+		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: settled,
+	}
+	if template.text != "" {
+		request.ExecutorTemplate = []byte(template.text)
+	}
+	return submit.Executor(request, id, server)
+}
+
+// digest is eight hexadecimal digits that depend on text alone.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}

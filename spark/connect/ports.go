@@ -1,0 +1,94 @@
+package connect
+
+import (
+	"cmp"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// The ports of a server's Service, by name, which are the same whatever the configuration says. The server's own are those of Ports.
+const (
+	DriverPort       = 7078
+	BlockManagerPort = 7079
+	UIPort           = 4040
+	ServerPort       = 15002
+
+	DriverPortName       = "driver-rpc"
+	BlockManagerPortName = "blockmanager"
+	UIPortName           = "web-ui"
+	ServerPortName       = "spark-connect-server"
+)
+
+const (
+	driverPortKey       = "spark.driver.port"
+	blockManagerPortKey = "spark.driver.blockManager.port"
+	uiPortKey           = "spark.ui.port"
+	serverPortKey       = "spark.connect.grpc.binding.port"
+)
+
+// port is one of the four ports of a server.
+type port struct {
+	key string
+	// service and name are the Service's, container the name in the pod, where names have at most 15 characters.
+	service         int32
+	name, container string
+	// protocol is what is spoken, the Service's appProtocol.
+	protocol string
+	// number is the server's.
+	number int32
+}
+
+// portsOf reads the ports on which a server listens: the user's, else those of the Service. Two of them on one number, and zero, any port, are
+// refused: neither the Service nor a probe could find it.
+func portsOf(c *conf.Conf) ([]port, error) {
+	ports := []port{
+		{key: driverPortKey, service: DriverPort, name: DriverPortName, container: DriverPortName, protocol: "tcp"},
+		{key: blockManagerPortKey, service: BlockManagerPort, name: BlockManagerPortName, container: BlockManagerPortName, protocol: "tcp"},
+		{key: uiPortKey, service: UIPort, name: UIPortName, container: UIPortName, protocol: "http"},
+		{key: serverPortKey, service: ServerPort, name: ServerPortName, container: "spark-connect", protocol: "grpc"},
+	}
+	taken := map[int32]string{}
+	for i := range ports {
+		p := &ports[i]
+		n, err := c.Int(p.key, int(p.service))
+		if err != nil {
+			return nil, asError(err)
+		}
+		if n < 1 || n > 65535 {
+			return nil, keyError(p.key, "should be a port from 1 to 65535, but is %s", conf.Quote(p.key, strconv.Itoa(n)))
+		}
+		p.number = int32(n)
+		if other, ok := taken[p.number]; ok {
+			return nil, keyError(p.key, "is port %d, which is that of %s already", n, other)
+		}
+		taken[p.number] = p.key
+	}
+	return ports, nil
+}
+
+// addPorts declares ports beside those that a container declares itself. A number is declared once, and a name is given once.
+func addPorts(c *corev1.Container, ports []port) {
+	declared, named := map[int32]bool{}, map[string]bool{}
+	for _, p := range c.Ports {
+		if cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP {
+			declared[p.ContainerPort] = true
+		}
+		named[p.Name] = true
+	}
+	for _, p := range ports {
+		if declared[p.number] {
+			continue
+		}
+		add := corev1.ContainerPort{Name: p.container, ContainerPort: p.number, Protocol: corev1.ProtocolTCP}
+		if named[add.Name] {
+			add.Name = ""
+		}
+		c.Ports = append(c.Ports, add)
+	}
+}
+
+// serverPort is the port that clients connect to.
+func serverPort(ports []port) int32 { return ports[len(ports)-1].number }

@@ -1,0 +1,81 @@
+package connect
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// sizeKeys are the keys from which the size of a driver follows.
+var sizeKeys = []string{
+	"spark.driver.cores", "spark.kubernetes.driver.request.cores", "spark.kubernetes.driver.limit.cores",
+	"spark.driver.memory", "spark.driver.memoryOverhead", "spark.driver.memoryOverheadFactor", "spark.driver.minMemoryOverhead",
+	"spark.kubernetes.memoryOverheadFactor",
+}
+
+// resources gives the Spark container what Spark gives a driver in cluster mode, CPU and memory each where the template says nothing about it: cores as
+// the request, heap and overhead as request and limit. Without them the pod would be the first that a full node evicts, and the scheduler would not
+// count it. What the template says stays as it is.
+func (d *draft) resources(s *server) error {
+	size, err := d.size()
+	if err != nil {
+		return err
+	}
+	res := &s.container().Resources
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if says(res, name) || s.Pod.Spec.Resources != nil && says(s.Pod.Spec.Resources, name) {
+			continue
+		}
+		set(&res.Requests, size.Requests, name)
+		set(&res.Limits, size.Limits, name)
+	}
+	needed, limit := size.Requests[corev1.ResourceMemory], res.Limits[corev1.ResourceMemory]
+	if !limit.IsZero() && limit.Cmp(needed) < 0 {
+		d.warn("ServerTemplate: resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed for it",
+			limit.String(), needed.String())
+	}
+	return nil
+}
+
+// size is what Spark would have a driver of this configuration ask for (BasicDriverFeatureStep).
+func (d *draft) size() (corev1.ResourceRequirements, error) {
+	c := conf.New()
+	c.Set(imageKey, "any")
+	for _, key := range sizeKeys {
+		if _, _, ok := d.conf.Lookup(key); !ok {
+			continue
+		}
+		value, err := d.conf.String(key, "")
+		if err != nil {
+			return corev1.ResourceRequirements{}, asError(err)
+		}
+		c.Set(key, value)
+	}
+	pod, err := submit.Driver(submit.Request{
+		SparkVersion: d.r.SparkVersion, Namespace: d.r.Namespace, AppName: d.r.Name, AppID: d.r.Name, ResourceNamePrefix: d.r.Name, MainClass: MainClass, Conf: c,
+	})
+	if err != nil {
+		return corev1.ResourceRequirements{}, err
+	}
+	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources, nil
+}
+
+// says tells whether requests or limits name a resource.
+func says(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
+	_, requested := res.Requests[name]
+	_, limited := res.Limits[name]
+	return requested || limited
+}
+
+// set copies one resource, if it is there.
+func set(list *corev1.ResourceList, from corev1.ResourceList, name corev1.ResourceName) {
+	amount, ok := from[name]
+	if !ok {
+		return
+	}
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = amount
+}

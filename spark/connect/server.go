@@ -1,0 +1,231 @@
+package connect
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// server is the pod in the making.
+type server struct {
+	podtemplate.Template
+	// spark is the place of the Spark container.
+	spark int
+}
+
+func (s *server) container() *corev1.Container { return &s.Pod.Spec.Containers[s.spark] }
+
+// server makes the pod, all but the command line and what that reads.
+func (d *draft) server() (*server, error) {
+	t, err := podtemplate.Read(d.r.ServerTemplate)
+	if err != nil {
+		return nil, fieldError("ServerTemplate", "%v", err)
+	}
+	d.tellLeft("ServerTemplate", t.Left)
+	wanted, err := d.conf.String("spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
+	if err != nil {
+		return nil, asError(err)
+	}
+	s := &server{Template: t}
+	s.spark = s.Find(wanted, overlay.DriverContainer)
+	for _, part := range []func(*server) error{d.meta, d.image, d.account, d.process, d.resources} {
+		if err := part(s); err != nil {
+			return nil, err
+		}
+	}
+	hygiene(s.Pod, s.container())
+	return s, nil
+}
+
+// meta says whose pod it is. Labels and annotations that the configuration gives a driver are this one's.
+func (d *draft) meta(s *server) error {
+	pod := s.Pod
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	pod.Name, pod.Namespace, pod.OwnerReferences = ServerName(d.r.Name), d.r.Namespace, owners(d.r.Owner)
+	labels := map[string]string{}
+	for key, value := range d.conf.WithPrefix(driverLabelKey) {
+		if err := checkLabel(key, value); err != nil {
+			return keyError(driverLabelKey+key, "%v", err)
+		}
+		labels[key] = value
+	}
+	own := maps.Clone(d.r.Labels)
+	if own == nil {
+		own = map[string]string{}
+	}
+	own[submit.RoleLabel] = RoleServer
+	if v := d.r.SparkVersion; v != "" && len(validation.IsValidLabelValue(v)) == 0 {
+		own[submit.VersionLabel] = v
+	}
+	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
+		if mine, ok := own[key]; ok && mine != pod.Labels[key] {
+			d.warn("ServerTemplate: metadata.labels: %s is not the template's to say, it is %q", conf.Shorten(key), mine)
+		}
+	}
+	pod.Labels = merged(pod.Labels, labels, own)
+
+	const annotationKey = "spark.kubernetes.driver.annotation."
+	annotations := map[string]string{}
+	for key, value := range d.conf.WithPrefix(annotationKey) {
+		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
+			return keyError(annotationKey+key, "%q is no name of an annotation: %s", conf.Shorten(key), errs[0])
+		}
+		annotations[key] = value
+	}
+	pod.Annotations = merged(pod.Annotations, annotations, d.r.Annotations)
+	if len(pod.Spec.Containers) > 1 {
+		pod.Annotations = merged(map[string]string{submit.DefaultContainerAnnotation: s.container().Name}, pod.Annotations)
+	}
+	if policy := pod.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyNever {
+		d.warn("ServerTemplate: spec.restartPolicy: %s has no effect, it is Never: a server that ends is made again as a new pod", policy)
+	}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return nil
+}
+
+// merged lays maps over each other, the last one wins. Without entries it is nil.
+func merged(layers ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(out, layer)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// image takes the template's, else the Request's, else the configuration's; pull policy and secrets of the configuration where the template has none.
+func (d *draft) image(s *server) error {
+	spark := s.container()
+	said := func(keys ...string) (string, error) {
+		for _, key := range keys {
+			if text, err := d.conf.String(key, ""); err != nil || text != "" {
+				return text, asError(err)
+			}
+		}
+		return "", nil
+	}
+	configured, err := said(driverImageKey, imageKey)
+	if err != nil {
+		return err
+	}
+	if spark.Image = cmp.Or(spark.Image, d.r.Image, configured); spark.Image == "" {
+		return fieldError("Image", "the server needs an image: name one for it and the executors, or one in its template")
+	}
+	if spark.ImagePullPolicy == "" {
+		const key = imageKey + ".pullPolicy"
+		policy, err := said(key)
+		if err != nil {
+			return err
+		}
+		switch spark.ImagePullPolicy = corev1.PullPolicy(policy); spark.ImagePullPolicy {
+		case "", corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
+		default:
+			return keyError(key, "should be Always, Never or IfNotPresent, but is %s", conf.Quote(key, policy))
+		}
+	}
+	if len(s.Pod.Spec.ImagePullSecrets) > 0 {
+		return nil
+	}
+	secrets, err := d.conf.List(imageKey+".pullSecrets", nil)
+	for _, name := range secrets {
+		s.Pod.Spec.ImagePullSecrets = append(s.Pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	return asError(err)
+}
+
+// account is the template's, else the one that the configuration names for a driver.
+func (d *draft) account(s *server) error {
+	spec := &s.Pod.Spec
+	account, err := d.conf.String("spark.kubernetes.authenticate.driver.serviceAccountName", "")
+	if spec.ServiceAccountName == "" && spec.DeprecatedServiceAccount == "" {
+		spec.ServiceAccountName = account
+	}
+	return asError(err)
+}
+
+// process declares what runs in the Spark container: environment, ports, probes.
+func (d *draft) process(s *server) error {
+	spark := s.container()
+	if len(spark.Command)+len(spark.Args) > 0 {
+		d.warn("ServerTemplate: command and args of container %s have no effect: it runs the Connect server", spark.Name)
+	}
+	ours := []corev1.EnvVar{
+		{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}}},
+		{Name: "SPARK_NO_DAEMONIZE", Value: "true"},
+	}
+	env := slices.Clone(ours)
+	for _, e := range spark.Env {
+		if slices.ContainsFunc(ours, func(o corev1.EnvVar) bool { return o.Name == e.Name }) {
+			if e.Value != "true" && (e.ValueFrom == nil || e.ValueFrom.FieldRef == nil) {
+				d.warn("ServerTemplate: env: %s has no effect, the operator sets it", e.Name)
+			}
+			continue
+		}
+		env = append(env, e)
+	}
+	// Ours come first, so that the user's may refer to them.
+	spark.Env = env
+	addPorts(spark, d.ports)
+	if spark.StartupProbe == nil {
+		spark.StartupProbe = &corev1.Probe{
+			ProbeHandler: probe(d.ports), InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 30,
+		}
+	}
+	if spark.ReadinessProbe == nil {
+		spark.ReadinessProbe = &corev1.Probe{ProbeHandler: probe(d.ports), PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3}
+	}
+	return nil
+}
+
+// probe asks whether clients can connect.
+func probe(ports []port) corev1.ProbeHandler {
+	return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(serverPort(ports))}}
+}
+
+// mount puts keys of a ConfigMap into mountDir, a file each, so that nothing else of that directory is hidden. Without keys there is no volume.
+func (s *server) mount(configMap string, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	spark := s.container()
+	if slices.ContainsFunc(s.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == confVolume }) {
+		return fieldError("ServerTemplate", "spec.volumes: the name %q is taken by the server's own configuration; give the volume another", confVolume)
+	}
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}
+	for _, key := range keys {
+		path := mountDir + "/" + key
+		if slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.TrimRight(m.MountPath, "/") == path }) {
+			return fieldError("ServerTemplate", "volumeMounts: %s of container %s is taken by the server's own configuration; mount it elsewhere", path, spark.Name)
+		}
+		source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
+		spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: confVolume, MountPath: path, SubPath: key, ReadOnly: true})
+	}
+	s.Pod.Spec.Volumes = append(s.Pod.Spec.Volumes, corev1.Volume{Name: confVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+	return nil
+}
+
+// keepExtra returns the fields of the template that no type knows, and tells those that cannot be put back.
+func (d *draft) keepExtra(s *server) (map[string]any, error) {
+	if len(s.Extra) == 0 {
+		return nil, nil
+	}
+	tree, err := podtemplate.Tree(s.Pod)
+	if err != nil {
+		return nil, fieldError("ServerTemplate", "%v", err)
+	}
+	podtemplate.Graft(tree, runtime.DeepCopyJSON(s.Extra), func(path string) { d.warn("ServerTemplate: %s: has fields that cannot be kept", path) })
+	return s.Extra, nil
+}
