@@ -20,6 +20,9 @@ const partWarnings lifecycle.Part = "Warnings"
 // partRights is the part of a question about the rights of a driver that failed.
 const partRights lifecycle.Part = "Rights"
 
+// partAllowed is the part of a question about the rights of a driver that wants executors, once it was seen to have them all.
+const partAllowed lifecycle.Part = "Allowed"
+
 type question struct {
 	key  types.NamespacedName
 	part lifecycle.Part

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
+
+// allowedHolds is for how long it is believed that a driver's account has all its rights: each of them is a request of its own, and they hardly ever change.
+const allowedHolds = time.Minute
 
 // probe finds out why executors are wanted and not there. The driver itself is told no more than 403, and writes that into a log that nobody reads.
 // So the API server is asked to create one like theirs, and to do nothing (a server-side dry run), which says what it says to the driver: the
@@ -56,10 +60,24 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 			return cause, err
 		}
 	}
+	return r.accountCause(ctx, p, driver)
+}
+
+// accountCause is which right the driver's account lacks, or nothing. A right that is lacking is asked for each time, so that it is known soon that it
+// was given.
+func (r *Reconciler[T]) accountCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
+	asked := question{keyOf(p.stored), partAllowed}
+	if _, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now); fresh {
+		return lifecycle.Cause{}, nil
+	}
 	namespace, account := p.stored.GetNamespace(), serviceAccountOf(p.children.drivers, driver.UID)
 	missing, err := r.missingRight(ctx, namespace, account)
-	if err != nil || missing == "" {
+	switch {
+	case err != nil:
 		return lifecycle.Cause{}, err
+	case missing == "":
+		r.answers.set(asked, reply{uid: types.UID(driver.UID), attempt: driver.Attempt, until: p.now.Add(allowedHolds)})
+		return lifecycle.Cause{}, nil
 	}
 	return lifecycle.Cause{Reason: reasonForbidden, Message: lacks(account, missing, namespace)}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -19,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -325,5 +328,59 @@ func TestProbeKeepsItsAnswer(t *testing.T) {
 		if cause := ask(step.after); cause.Reason != step.reason || asked != step.asked {
 			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, cause, asked, step.reason, step.asked)
 		}
+	}
+}
+
+// reviewing is an API server to which executors are welcome, and an account that lacks a right where it says so.
+type reviewing struct {
+	client.Client
+	lacks                 string // a verb
+	executors, rightsSeen int
+}
+
+func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
+	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
+	if !ok {
+		a.executors++
+		return nil
+	}
+	a.rightsSeen++
+	review.Status.Allowed = review.Spec.ResourceAttributes.Verb != a.lacks
+	return nil
+}
+
+// TestProbeTrustsRights: that an account has all its rights is asked once a minute and driver, not with each question about executors; one that it lacks
+// is asked for each time.
+func TestProbeTrustsRights(t *testing.T) {
+	api := &reviewing{lacks: "watch"}
+	kind := tinyKind()
+	kind.Executor = func(app *v1beta2.SparkApplication, _ int32, _ int, _ types.UID, _ time.Time) (*corev1.Pod, error) {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
+	}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	all := len(driverRights)
+	for i, step := range []struct {
+		after             time.Duration
+		driver, lacks     string
+		executors, rights int // asked for by then
+		reason            string
+	}{
+		{0, "d", "watch", 1, 3, reasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, reasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
+		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""}, {68 * time.Second, "d", "", 6, 6 + 2*all, ""},
+		{72 * time.Second, "another", "watch", 7, 9 + 2*all, reasonForbidden},
+	} {
+		api.lacks = step.lacks
+		p := &pass[*v1beta2.SparkApplication]{
+			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(step.after),
+		}
+		p.object = p.stored
+		cause, err := r.executorCause(t.Context(), p, &lifecycle.Driver{Attempt: 1, UID: step.driver})
+		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
+			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
+		}
+	}
+	r.forget(namespaced("n", "pi"))
+	if len(r.answers.keys) != 0 {
+		t.Errorf("remembered: %v", r.answers.keys)
 	}
 }

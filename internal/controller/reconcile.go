@@ -210,7 +210,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.around.forget(key)
 	r.paces.forget(key)
 	r.ends.forget(key)
-	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights)
+	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
 	r.metrics.Gone(r.kind.Name, key)
 }
 
