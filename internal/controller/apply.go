@@ -28,7 +28,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
 	for _, action := range p.plan.Do {
 		found, err := r.act(ctx, p, action)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s of attempt %d: %w", action.Verb, action.Part, action.Attempt, err)
+			return nil, fmt.Errorf("%s: %w", inWords(action), err)
 		}
 		if found != nil {
 			return found, nil
@@ -37,7 +37,17 @@ func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
 	return nil, nil
 }
 
+func inWords(action lifecycle.Action) string {
+	if action.Part == lifecycle.ScheduledRun {
+		return fmt.Sprintf("%s %s %s", action.Verb, action.Part, action.Name)
+	}
+	return fmt.Sprintf("%s %s of attempt %d", action.Verb, action.Part, action.Attempt)
+}
+
 func (r *Reconciler[T]) actOn(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	if action.Part == lifecycle.ScheduledRun {
+		return r.actOnRun(ctx, p, action)
+	}
 	switch action.Verb {
 	case lifecycle.Create:
 		if action.Part == lifecycle.DriverBudget {

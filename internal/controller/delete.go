@@ -123,8 +123,8 @@ func includes(part lifecycle.Part, object client.Object) bool {
 }
 
 // deleteOne deletes the very object that was seen: another of its name is left alone, which is what the UID precondition is for.
-func (r *Reconciler[T]) deleteOne(ctx context.Context, object client.Object) error {
-	err := r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())})
+func (r *Reconciler[T]) deleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
+	err := r.client.Delete(ctx, object, append(how, client.Preconditions{UID: new(object.GetUID())})...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -60,6 +60,9 @@ type Kind[T client.Object] struct {
 	Crowd []string
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
+	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above
+	// is left out.
+	Runs *Runs[T]
 	// Events returns what to tell about a plan once the status that holds it is stored.
 	Events func(T, lifecycle.Plan) []Event
 }

@@ -23,6 +23,7 @@ type children struct {
 	submitters []corev1.Pod
 	executors  []corev1.Pod
 	others     []metav1.PartialObjectMetadata // of childKinds and of optional kinds
+	runs       []client.Object                // of a kind that has Runs
 }
 
 // childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
@@ -37,6 +38,9 @@ var childKinds = []schema.GroupVersionKind{
 
 // observe finds the children in the cache and reads them into facts.
 func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
+	if r.kind.Runs != nil {
+		return r.observeRuns(ctx, p)
+	}
 	uid := p.stored.GetUID()
 	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(uid)}}
 

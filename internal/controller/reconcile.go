@@ -68,6 +68,7 @@ type pass[T client.Object] struct {
 	spent    spent
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 	rest     time.Duration // for which the status is not written yet; 0 = none
+	started  []runStart    // runs that exist since this pass, or one that did not come to write it down
 	ends     []corev1.Pod  // executors whose failure is counted in this pass
 }
 

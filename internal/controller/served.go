@@ -71,6 +71,9 @@ func AddWhenServed[T client.Object](ctx context.Context, op *Operator, kind Kind
 	if err != nil {
 		return err
 	}
+	if err := indexRuns(ctx, op, kind); err != nil {
+		return err
+	}
 	if op.hindrance(ctx, gvk, kind.Keeps) == nil {
 		return attach(ctx, op, kind, gvk, clock)
 	}

@@ -29,6 +29,7 @@ func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 		}
 		logger.Info("phase entered", values...)
 	}
+	r.tellRuns(ctx, p)
 	r.measure(p)
 
 	ref := r.reference(p.stored)

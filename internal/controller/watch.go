@@ -31,6 +31,9 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err := op.waitServed(ctx, gvk, kind.Keeps); err != nil {
 		return err
 	}
+	if err := indexRuns(ctx, op, kind); err != nil {
+		return err
+	}
 	return attach(ctx, op, kind, gvk, clock)
 }
 
@@ -51,13 +54,17 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	work := builder.ControllerManagedBy(op).Named(kind.Name).
 		For(kind.New()).
-		Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected()}).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: op.config.Controller.Workers,
 			RateLimiter:             backoff[reconcile.Request](),
 		})
-	for _, child := range childKinds {
-		work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(comingAndGoing()))
+	if kind.Runs != nil {
+		work = kind.Runs.watch(work, gvk.GroupKind())
+	} else {
+		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected()})
+		for _, child := range childKinds {
+			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(comingAndGoing()))
+		}
 	}
 	if scope.selector != nil {
 		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inNamespace(op.GetClient(), op.GetScheme(), gvk)),
@@ -67,8 +74,10 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	if err != nil {
 		return fmt.Errorf("controller %s: %w", kind.Name, err)
 	}
-	if err := op.optional.feed(feed{built, toOwner}); err != nil {
-		return fmt.Errorf("controller %s: %w", kind.Name, err)
+	if kind.Runs == nil {
+		if err := op.optional.feed(feed{built, toOwner}); err != nil {
+			return fmt.Errorf("controller %s: %w", kind.Name, err)
+		}
 	}
 	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
 	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {

@@ -26,6 +26,8 @@ type Metrics struct {
 	executorsSucceeded, executorsFailed         *prometheus.CounterVec
 
 	transitions, retries, statusWrites *prometheus.CounterVec
+	runs                               *prometheus.CounterVec
+	runDelaySeconds                    *prometheus.HistogramVec
 	eventsDropped, spansDropped        prometheus.Counter
 	phaseSeconds, submissionSeconds    *prometheus.HistogramVec
 	lagSeconds, requestSeconds         *prometheus.HistogramVec
@@ -137,6 +139,9 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 		"kind", "phase", "outcome")
 	m.retries = counter("sparkoperator_retries_total", "Decisions to make another attempt, by how the last one ended.", "kind", "outcome")
 	m.statusWrites = counter("sparkoperator_status_writes_total", "Status patches sent, by what became of them.", "kind", "result")
+	m.runs = counter("sparkoperator_runs_total", "What became of the runs of schedules, after the status that tells it was stored.", "kind", "result")
+	m.runDelaySeconds = histogram("sparkoperator_run_delay_seconds", "From the time that a run was due to when its application existed.",
+		prometheus.ExponentialBuckets(0.125, 2, 15), "kind")
 	m.eventsDropped = single("sparkoperator_events_dropped_total", "Kubernetes Events that could not be written.")
 	m.spansDropped = single("sparkoperator_spans_dropped_total", "Spans of traces that could not be exported.")
 	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "How long a phase lasted that was left.", phaseBuckets, "kind", "phase")

@@ -1,0 +1,239 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Runs is what the reconciler needs to know about the children of a kind that starts applications: each is a custom resource that another Kind
+// carries through its life. Its functions are pure, as a Kind's are.
+//
+// A run is its owner's by the owner's UID among its owner references, whatever labels it has. Its name is computed from what it is for, so that
+// creating one twice finds the first.
+type Runs[T client.Object] struct {
+	// New returns an empty run, and List an empty list of them.
+	New  func() client.Object
+	List func() client.ObjectList
+	// Facts reads what decisions need to know of one. What changes nothing of it wakes nobody.
+	Facts func(client.Object) lifecycle.Run
+	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
+	Render func(T, lifecycle.Action) (client.Object, error)
+	// Due tells when a run was to start; zero for one that has no time, since somebody asked for it.
+	Due func(client.Object) time.Time
+}
+
+// indexOwner is the cache index of runs by the UIDs of their owners.
+const indexOwner = "owner-uid"
+
+func byOwners(object client.Object) []string {
+	var owners []string
+	for _, ref := range object.GetOwnerReferences() {
+		owners = append(owners, string(ref.UID))
+	}
+	return owners
+}
+
+// indexRuns lets runs be found by their owners. It is called before the operator starts, also for a kind that begins later.
+func indexRuns[T client.Object](ctx context.Context, op *Operator, kind Kind[T]) error {
+	if kind.Runs == nil {
+		return nil
+	}
+	if err := op.GetFieldIndexer().IndexField(ctx, kind.Runs.New(), indexOwner, byOwners); err != nil {
+		return fmt.Errorf("index runs of %s: %w", kind.Name, err)
+	}
+	return nil
+}
+
+// watch wakes the owner of a run that comes, goes or changes, at once.
+func (runs *Runs[T]) watch(work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+	return work.Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return runs.Facts(e.ObjectOld) != runs.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
+		},
+	}))
+}
+
+// ownerOfRun maps a run to the custom resources of a kind that its owner references name.
+func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
+	return func(_ context.Context, run client.Object) []reconcile.Request {
+		var owners []reconcile.Request
+		for _, ref := range run.GetOwnerReferences() {
+			group, err := schema.ParseGroupVersion(ref.APIVersion)
+			if err == nil && ref.Kind == kind.Kind && group.Group == kind.Group {
+				owners = append(owners, reconcile.Request{NamespacedName: namespaced(run.GetNamespace(), ref.Name)})
+			}
+		}
+		return owners
+	}
+}
+
+// observeRuns finds the runs in the cache and reads them into facts. They are the cache's own objects, which nobody changes.
+func (r *Reconciler[T]) observeRuns(ctx context.Context, p *pass[T]) error {
+	list := r.kind.Runs.List()
+	err := r.client.List(ctx, list, client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexOwner: string(p.stored.GetUID())},
+		client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list runs in the cache: %w", err)
+	}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		p.children.runs = append(p.children.runs, item.(client.Object))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// In a fixed order, so that one world gives one decision.
+	slices.SortFunc(p.children.runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+	for _, run := range p.children.runs {
+		p.seen.Runs = append(p.seen.Runs, r.kind.Runs.Facts(run))
+	}
+	return nil
+}
+
+func (r *Reconciler[T]) actOnRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	switch action.Verb {
+	case lifecycle.Create:
+		return r.createRun(ctx, p, action)
+	case lifecycle.Confirm:
+		return r.confirmRun(ctx, p, action)
+	case lifecycle.Delete:
+		return p.hinder(r.deleteRun(ctx, p, action))
+	}
+	return nil, errors.New("no such verb")
+}
+
+// createRun creates a run, and looks at what exists only when that is refused.
+func (r *Reconciler[T]) createRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	if slices.ContainsFunc(p.made, func(made client.Object) bool { return made.GetName() == action.Name }) {
+		return nil, nil // by an earlier round of this pass
+	}
+	run, err := r.kind.Runs.Render(p.object, action)
+	if err != nil {
+		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), nil
+	}
+	if err := oursToRun(run, p.stored, action); err != nil {
+		return nil, err
+	}
+	made := run.DeepCopyObject().(client.Object)
+	switch err = r.client.Create(ctx, made); {
+	case err == nil:
+		r.startedRun(p, made, time.Now())
+		return nil, nil
+	case apierrors.IsAlreadyExists(err):
+		return r.adoptRun(ctx, p, run)
+	}
+	return answer(run, err)
+}
+
+// oursToRun refuses to create a run that a later pass could not find again. It guards against a fault in a dialect, not against users.
+func oursToRun(run, owner client.Object, action lifecycle.Action) error {
+	switch {
+	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
+		return fmt.Errorf("%T %s/%s is rendered for run %s of %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
+	case !owned(run, owner.GetUID()):
+		return fmt.Errorf("%T %s is rendered without its owner", run, run.GetName())
+	}
+	return nil
+}
+
+// adoptRun deals with a run's name that is taken, by a live read of who has it:
+//
+//	nobody any more     wait a moment, then create again
+//	the same owner      it was made by a pass that did not come to write it down; what has become of it since does not matter
+//	one of this name    wait until it is gone: it belongs to a custom resource of the owner's name that was deleted
+//	somebody else       refused, by name; theirs is never touched
+func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Object) (fact, error) {
+	existing, gvk, err := r.readLive(ctx, run)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
+	case err != nil:
+		return nil, err
+	case owned(existing, p.stored.GetUID()):
+		r.startedRun(p, existing, existing.GetCreationTimestamp().Time)
+		return nil, nil
+	case slices.ContainsFunc(existing.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return r.before(ref, p.stored) }):
+		return nil, &waitError{after: lookAgain, reason: reasonNameTaken,
+			why: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
+	}
+	return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
+		gvk.Kind, existing.GetName(), ownerOf(existing))}), nil
+}
+
+// startedRun notes that a run exists since a time, for what is told once that is stored.
+func (r *Reconciler[T]) startedRun(p *pass[T], run client.Object, at time.Time) {
+	p.remember(run)
+	p.started = append(p.started, runStart{name: run.GetName(), due: r.kind.Runs.Due(run), at: at})
+}
+
+// tellRuns logs and counts what the stored status holds of runs.
+func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
+	for _, run := range p.started {
+		log.FromContext(ctx).Info("run started", "run", run.name, "due", run.due)
+		r.metrics.RunStarted(r.kind.Name, run.due, run.at)
+	}
+	for _, action := range p.plan.Do {
+		if action.Part == lifecycle.ScheduledRun && action.Verb == lifecycle.Delete {
+			log.FromContext(ctx).Info("run deleted", "run", action.Name)
+		}
+	}
+}
+
+// runStart is a run that a pass started or found to be started by one before it.
+type runStart struct {
+	name    string
+	due, at time.Time
+}
+
+// confirmRun reads live whether a run exists that was not seen: a cache that does not show one may only be late.
+func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	wanted := r.kind.Runs.New()
+	wanted.SetNamespace(p.stored.GetNamespace())
+	wanted.SetName(action.Name)
+	run, _, err := r.readLive(ctx, wanted)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	known := func(one client.Object) bool { return one.GetUID() == run.GetUID() }
+	if err != nil || !owned(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
+		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
+	}
+	p.children.runs = append(p.children.runs, run)
+	facts := r.kind.Runs.Facts(run)
+	return func(seen *lifecycle.Observed) { seen.Runs = append(seen.Runs, facts) }, nil
+}
+
+// deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
+// until its pods are gone, so that nothing that takes its place runs beside it.
+func (r *Reconciler[T]) deleteRun(ctx context.Context, p *pass[T], action lifecycle.Action) error {
+	for _, run := range p.children.runs {
+		if run.GetName() != action.Name || run.GetDeletionTimestamp() != nil {
+			continue
+		}
+		how := metav1.DeletePropagationBackground
+		if r.kind.Runs.Facts(run).Outcome == lifecycle.Undecided {
+			how = metav1.DeletePropagationForeground
+		}
+		return r.deleteOne(ctx, run, client.PropagationPolicy(how))
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package telemetry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TestRuns: a run counts by what it was started for, and only one that had a time can be late; a clock that runs ahead makes none early.
+func TestRuns(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	due := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	m.RunStarted("schedule", due, due.Add(3*time.Second))
+	m.RunStarted("schedule", due, due.Add(-time.Second))
+	m.RunStarted("schedule", time.Time{}, due)
+	m.Run("schedule", RunSkipped)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			switch family.GetName() {
+			case "sparkoperator_runs_total":
+				got[metric.GetLabel()[1].GetValue()] = metric.GetCounter().GetValue()
+			case "sparkoperator_run_delay_seconds":
+				got["delays"], got["delay"] = float64(metric.GetHistogram().GetSampleCount()), metric.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	want := map[string]float64{RunStarted: 2, RunAsked: 1, RunSkipped: 1, "delays": 2, "delay": 3}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
