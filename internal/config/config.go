@@ -42,6 +42,8 @@ type Configuration struct {
 	Submission Submission `json:"submission,omitzero"`
 	// UI says how drivers' web UIs are reached.
 	UI UI `json:"ui,omitzero"`
+	// ScheduledApplications says whether schedules are run.
+	ScheduledApplications ScheduledApplications `json:"scheduledApplications,omitzero"`
 	// Connect says whether Spark Connect servers are kept.
 	Connect Connect `json:"connect,omitzero"`
 	// BatchScheduler says which schedulers may place an application as a whole. Default: none.
@@ -180,6 +182,7 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
 	setDefault(&c.Submission.Mode, SubmissionAuto)
 	c.UI.applyDefaults()
+	c.ScheduledApplications.applyDefaults()
 	c.Connect.applyDefaults()
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }

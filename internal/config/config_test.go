@@ -42,9 +42,10 @@ func TestParseFillsInDefaults(t *testing.T) {
 			DriverPodCreationGracePeriod: metav1.Duration{Duration: 10 * time.Second},
 			KubernetesMaster:             "k8s://https://kubernetes.default.svc",
 		},
-		Submission: Submission{Mode: "Auto"},
-		UI:         UI{Service: new(true), Ingress: UIIngress{Enabled: new(false)}, Route: UIRoute{Enabled: new(false)}},
-		Connect:    Connect{Enabled: new(true)},
+		Submission:            Submission{Mode: "Auto"},
+		UI:                    UI{Service: new(true), Ingress: UIIngress{Enabled: new(false)}, Route: UIRoute{Enabled: new(false)}},
+		Connect:               Connect{Enabled: new(true)},
+		ScheduledApplications: ScheduledApplications{Enabled: new(true), TimestampPrecision: "nanos"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

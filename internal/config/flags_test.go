@@ -229,7 +229,7 @@ func TestPeersDeployment(t *testing.T) {
 		!slices.Equal(got.Namespaces.Names, []string{"default"}) || got.Logging.Format != "text" || len(got.Metrics.JobSubmitLatencyBuckets) != 10 {
 		t.Errorf("%+v", got)
 	}
-	if len(unused) != 7 {
+	if len(unused) != 6 {
 		t.Errorf("%d flags have no effect: %v", len(unused), unused)
 	}
 }

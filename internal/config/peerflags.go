@@ -14,7 +14,6 @@ const (
 	notQueued   = "events are never rate limited, only errors back off"
 	noSubmitter = "no other service submits; the controller makes the driver's objects itself"
 	noTLS       = "metrics are served without TLS"
-	noSchedules = "ScheduledSparkApplication is not served yet"
 	fixedLog    = "the log's form is fixed"
 )
 
@@ -58,7 +57,7 @@ var controllerFlags = []known{
 	{name: "metric-tls-cipher-suites", kind: texts, why: noTLS},
 	{name: "health-probe-bind-address", kind: text, field: "health.bindAddress"},
 	{name: "pprof-bind-address", kind: text, field: "pprof.bindAddress"},
-	{name: "scheduled-spark-application-timestamp-precision", kind: text, why: noSchedules},
+	{name: "scheduled-spark-application-timestamp-precision", kind: text, field: "scheduledApplications.timestampPrecision"},
 	{name: "submitter-service-url", kind: text, why: noSubmitter},
 	{name: "submitter-startup-timeout", kind: period, why: noSubmitter},
 	{name: "submitter-request-timeout", kind: period, why: noSubmitter},

@@ -24,6 +24,7 @@ func (c *Configuration) Validate() error {
 		validateSubmission,
 		validateUI,
 		validateBatchScheduler,
+		validateScheduledApplications,
 		validateMetrics,
 		validateTracing,
 	}

@@ -47,6 +47,9 @@
   "controller" (dict "workers" (int $controller.workers))
   "submission" (dict "mode" $controller.submission.mode)
   "ui" (dict "service" $controller.uiService.enable "ingress" $inside "route" $route)
+  "scheduledApplications" (dict
+    "enabled" $controller.scheduledApplications.enable
+    "timestampPrecision" $controller.scheduledSparkApplicationTimestampPrecision)
   "connect" (dict "enabled" $controller.connect.enable)
   "batchScheduler" $batch
   "application" (dict

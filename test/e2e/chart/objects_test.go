@@ -312,12 +312,15 @@ func TestRights(t *testing.T) {
 
 var (
 	controllerRights = map[string]string{
-		"sparkoperator.k8s.io/sparkapplications":            "delete list watch",
-		"sparkoperator.k8s.io/sparkapplications/status":     "patch",
-		"sparkoperator.k8s.io/sparkapplications/finalizers": "update",
-		"sparkoperator.k8s.io/sparkconnects":                "list watch",
-		"sparkoperator.k8s.io/sparkconnects/status":         "patch",
-		"sparkoperator.k8s.io/sparkconnects/finalizers":     "update",
+		"sparkoperator.k8s.io/sparkapplications":                     "create delete get list watch",
+		"sparkoperator.k8s.io/sparkapplications/status":              "patch",
+		"sparkoperator.k8s.io/sparkapplications/finalizers":          "update",
+		"sparkoperator.k8s.io/scheduledsparkapplications":            "get list watch",
+		"sparkoperator.k8s.io/scheduledsparkapplications/status":     "patch",
+		"sparkoperator.k8s.io/scheduledsparkapplications/finalizers": "update",
+		"sparkoperator.k8s.io/sparkconnects":                         "list watch",
+		"sparkoperator.k8s.io/sparkconnects/status":                  "patch",
+		"sparkoperator.k8s.io/sparkconnects/finalizers":              "update",
 		"/pods":       "create delete get list watch",
 		"/configmaps": "create delete get list watch",
 		"/services":   "create delete get list patch watch",

@@ -7,13 +7,24 @@
 {{- define "spark-operator.controller.rules" -}}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
-  verbs: [list, watch, delete]
+  verbs: [get, list, watch, {{ if .Values.controller.scheduledApplications.enable }}create, {{ end }}delete]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/status]
   verbs: [patch]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications/finalizers]
   verbs: [update]
+{{- if .Values.controller.scheduledApplications.enable }}
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [scheduledsparkapplications]
+  verbs: [get, list, watch]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [scheduledsparkapplications/status]
+  verbs: [patch]
+- apiGroups: [sparkoperator.k8s.io]
+  resources: [scheduledsparkapplications/finalizers]
+  verbs: [update]
+{{- end }}
 {{- if .Values.controller.connect.enable }}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkconnects]

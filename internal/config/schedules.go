@@ -1,0 +1,33 @@
+package config
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// precisions are the units of the time in the names of schedules' runs, as the kubeflow operator's flag has them.
+var precisions = []string{"nanos", "micros", "millis", "seconds", "minutes"}
+
+// ScheduledApplications says whether schedules are run (ScheduledSparkApplication of sparkoperator.k8s.io/v1beta2), and how their runs are called.
+type ScheduledApplications struct {
+	// Enabled needs rights on scheduledsparkapplications, and the one to create sparkapplications; the definition may be installed later. Without it
+	// none is looked at, and a run that goes on is an application as any other. Default true.
+	Enabled *bool `json:"enabled,omitempty"`
+	// TimestampPrecision is the unit of the number in a run's name, which is the time since 1970: nanos, micros, millis, seconds or minutes. Default nanos.
+	TimestampPrecision string `json:"timestampPrecision,omitempty"`
+}
+
+func (s *ScheduledApplications) applyDefaults() {
+	if s.Enabled == nil {
+		s.Enabled = new(true)
+	}
+	setDefault(&s.TimestampPrecision, "nanos")
+}
+
+func validateScheduledApplications(c *Configuration) (errs field.ErrorList) {
+	if precision := c.ScheduledApplications.TimestampPrecision; !slices.Contains(precisions, precision) {
+		errs = append(errs, field.NotSupported(field.NewPath("scheduledApplications", "timestampPrecision"), precision, precisions))
+	}
+	return errs
+}
