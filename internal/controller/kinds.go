@@ -13,13 +13,21 @@ import (
 )
 
 // NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. Where a kind is not served yet
-// it waits, for as long as the configuration lets the first lists take.
+// it waits, for as long as the configuration lets the first lists take; for SparkConnects it does not, they begin when they are served.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
 		return nil, err
 	}
-	return op, Add(ctx, op, sparkApplications(cfg), time.Now)
+	if err := Add(ctx, op, sparkApplications(cfg), time.Now); err != nil {
+		return nil, err
+	}
+	if *cfg.Connect.Enabled {
+		if err := AddWhenServed(ctx, op, sparkConnects(cfg), time.Now); err != nil {
+			return nil, err
+		}
+	}
+	return op, nil
 }
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.

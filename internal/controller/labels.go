@@ -12,6 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -22,13 +23,13 @@ const (
 	labelAttempt = lifecycle.AttemptLabel
 	labelManaged = sparkoperator.LabelManaged
 	// labelConnectName names a pod's SparkConnect, also on what another operator of that API made.
-	labelConnectName = "sparkoperator.k8s.io/connect-name"
+	labelConnectName = sparkoperator.LabelConnectName
 	labelRole        = submit.RoleLabel // Spark's own
 	roleDriver       = submit.RoleDriver
 	roleExecutor     = submit.RoleExecutor
 	roleSubmitter    = submit.RoleSubmitter
 	// roleServer is the role of a Spark Connect server, whose pod is the driver of its executors.
-	roleServer = "connect-server"
+	roleServer = connect.RoleServer
 )
 
 // driverRoles are the roles of the pods that Spark's driver runs in, of whichever kind.

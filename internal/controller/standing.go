@@ -2,7 +2,9 @@ package controller
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -12,31 +14,49 @@ import (
 // standingOf reads where a SparkApplication stands from its status.
 func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	s := &app.Status
-	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitsFor(s)}
-	if o := s.Operator; o != nil {
-		standing.Phase, standing.Attempt = lifecycle.Phase(o.Phase), o.Attempt
-		if o.Since != nil {
-			standing.Since = o.Since.Time
-		}
-	}
+	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitsFor(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
+	remembered(&standing, s.Operator)
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
 	}
 	return standing
 }
 
+// serverStanding reads where a SparkConnect stands from its status. How its executors ended is not counted: the server replaces them.
+func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
+	s := &sc.Status
+	standing := telemetry.Standing{
+		State: string(s.State), Waits: waitsFor(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
+	}
+	if s.Operator != nil {
+		remembered(&standing, &s.Operator.OperatorStatus)
+	}
+	return standing
+}
+
+// remembered reads what a status holds for the operator itself.
+func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
+	if o == nil {
+		return
+	}
+	standing.Phase, standing.Attempt = lifecycle.Phase(o.Phase), o.Attempt
+	if o.Since != nil {
+		standing.Since = o.Since.Time
+	}
+}
+
 // waitsFor is the reason that the conditions give for not being what was asked for, where that is still to come.
-func waitsFor(s *v1beta2.SparkApplicationStatus) string {
-	if degraded := meta.FindStatusCondition(s.Conditions, sparkoperator.ConditionDegraded); degraded != nil {
+func waitsFor(conditions []metav1.Condition, fresh bool) string {
+	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason
 	}
-	ready := meta.FindStatusCondition(s.Conditions, sparkoperator.ConditionReady)
+	ready := meta.FindStatusCondition(conditions, sparkoperator.ConditionReady)
 	switch {
-	case ready == nil && s.AppState.State == v1beta2.ApplicationStateNew:
+	case ready == nil && fresh:
 		return "New"
-	case ready == nil || ready.Status == "True":
+	case ready == nil || ready.Status == metav1.ConditionTrue:
 		return ""
-	case meta.IsStatusConditionTrue(s.Conditions, sparkoperator.ConditionStalled), meta.IsStatusConditionTrue(s.Conditions, sparkoperator.ConditionSuspended):
+	case meta.IsStatusConditionTrue(conditions, sparkoperator.ConditionStalled), meta.IsStatusConditionTrue(conditions, sparkoperator.ConditionSuspended):
 		return ""
 	}
 	return ready.Reason
