@@ -1,0 +1,38 @@
+package controller
+
+import (
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// sparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
+// what stands beside it.
+func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
+	dialect := sparkoperator.Connects{ConnectOptions: connectOptions(cfg)}
+	return Kind[*v1alpha1.SparkConnect]{
+		Name:     "sparkconnect",
+		New:      func() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} },
+		Keeps:    []string{"status.operator", "status.conditions", "status.observedGeneration"},
+		Status:   func(sc *v1alpha1.SparkConnect) any { return &sc.Status },
+		Decide:   dialect.Decide,
+		Render:   dialect.Render,
+		Executor: dialect.Executor,
+		Adopt:    dialect.Adopt, NameLabel: labelConnectName,
+		Surroundings: func(sc *v1alpha1.SparkConnect) Surroundings { return asSurroundings(dialect.Surroundings(sc)) },
+		// What changes the counts changes the time of the last change as well.
+		Crowd:         []string{"executors", "lastUpdateTime", "operator.shortSince"},
+		Standing:      serverStanding,
+		NoApplication: true,
+		Events: func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
+			return asEvents(dialect.Events(sc, plan))
+		},
+	}
+}
+
+func connectOptions(cfg config.Configuration) sparkoperator.ConnectOptions {
+	return sparkoperator.ConnectOptions{
+		Master: cfg.Application.KubernetesMaster, MissingGrace: cfg.Application.DriverPodCreationGracePeriod.Duration, UI: uiOptions(cfg),
+	}
+}
