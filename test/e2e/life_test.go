@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -34,11 +35,7 @@ func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType 
 // life follows applications through what happens to them between their creation and their end: every state that is stored on the way, and
 // what is told of it.
 func (w *world) life(t *testing.T) {
-	program, err := os.ReadFile("testdata/life/main.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.make(t, configMap("life-program", "main.py", string(program)))
+	w.lifeProgram(t)
 	t.Run("side by side", func(t *testing.T) {
 		w.side(t, "suspended, resumed, edited, expired", w.longLife)
 		w.side(t, "evicted, then deleted by hand", w.taken)
@@ -56,6 +53,18 @@ func (w *world) life(t *testing.T) {
 	})
 	if *wholeLife {
 		t.Run("node lost", w.nodeLost) // it takes the node from everybody
+	}
+}
+
+// lifeProgram makes what the drivers of told run, unless it is there.
+func (w *world) lifeProgram(t *testing.T) {
+	t.Helper()
+	program, err := os.ReadFile("testdata/life/main.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client.Create(t.Context(), configMap("life-program", "main.py", string(program))); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
 	}
 }
 

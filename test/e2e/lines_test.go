@@ -80,6 +80,9 @@ func (w *world) lines(t *testing.T) {
 					})
 				}
 			})
+			if *wholeLife && !strings.HasPrefix(version, "3.") { // which has no Connect in its distribution
+				t.Run("connect", func(t *testing.T) { w.connectLine(t, version, image) })
+			}
 			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(), loaded.Seconds(), proof.report())
 		})
 	}

@@ -60,12 +60,27 @@ func TestOperator(t *testing.T) {
 		t.Run("by spark-submit", world.bySparkSubmit)
 	})
 	t.Run("life", world.life)
+	t.Run("servers and schedules", world.serversAndSchedules)
 	t.Run("lines", world.lines)
 	t.Run("monitoring", world.monitoring)
 	t.Run("web UIs", world.ui)
 	t.Run("uninstall", world.uninstall)
 	if *wholeLife {
 		t.Run("rights", world.rights)
+	}
+}
+
+// serversAndSchedules are what goes on beside and above applications.
+func (w *world) serversAndSchedules(t *testing.T) {
+	t.Run("side by side", func(t *testing.T) {
+		w.connect(t)
+		w.schedules(t)
+	})
+	if *wholeLife {
+		t.Run("longer", func(t *testing.T) {
+			w.connectLong(t)
+			w.schedulesLong(t)
+		})
 	}
 }
 

@@ -83,17 +83,24 @@ func (w *world) submissionFails(t *testing.T) {
 	w.noSecrets(t, app)
 }
 
-// podOf is the application's only pod of a role.
-func (w *world) podOf(t *testing.T, app *v1beta2.SparkApplication, role string) *corev1.Pod {
+// podOf is the only pod of a role that an application or a server has.
+func (w *world) podOf(t *testing.T, of client.Object, role string) *corev1.Pod {
+	t.Helper()
+	pods := w.podsOf(t, of, role)
+	if len(pods) != 1 {
+		t.Fatalf("%d pods of role %s", len(pods), role)
+	}
+	return &pods[0]
+}
+
+// podsOf are the pods of a role that an application or a server has.
+func (w *world) podsOf(t *testing.T, of client.Object, role string) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
-	if err := w.Client.List(t.Context(), &pods, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID), "spark-role": role}); err != nil {
+	if err := w.Client.List(t.Context(), &pods, client.InNamespace(of.GetNamespace()), client.MatchingLabels{labelAppUID: string(of.GetUID()), "spark-role": role}); err != nil {
 		t.Fatal(err)
 	}
-	if len(pods.Items) != 1 {
-		t.Fatalf("%d pods of role %s: %v", len(pods.Items), role, objectNames(&pods))
-	}
-	return &pods.Items[0]
+	return pods.Items
 }
 
 // noSecrets waits until nothing of the application's configuration is left.

@@ -35,16 +35,25 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 			address = found[1]
 		}
 	}
-	ended := make(chan error, 1)
+	ended, failure := make(chan struct{}), error(nil)
 	go func() {
+		defer close(ended)
 		for lines.Scan() { // it tells of every connection, and must not wait for a reader
 		}
-		ended <- cmd.Wait()
+		failure = cmd.Wait()
 	}()
-	stop = func() { cancel(); <-ended }
-	if address == "" {
+	stop = func() {
 		cancel()
-		return "", nil, fmt.Errorf("forward to Service %s: %w\n%s", service, <-ended, said.Bytes())
+		<-ended
+	}
+	if address == "" {
+		stop()
+		return "", nil, fmt.Errorf("forward to Service %s: %w\n%s", service, failure, said.Bytes())
 	}
 	return address, stop, nil
+}
+
+// Kubectl runs kubectl against the cluster.
+func (c *Cluster) Kubectl(ctx context.Context, args ...string) error {
+	return c.Local(ctx, append([]string{"kubectl", "--dir", c.state()}, args...)...)
 }

@@ -1,0 +1,278 @@
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+)
+
+// awkward are values that a shell, Kubernetes or a file of properties would change, by their keys.
+var awkward = map[string]string{
+	"spark.example.shell":      `it's "quoted"; $HOME ${HOME} $(id) ` + "`id`" + ` \$ \\ * ~ & | # !`,
+	"spark.example.kubernetes": `$(POD_IP) $$(POD_IP) $$ $$$$`,
+	"spark.example.lines":      "one\ntwo\n\n\tthree = 3",
+	"spark.example.blanks":     "  two before, two after  ",
+	"spark.example.words":      `--conf spark.example.other=1 -c "x" -- é ☃`,
+	"spark.example.empty":      "",
+}
+
+// connect are Spark Connect servers that are used by PySpark's own client, through their Services.
+func (w *world) connect(t *testing.T) {
+	w.side(t, "answers, is killed, answers again", w.connectAnswers)
+}
+
+// connectLong is what of the same takes longer.
+func (w *world) connectLong(t *testing.T) {
+	w.side(t, "edited, suspended, resumed", w.connectEdited)
+	w.side(t, "executors by load", w.connectScales)
+	w.side(t, "told what is wrong", w.connectTroubles)
+}
+
+// connectServer is the example, as small as it can be.
+func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
+	t.Helper()
+	return exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
+		s.Name = name
+		s.Spec.Executor.Instances = new(int32(1))
+		conf := maps.Clone(timeouts)
+		maps.Copy(conf, s.Spec.SparkConf)
+		s.Spec.SparkConf = conf
+		if change != nil {
+			change(s)
+		}
+	})
+}
+
+// connectAnswers: a server gets Ready and computes what a client asks for on its executors, with the configuration that it was given, to the
+// letter. Its pod is killed, and a new session works again at the same Service. In the end nothing is left.
+func (w *world) connectAnswers(t *testing.T) {
+	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) { maps.Copy(s.Spec.SparkConf, awkward) })
+	w.create(t, server)
+	first := w.awaitServer(t, server, "")
+	if s := server.Status.Server; s.PodName != "connect-server" || s.ServiceName != "connect-server" || s.PodIP != first.Status.PodIP {
+		t.Errorf("status.server is %+v, the pod's address %s", s, first.Status.PodIP)
+	}
+	if server.Status.StartTime.IsZero() || server.Status.LastUpdateTime.IsZero() {
+		t.Errorf("started at %v, changed at %v", server.Status.StartTime, server.Status.LastUpdateTime)
+	}
+	got := w.session(t, server, slices.Sorted(maps.Keys(awkward))...)
+	w.onExecutors(t, server, first, got)
+	if diff := cmp.Diff(awkward, got.Conf); diff != "" {
+		t.Errorf("configuration of a session (-want +got):\n%s", diff)
+	}
+	w.awaitExecutors(t, server, 1)
+	service := w.addressOf(t, server)
+
+	if err := w.Client.Delete(t.Context(), first, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	second := w.awaitServer(t, server, first.UID)
+	w.onExecutors(t, server, second, w.session(t, server))
+	if again := w.addressOf(t, server); again.UID != service.UID || again.Spec.ClusterIP != service.Spec.ClusterIP {
+		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID, again.Spec.ClusterIP)
+	}
+	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "deleted")
+	}) {
+		t.Errorf("no event tells that the server's pod was deleted:\n%s", w.describe(t, server))
+	}
+	w.remove(t, server)
+}
+
+// connectEdited: an edit reaches the pods that run, by new ones. Suspended, only the address is left; resumed, it answers there again. A server that ends by
+// itself is told and made again.
+func (w *world) connectEdited(t *testing.T) {
+	server := w.connectServer(t, "edited", func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
+	w.create(t, server)
+	first := w.awaitServer(t, server, "")
+	service := w.addressOf(t, server)
+	w.edit(t, server, func(s *v1alpha1.SparkConnect) {
+		s.Spec.SparkConf["spark.example.edition"] = "second"
+		s.Spec.Executor.Instances = new(int32(2))
+	})
+	w.awaitServerCondition(t, server, "Progressing", metav1.ConditionTrue)
+	second := w.awaitServer(t, server, first.UID)
+	w.awaitExecutors(t, server, 2)
+	got := w.session(t, server, "spark.example.edition", "spark.executor.instances")
+	w.onExecutors(t, server, second, got)
+	if diff := cmp.Diff(map[string]string{"spark.example.edition": "second", "spark.executor.instances": "2"}, got.Conf); diff != "" {
+		t.Errorf("configuration after the edit (-want +got):\n%s", diff)
+	}
+
+	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Suspend = new(true) })
+	w.awaitServerCondition(t, server, "Suspended", metav1.ConditionTrue)
+	eventually(t, time.Minute, "no pod of a suspended server", func() (string, bool) {
+		var left []string
+		for _, role := range []string{"connect-server", "executor"} {
+			for _, pod := range w.podsOf(t, server, role) {
+				left = append(left, pod.Name)
+			}
+		}
+		return strings.Join(left, ", "), len(left) == 0
+	})
+	if again := w.addressOf(t, server); again.UID != service.UID {
+		t.Errorf("the Service was %s, and is %s after an edit and while suspended", service.UID, again.UID)
+	}
+	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Suspend = nil })
+	third := w.awaitServer(t, server, second.UID)
+
+	// The JVM is process 1 there, and ends as it would on a node that shuts down.
+	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c", "kill -TERM 1"); err != nil {
+		t.Fatal(err)
+	}
+	fourth := w.awaitServer(t, server, third.UID)
+	w.onExecutors(t, server, fourth, w.session(t, server))
+	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "exit code 143")
+	}) {
+		t.Errorf("no event tells that the server ended:\n%s", w.describe(t, server))
+	}
+	w.remove(t, server)
+}
+
+// connectScales: with dynamic allocation executors come for a session's work and go after it.
+func (w *world) connectScales(t *testing.T) {
+	server := w.connectServer(t, "scales", func(s *v1alpha1.SparkConnect) {
+		s.Spec.Executor.Instances = nil
+		s.Spec.DynamicAllocation = &v1alpha1.DynamicAllocation{
+			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), MaxExecutors: new(int32(2)), ShuffleTrackingTimeout: new(int64(1000)),
+		}
+		maps.Copy(s.Spec.SparkConf, map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s", "spark.kubernetes.allocation.batch.delay": "500ms"})
+	})
+	w.create(t, server)
+	pod := w.awaitServer(t, server, "")
+	w.awaitExecutors(t, server, 0)
+	got := w.session(t, server, "--slow", "1500")
+	if len(got.Work) != 2 {
+		t.Errorf("the work was done by %+v, want two executors", got.Work)
+	}
+	w.summed(t, got)
+	w.awaitExecutors(t, server, 0)
+	if state := server.Status.State; state != v1alpha1.SparkConnectStateReady {
+		t.Errorf("without executors that nobody needs the state is %s", state)
+	}
+	if now := w.podOf(t, server, "connect-server"); now.UID != pod.UID {
+		t.Errorf("the server was replaced")
+	}
+	w.remove(t, server)
+}
+
+// connectTroubles: what a server waits for, or was refused for, is told, and an edit mends it.
+func (w *world) connectTroubles(t *testing.T) {
+	const missing = "docker.io/apache/spark:no-such-connect"
+	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })
+	image := *exampleOf[v1alpha1.SparkConnect](t, "spark-connect.yaml", nil).Spec.Image
+	w.create(t, server)
+	w.awaitTold(t, server, missing)
+	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Image, s.Spec.Server.Template = nil, nil })
+	w.awaitTold(t, server, "spec.image")
+	w.edit(t, server, func(s *v1alpha1.SparkConnect) {
+		s.Spec.Image, s.Spec.Server.Template = new(image), raw(`{"spec": {"containers": "lots"}}`)
+	})
+	w.awaitTold(t, server, "spec.server.template")
+	w.remove(t, server)
+}
+
+// connectLine: a server of another Spark line answers the same client.
+func (w *world) connectLine(t *testing.T, version, image string) {
+	server := w.connectServer(t, "connect-"+strings.ReplaceAll(version, ".", "-"), func(s *v1alpha1.SparkConnect) {
+		s.Spec.SparkVersion, s.Spec.Image = version, &image
+		maps.Copy(s.Spec.SparkConf, awkward)
+	})
+	w.create(t, server)
+	pod := w.awaitServer(t, server, "")
+	got := w.session(t, server, slices.Sorted(maps.Keys(awkward))...)
+	w.onExecutors(t, server, pod, got)
+	if diff := cmp.Diff(awkward, got.Conf); diff != "" || got.Version != version {
+		t.Errorf("Spark %s, want %s; configuration (-want +got):\n%s", got.Version, version, diff)
+	}
+	w.remove(t, server)
+}
+
+// awaitServer waits until a server takes sessions as it is wanted now, with another pod than the one that is named, and returns its pod.
+func (w *world) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
+	t.Helper()
+	began := time.Now()
+	var pod *corev1.Pod
+	awaitObject(t, w, server, patience, "Ready", func(s *v1alpha1.SparkConnect) bool {
+		if s.Status.State != v1alpha1.SparkConnectStateReady || s.Status.ObservedGeneration != s.Generation {
+			return false
+		}
+		pods := w.podsOf(t, s, "connect-server")
+		if len(pods) != 1 || pods[0].UID == not {
+			return false
+		}
+		pod = &pods[0]
+		return true
+	})
+	t.Logf("%s takes sessions after %.0f s", server.Name, time.Since(began).Seconds())
+	want := map[string]metav1.ConditionStatus{"Ready": "True", v1alpha1.ConditionServerPodReady: "True"}
+	for kind, status := range want {
+		if c := meta.FindStatusCondition(server.Status.Conditions, kind); c == nil || c.Status != status {
+			t.Errorf("condition %s is %+v, want %s", kind, c, status)
+		}
+	}
+	return pod
+}
+
+// awaitServerCondition waits for the status of a condition, of the resource as it is wanted now.
+func (w *world) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
+	t.Helper()
+	awaitObject(t, w, server, patience, kind+" "+string(status), func(s *v1alpha1.SparkConnect) bool {
+		return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionPresentAndEqual(s.Status.Conditions, kind, status)
+	})
+}
+
+// awaitExecutors waits until so many executors run, and no other is on its way.
+func (w *world) awaitExecutors(t *testing.T, server *v1alpha1.SparkConnect, n int) {
+	t.Helper()
+	awaitObject(t, w, server, patience, strconv.Itoa(n)+" running executors", func(s *v1alpha1.SparkConnect) bool {
+		return s.Status.Executors["running"] == n && s.Status.Executors["pending"] == 0
+	})
+}
+
+// awaitTold waits until the condition Ready and a warning tell what is wrong.
+func (w *world) awaitTold(t *testing.T, server *v1alpha1.SparkConnect, what string) {
+	t.Helper()
+	awaitObject(t, w, server, patience, "what is wrong with "+what, func(s *v1alpha1.SparkConnect) bool {
+		ready := meta.FindStatusCondition(s.Status.Conditions, "Ready")
+		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, what)
+	})
+	eventually(t, 30*time.Second, "an event about "+what, func() (string, bool) {
+		return w.describe(t, server), slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
+			return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, what)
+		})
+	})
+}
+
+// edit changes a server's spec.
+func (w *world) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
+	t.Helper()
+	before := server.DeepCopy()
+	change(server)
+	if err := w.Client.Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addressOf is the Service that a server's status names.
+func (w *world) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
+	t.Helper()
+	var service corev1.Service
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: server.Namespace, Name: server.Status.Server.ServiceName}, &service); err != nil {
+		t.Fatal(err)
+	}
+	return &service
+}
