@@ -40,9 +40,10 @@ type ScheduledSparkApplicationList struct {
 
 // ScheduledSparkApplicationSpec says what is run and when.
 type ScheduledSparkApplicationSpec struct {
-	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m.
+	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m. It may begin with
+	// CRON_TZ= or TZ= and a time zone, which is used instead of timeZone.
 	Schedule string `json:"schedule"`
-	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: the operator's own.
+	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
 	// +optional
 	TimeZone string `json:"timeZone,omitempty"`
 	// The application to run.
@@ -50,13 +51,13 @@ type ScheduledSparkApplicationSpec struct {
 	// Starts no further runs while true. Runs that go on are left alone.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while the last one goes on: Allow both, Forbid the new one, Replace the old one. Default Allow.
+	// What to do when a run is due while another goes on: Allow both, Forbid the new one until none goes on, Replace the old one. Default Allow.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many runs that ended well are kept. Default 1.
+	// How many runs that ended well are kept; 0 keeps none. Default 1. A negative number is told by a condition.
 	// +optional
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many runs that failed are kept. Default 1.
+	// How many runs that failed are kept; 0 keeps none. Default 1. A negative number is told by a condition.
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 	// How late a run may start, in seconds after its time; later than that it is skipped and told. Absent: however late, one run makes
@@ -64,8 +65,8 @@ type ScheduledSparkApplicationSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, always by the same amount for one
-	// resource. Absent or 0: on time. Optional, known to this operator alone.
+	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, by the same amount for one resource, and
+	// always before the time of the next. Absent or 0: on time. Optional, known to this operator alone.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
@@ -79,7 +80,7 @@ type ConcurrencyPolicy string
 const (
 	// ConcurrencyAllow: both run.
 	ConcurrencyAllow ConcurrencyPolicy = "Allow"
-	// ConcurrencyForbid: the new one waits for the next time.
+	// ConcurrencyForbid: the new one waits until no run goes on.
 	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
 	// ConcurrencyReplace: the old one is deleted first.
 	ConcurrencyReplace ConcurrencyPolicy = "Replace"
@@ -122,7 +123,7 @@ type ScheduledSparkApplicationStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended, Degraded.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -153,7 +154,20 @@ type ScheduleOperatorStatus struct {
 	// Value of the run-now request that was honored last.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
-	// What keeps runs from being started, or the last trouble with one.
+	// Name of the run that could not be created last; empty where none is waited for.
+	// +optional
+	RefusedRun string `json:"refusedRun,omitempty"`
+	// Since when no run could be created.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	RefusedSince *metav1.MicroTime `json:"refusedSince,omitempty"`
+	// When the next try to create one is due.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	RetryTime *metav1.MicroTime `json:"retryTime,omitempty"`
+	// What keeps runs from being started.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }

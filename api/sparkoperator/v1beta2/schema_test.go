@@ -210,7 +210,7 @@ func TestScheduleAdmission(t *testing.T) {
 		{"no template", "template", nil, []string{"spec.template", "Required"}},
 		{"a schedule that is none, told by a condition", "schedule", "whenever", nil},
 		{"an unknown policy, as the peer", "concurrencyPolicy", "Maybe", nil},
-		{"history below zero, as the peer", "failedRunHistoryLimit", -1, nil},
+		{"history below zero, told by a condition as well", "failedRunHistoryLimit", -1, nil},
 		{"a deadline below zero", "startingDeadlineSeconds", -1, []string{"spec.startingDeadlineSeconds"}},
 		{"jitter below zero", "jitterSeconds", -1, []string{"spec.jitterSeconds"}},
 	} {

@@ -726,6 +726,14 @@ func (in *ScheduleOperatorStatus) DeepCopyInto(out *ScheduleOperatorStatus) {
 		in, out := &in.LastTick, &out.LastTick
 		*out = (*in).DeepCopy()
 	}
+	if in.RefusedSince != nil {
+		in, out := &in.RefusedSince, &out.RefusedSince
+		*out = (*in).DeepCopy()
+	}
+	if in.RetryTime != nil {
+		in, out := &in.RetryTime, &out.RetryTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Cause != nil {
 		in, out := &in.Cause, &out.Cause
 		*out = new(OperatorCause)

@@ -11,25 +11,26 @@ import (
 //
 // ScheduledSparkApplicationSpec says what is run and when.
 type ScheduledSparkApplicationSpecApplyConfiguration struct {
-	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m.
+	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m. It may begin with
+	// CRON_TZ= or TZ= and a time zone, which is used instead of timeZone.
 	Schedule *string `json:"schedule,omitempty"`
-	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: the operator's own.
+	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
 	TimeZone *string `json:"timeZone,omitempty"`
 	// The application to run.
 	Template *SparkApplicationSpecApplyConfiguration `json:"template,omitempty"`
 	// Starts no further runs while true. Runs that go on are left alone.
 	Suspend *bool `json:"suspend,omitempty"`
-	// What to do when a run is due while the last one goes on: Allow both, Forbid the new one, Replace the old one. Default Allow.
+	// What to do when a run is due while another goes on: Allow both, Forbid the new one until none goes on, Replace the old one. Default Allow.
 	ConcurrencyPolicy *sparkoperatorv1beta2.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many runs that ended well are kept. Default 1.
+	// How many runs that ended well are kept; 0 keeps none. Default 1. A negative number is told by a condition.
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many runs that failed are kept. Default 1.
+	// How many runs that failed are kept; 0 keeps none. Default 1. A negative number is told by a condition.
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 	// How late a run may start, in seconds after its time; later than that it is skipped and told. Absent: however late, one run makes
 	// up for all that were missed. Optional, known to this operator alone.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, always by the same amount for one
-	// resource. Absent or 0: on time. Optional, known to this operator alone.
+	// Spreads the runs of many schedules: each run starts up to so many seconds after its time, by the same amount for one resource, and
+	// always before the time of the next. Absent or 0: on time. Optional, known to this operator alone.
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type ScheduledSparkApplicationStatusApplyConfiguration struct {
 	ScheduleState *sparkoperatorv1beta2.ScheduleState `json:"scheduleState,omitempty"`
 	// Why the state is FailedValidation.
 	Reason *string `json:"reason,omitempty"`
-	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Suspended, Degraded.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// The generation of the resource that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

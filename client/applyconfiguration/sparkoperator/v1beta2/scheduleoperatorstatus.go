@@ -19,7 +19,13 @@ type ScheduleOperatorStatusApplyConfiguration struct {
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
 	// Value of the run-now request that was honored last.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
-	// What keeps runs from being started, or the last trouble with one.
+	// Name of the run that could not be created last; empty where none is waited for.
+	RefusedRun *string `json:"refusedRun,omitempty"`
+	// Since when no run could be created.
+	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`
+	// When the next try to create one is due.
+	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
+	// What keeps runs from being started.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 
@@ -58,6 +64,30 @@ func (b *ScheduleOperatorStatusApplyConfiguration) WithLastTick(value v1.MicroTi
 // If called multiple times, the LastRunRequest field is set to the value of the last call.
 func (b *ScheduleOperatorStatusApplyConfiguration) WithLastRunRequest(value string) *ScheduleOperatorStatusApplyConfiguration {
 	b.LastRunRequest = &value
+	return b
+}
+
+// WithRefusedRun sets the RefusedRun field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RefusedRun field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithRefusedRun(value string) *ScheduleOperatorStatusApplyConfiguration {
+	b.RefusedRun = &value
+	return b
+}
+
+// WithRefusedSince sets the RefusedSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RefusedSince field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithRefusedSince(value v1.MicroTime) *ScheduleOperatorStatusApplyConfiguration {
+	b.RefusedSince = &value
+	return b
+}
+
+// WithRetryTime sets the RetryTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RetryTime field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithRetryTime(value v1.MicroTime) *ScheduleOperatorStatusApplyConfiguration {
+	b.RetryTime = &value
 	return b
 }
 
