@@ -1,0 +1,295 @@
+package schedule
+
+import (
+	"fmt"
+	"math/bits"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Field says which of a schedule's two texts an error is about.
+type Field string
+
+// The fields.
+const (
+	FieldSchedule Field = "schedule"
+	FieldZone     Field = "zone"
+)
+
+// Error says what is wrong with a schedule or its zone, and what to write instead.
+type Error struct {
+	Field   Field
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Times are the ticks of a schedule in its zone: a pattern of the calendar, or an interval.
+type Times struct {
+	every time.Duration // of an interval, in whole seconds; 0 for a pattern
+	zone  *time.Location
+	// The values that a pattern allows, a bit each.
+	minute, hour, day, month, weekday uint64
+	// anyDay and anyWeekday tell that the field is a star: the other one decides alone. Where both are given, a day that either allows is allowed.
+	anyDay, anyWeekday bool
+}
+
+// maxSpec bounds a schedule's length: no sensible one is longer.
+const maxSpec = 1024
+
+// Parse reads a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor such as @daily, or @every with
+// a duration. CRON_TZ= or TZ= with a zone and a space may come before it; that zone counts then, not the other. A zone is a name of the IANA
+// database; empty means UTC. It is read as robfig/cron's ParseStandard reads it, which users of this API have written for. An error is an *Error.
+//
+// A schedule that can never come due, such as the 30th of February, is an error too.
+func Parse(spec, zone string) (*Times, error) {
+	if len(spec) > maxSpec {
+		return nil, wrong("has %d characters, more than %d", len(spec), maxSpec)
+	}
+	location, err := loadZone(FieldZone, zone)
+	if err != nil {
+		return nil, err
+	}
+	rest := strings.TrimSpace(spec)
+	if name, after, ok := cutZone(rest); ok {
+		if location, err = loadZone(FieldSchedule, name); err != nil {
+			return nil, err
+		}
+		rest = after
+	}
+	switch {
+	case rest == "":
+		return nil, wrong("is empty; write five fields, such as 30 2 * * *, or a descriptor, such as @daily")
+	case strings.HasPrefix(rest, "@every"):
+		return parseEvery(rest, location)
+	case strings.HasPrefix(rest, "@"):
+		fields, known := descriptors[rest]
+		if !known {
+			return nil, wrong("%q is no descriptor; there are @hourly, @daily (or @midnight), @weekly, @monthly, @yearly (or @annually) and @every with a duration", rest)
+		}
+		rest = fields
+	}
+	return parseFields(strings.Fields(rest), location)
+}
+
+// Key names what Parse reads, so that another one is known for an edit.
+func Key(spec, zone string) string {
+	spec = strings.TrimSpace(spec)
+	if _, _, own := cutZone(spec); own || zone == "" {
+		return spec
+	}
+	return "CRON_TZ=" + zone + " " + spec
+}
+
+func wrong(format string, args ...any) error {
+	return &Error{FieldSchedule, fmt.Sprintf(format, args...)}
+}
+
+// cutZone takes a schedule's own zone from its front.
+func cutZone(spec string) (zone, rest string, found bool) {
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		if after, ok := strings.CutPrefix(spec, prefix); ok {
+			zone, rest, _ = strings.Cut(after, " ")
+			return zone, strings.TrimSpace(rest), true
+		}
+	}
+	return "", spec, false
+}
+
+// zoneName is what names of the IANA database look like. A zone is looked up as a file's name where the system has the database: no dots, so that
+// it leads nowhere else.
+var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,3}$`)
+
+// notZones are files beside the database, or copies of it that count leap seconds.
+var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
+
+func loadZone(field Field, name string) (*time.Location, error) {
+	fail := func(format string, args ...any) (*time.Location, error) {
+		subject := "" // the field is the zone
+		if field == FieldSchedule {
+			subject = "its time zone "
+		}
+		return nil, &Error{field, subject + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case name == "" && field == FieldZone:
+		return time.UTC, nil
+	case name == "":
+		return fail("is empty; write a name such as TZ=Europe/Vienna and a space before the schedule")
+	case strings.EqualFold(name, "local"):
+		return fail("%q would be that of the machine which the operator happens to run on; name one of the IANA database, such as UTC or Europe/Vienna", name)
+	case !zoneName.MatchString(name) || notZones.MatchString(name):
+		return fail("%q is no name of the IANA database; write one such as UTC or Europe/Vienna", name)
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return fail("%q is not in the IANA database; write a name such as UTC or Europe/Vienna", name)
+	}
+	return location, nil
+}
+
+// descriptors are patterns with a name.
+var descriptors = map[string]string{
+	"@hourly":   "0 * * * *",
+	"@daily":    "0 0 * * *",
+	"@midnight": "0 0 * * *",
+	"@weekly":   "0 0 * * 0",
+	"@monthly":  "0 0 1 * *",
+	"@yearly":   "0 0 1 1 *",
+	"@annually": "0 0 1 1 *",
+}
+
+// maxEvery bounds an interval, well below where sums of times overflow.
+const maxEvery = 100 * 365 * 24 * time.Hour
+
+// parseEvery reads an interval. A broken number of seconds is cut, and less than one is one, as users of this API know it.
+func parseEvery(spec string, zone *time.Location) (*Times, error) {
+	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
+	every, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return nil, wrong("%q is no duration; write one such as @every 90m", text)
+	case every <= 0:
+		return nil, wrong("an interval of %s is none; write one of a second or more, such as @every 90m", every)
+	case every > maxEvery:
+		return nil, wrong("an interval of %s is longer than %s", every, maxEvery)
+	}
+	return &Times{every: max(every.Truncate(time.Second), time.Second), zone: zone}, nil
+}
+
+// bounds are the values of one of the fields.
+type bounds struct {
+	what     string
+	min, max int
+	names    []string // of the values from min
+}
+
+var (
+	minutes  = bounds{"minute", 0, 59, nil}
+	hours    = bounds{"hour", 0, 23, nil}
+	days     = bounds{"day of the month", 1, 31, nil}
+	months   = bounds{"month", 1, 12, []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}}
+	weekdays = bounds{"day of the week", 0, 6, []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}}
+)
+
+func parseFields(fields []string, zone *time.Location) (*Times, error) {
+	if len(fields) != 5 {
+		return nil, wrong("has %d fields instead of five: minute, hour, day of the month, month, day of the week; there is none for seconds or years", len(fields))
+	}
+	t := &Times{zone: zone}
+	for i, f := range []struct {
+		bounds
+		to   *uint64
+		star *bool
+	}{{minutes, &t.minute, new(bool)}, {hours, &t.hour, new(bool)}, {days, &t.day, &t.anyDay}, {months, &t.month, new(bool)}, {weekdays, &t.weekday, &t.anyWeekday}} {
+		var err error
+		if *f.to, *f.star, err = f.parse(fields[i]); err != nil {
+			return nil, err
+		}
+	}
+	if t.never() {
+		return nil, wrong("never comes due: there is no such day; the longest of its months has %d days", t.longestMonth())
+	}
+	return t, nil
+}
+
+// parse reads a list of values, ranges and steps. A star is one with every value and no step: */1, but not */2.
+func (b bounds) parse(text string) (set uint64, star bool, err error) {
+	for item := range strings.SplitSeq(text, ",") {
+		values, all, err := b.item(item)
+		if err != nil {
+			return 0, false, err
+		}
+		set, star = set|values, star || all
+	}
+	return set, star, nil
+}
+
+func (b bounds) item(text string) (set uint64, star bool, err error) {
+	fail := func(format string, args ...any) (uint64, bool, error) {
+		return 0, false, wrong("%s %q %s", b.what, text, fmt.Sprintf(format, args...))
+	}
+	span, stepText, stepped := strings.Cut(text, "/")
+	first, last, step := b.min, b.max, 1
+	low, high, ranged := strings.Cut(span, "-")
+	star = low == "*" || low == "?"
+	switch {
+	case star && ranged:
+		return fail("has a range of a star")
+	case !star:
+		var ok bool
+		if first, ok = b.value(low); !ok {
+			return fail("is none from %d to %d%s", b.min, b.max, b.hint())
+		}
+		switch {
+		case ranged:
+			if last, ok = b.value(high); !ok {
+				return fail("does not end from %d to %d%s", b.min, b.max, b.hint())
+			}
+		case !stepped:
+			last = first
+		}
+	}
+	if first > last {
+		return fail("ends before it begins; write it as two ranges with a comma")
+	}
+	if stepped {
+		var ok bool
+		if step, ok = digits(stepText); !ok || step == 0 {
+			return fail("has no step of 1 or more after its slash")
+		}
+		star = star && step == 1
+	}
+	for v := first; v <= last; v += step {
+		set |= 1 << v
+	}
+	return set, star, nil
+}
+
+func (b bounds) hint() string {
+	switch b.what {
+	case weekdays.what:
+		return " (0 is Sunday), nor one of SUN to SAT"
+	case months.what:
+		return ", nor one of JAN to DEC"
+	}
+	return ""
+}
+
+func (b bounds) value(text string) (int, bool) {
+	for i, name := range b.names {
+		if strings.EqualFold(text, name) {
+			return b.min + i, true
+		}
+	}
+	n, ok := digits(text)
+	return n, ok && n >= b.min && n <= b.max
+}
+
+// digits reads a number without a sign, small enough to count with.
+func digits(text string) (int, bool) {
+	if text == "" || len(text) > 6 || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+// never reports whether no day is ever allowed. Every weekday comes in every month; only the days of the month can be too many for it.
+func (t *Times) never() bool {
+	return t.anyWeekday && bits.TrailingZeros64(t.day) > t.longestMonth()
+}
+
+// longestMonth is the number of days of the longest month that is allowed.
+func (t *Times) longestMonth() int {
+	longest := 0
+	for month := time.January; month <= time.December; month++ {
+		if t.month&(1<<month) != 0 {
+			longest = max(longest, time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day()) // of a leap year
+		}
+	}
+	return longest
+}
