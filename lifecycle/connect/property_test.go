@@ -1,0 +1,194 @@
+package connect
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
+)
+
+// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
+// remembered to what is, one server is made at most, a second step is quiet, and nothing is waited for without a timer or a named event.
+func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
+		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
+	}
+	at := mem.Phase
+	for _, tr := range plan.Trail {
+		if tr.From != at {
+			t.Fatalf("the trail %v does not begin at %q", plan.Trail, mem.Phase)
+		}
+		if !slices.ContainsFunc(Transitions, func(e application.Edge) bool { return e.To == tr.To && slices.Contains(e.From, tr.From) }) {
+			t.Fatalf("%q -> %q is not in Transitions (app %+v, memory %+v, seen %+v)", tr.From, tr.To, app, mem, seen)
+		}
+		at = tr.To
+	}
+	if at != plan.Next.Phase {
+		t.Fatalf("the trail ends at %q, Next is %q", at, plan.Next.Phase)
+	}
+	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
+		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+	}
+	if end := plan.Next.Phase.Terminal(); end && app.Invalid == nil && !app.Deleting && !asks {
+		t.Fatalf("over for good (%s) although the spec can be used: %+v, after %+v", plan.Next.Phase, plan.Next, mem)
+	}
+	checkMade(t, mem, plan)
+	checkWoken(t, app, seen, plan)
+	if !asks {
+		checkQuiet(t, app, seen, now, plan)
+	}
+}
+
+// checkMade: a plan makes one server at most, of a number that was never used, and asks for nothing else beside it.
+func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
+	t.Helper()
+	if plan.Next.Attempt < mem.Attempt {
+		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
+	}
+	for _, a := range plan.Do {
+		if a.Verb != lifecycle.Create {
+			continue
+		}
+		if len(plan.Do) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
+			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Do, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
+		}
+	}
+}
+
+// checkWoken: what waits for time has a timer, the rest is woken by an event of the pod or of the custom resource.
+func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
+	t.Helper()
+	m := plan.Next
+	switch {
+	case plan.Check > 0, app.Deleting:
+	case m.Phase.Terminal(), m.Phase == lifecycle.Suspended:
+	case m.Phase.Live() && seen.Driver(m.Attempt) != nil:
+	default:
+		t.Fatalf("%s waits for nothing: app %+v memory %+v seen %+v", m.Phase, app, m, seen)
+	}
+}
+
+// checkQuiet: with nothing changed but what was remembered, a second step enters no phase, makes nothing and tells nothing.
+func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	refused := seen.Refusal != nil
+	seen.Refusal, seen.Confirmed, seen.Probed = nil, false, nil
+	second := Step(app, plan.Next, seen, now)
+	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
+	if len(second.Trail) > 0 && !due {
+		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Trail, plan.Trail, plan.Next, seen)
+	}
+	for _, a := range second.Do {
+		if a.Verb == lifecycle.Create && app.MissingGrace > 0 {
+			t.Fatalf("a second server: %v after %v", second.Do, plan.Do)
+		}
+	}
+	if len(second.Tell) > 0 && !due && !refused {
+		t.Fatalf("told twice: %v", second.Tell)
+	}
+}
+
+// anything is a random situation: also such as no life comes to.
+type anything struct{ *rand.Rand }
+
+func (a anything) time(now time.Time) time.Time {
+	if a.IntN(3) == 0 {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(a.IntN(1600)-1300) * time.Second)
+}
+
+func pick[T any](a anything, of ...T) T { return of[a.IntN(len(of))] }
+
+func (a anything) app() lifecycle.App {
+	app := lifecycle.App{
+		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0, Suspend: a.IntN(4) == 0,
+		MinExecutors: int32(a.IntN(4)), MissingGrace: time.Duration(1+a.IntN(20)) * time.Second,
+	}
+	if a.IntN(4) == 0 {
+		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
+	}
+	return app
+}
+
+func (a anything) memory(now time.Time) lifecycle.Memory {
+	if a.IntN(8) == 0 {
+		return lifecycle.Memory{}
+	}
+	m := lifecycle.Memory{
+		Phase: pick(a, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained,
+			lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing),
+		Since: a.time(now), Attempt: int32(1 + a.IntN(4)), AttemptID: "id", SpecHash: pick(a, "1:a", "1:b", ""),
+		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), Spared: int32(a.IntN(2)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Outcome: pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused),
+	}
+	if a.IntN(2) == 0 {
+		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"), Message: "m"}
+	}
+	if m.Phase == lifecycle.Running {
+		m.ShortSince = a.time(now)
+	}
+	return m
+}
+
+func (a anything) phase() lifecycle.DriverPhase {
+	return pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown)
+}
+
+func (a anything) observed(now time.Time) lifecycle.Observed {
+	seen := lifecycle.Observed{Confirmed: a.IntN(3) == 0}
+	for range a.IntN(3) {
+		if attempt := int32(a.IntN(6)); seen.Driver(attempt) == nil {
+			seen.Drivers = append(seen.Drivers, lifecycle.Driver{
+				Name: "s-server", Attempt: attempt, Phase: a.phase(), Ready: a.IntN(2) == 0, Deleting: a.IntN(5) == 0, CreatedAt: a.time(now), GoneBy: a.time(now),
+				SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.IntN(4) == 0, SpecHash: pick(a, "", "1:a", "1:b"),
+			})
+		}
+	}
+	for range a.IntN(5) {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.IntN(6)), Phase: a.phase(), CreatedAt: a.time(now)})
+	}
+	for range a.IntN(2) {
+		seen.Remains = append(seen.Remains, int32(1+a.IntN(4)))
+	}
+	if a.IntN(3) == 0 {
+		seen.Probed = &lifecycle.Cause{Reason: pick(a, "", "QuotaExceeded"), Message: "e"}
+	}
+	if a.IntN(5) == 0 {
+		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
+	}
+	if a.IntN(5) == 0 {
+		seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+	}
+	return seen
+}
+
+// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
+func TestAnything(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	used := map[[2]lifecycle.Phase]bool{}
+	for seed := range uint64(100000) {
+		a := anything{rand.New(rand.NewPCG(seed, 13))}
+		app, mem, seen := a.app(), a.memory(now), a.observed(now)
+		plan := Step(app, mem, seen, now)
+		checkPlan(t, app, mem, seen, now, plan)
+		for _, tr := range plan.Trail {
+			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
+		}
+	}
+	for _, e := range Transitions {
+		for _, from := range e.From {
+			if !used[[2]lifecycle.Phase{from, e.To}] {
+				t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", from, e.To, e.When)
+			}
+		}
+	}
+}

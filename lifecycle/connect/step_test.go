@@ -1,0 +1,339 @@
+package connect
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// story plays passes one after the other and remembers in between.
+type story struct {
+	t    *testing.T
+	app  lifecycle.App
+	m    lifecycle.Memory
+	now  time.Time
+	plan lifecycle.Plan
+}
+
+func tell(t *testing.T) *story {
+	return &story{t: t, now: began, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
+}
+
+// after lets time pass, and the operator look at what is there then.
+func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
+	s.t.Helper()
+	s.now = s.now.Add(d)
+	s.plan = Step(s.app, s.m, seen, s.now)
+	checkPlan(s.t, s.app, s.m, seen, s.now, s.plan)
+	s.m = s.plan.Next
+	return s
+}
+
+// is holds where the server stands.
+func (s *story) is(phase lifecycle.Phase, reason string) *story {
+	s.t.Helper()
+	if s.m.Phase != phase || s.m.Cause.Reason != reason {
+		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Trail)
+	}
+	return s
+}
+
+// does holds what the operator asks for.
+func (s *story) does(want ...lifecycle.Action) *story {
+	s.t.Helper()
+	if !slices.Equal(s.plan.Do, want) {
+		s.t.Fatalf("asked for %v, want %v", s.plan.Do, want)
+	}
+	return s
+}
+
+func makes(attempt int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: attempt}
+}
+
+func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
+	return lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt}
+}
+
+// server is what is seen of one; mods change it.
+func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
+	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: began, SpecHash: "1:a"}
+	for _, mod := range mods {
+		mod(&d)
+	}
+	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
+}
+
+func ready(d *lifecycle.Driver)    { d.Ready = true }
+func deleting(d *lifecycle.Driver) { d.Deleting = true }
+
+var (
+	nothing = lifecycle.Observed{Confirmed: true}
+	serves  = func(attempt int32) lifecycle.Observed { return server(attempt, lifecycle.DriverRunning, ready) }
+)
+
+// running is a server that serves since began.
+func running(t *testing.T) *story {
+	return tell(t).after(0, nothing).does(makes(1)).is(lifecycle.Launched, "").after(0, serves(1)).is(lifecycle.Running, "")
+}
+
+func TestServerComesUp(t *testing.T) {
+	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1)).is(lifecycle.Launched, "")
+	s.after(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
+		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
+	})).does().is(lifecycle.Launched, "ImagePullBackOff")
+	if len(s.plan.Tell) != 1 || !s.plan.Tell[0].Waits {
+		t.Errorf("told of the image: %+v", s.plan.Tell)
+	}
+	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).is(lifecycle.Launched, "") // for as long as it takes
+	s.after(time.Second, server(1, lifecycle.DriverRunning)).is(lifecycle.Started, "")
+	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	if s.plan.Check != 0 {
+		t.Errorf("a server that runs is looked at every %s", s.plan.Check)
+	}
+}
+
+// TestBackOff lets servers end as soon as they run: the interval doubles up to the longest, and one that ran well for a while is followed after the first.
+func TestBackOff(t *testing.T) {
+	s := running(t)
+	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
+		attempt := int32(i + 1)
+		s.after(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
+			d.Why = lifecycle.Cause{Reason: "OOMKilled", Message: "it was too big"}
+		})).does().is(lifecycle.Waiting, "OOMKilled")
+		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.Check != wait {
+			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.Check, want)
+		}
+		ended := server(attempt, lifecycle.DriverFailed)
+		s.after(want*time.Second-time.Second, ended).does().is(lifecycle.Waiting, "OOMKilled")
+		s.after(time.Second, ended).does(deletes(lifecycle.Attempt, attempt)).is(lifecycle.Waiting, "OOMKilled")
+		s.after(time.Second, nothing).does(makes(attempt+1)).after(time.Second, serves(attempt+1)).is(lifecycle.Running, "")
+	}
+	s.after(Settled, server(8, lifecycle.DriverSucceeded)).is(lifecycle.Waiting, lifecycle.ReasonServerEnded)
+	if wait := s.m.NextAttempt.Sub(s.m.EndedAt); wait != FirstInterval {
+		t.Errorf("a server that ran well is followed after %s", wait)
+	}
+	if s.m.Runs != 1 || s.m.Submissions != 1 {
+		t.Errorf("it is not the first: %+v", s.m)
+	}
+}
+
+// TestHowServersEnd tells each end by its cause, and makes the next after it.
+func TestHowServersEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before  []lifecycle.Observed
+		seen    lifecycle.Observed
+		outcome lifecycle.Outcome
+		reason  string
+	}{
+		"an error": {
+			seen:    server(1, lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Error", Message: "exit code 1"} }),
+			outcome: lifecycle.Failed, reason: "Error",
+		},
+		"no error": {seen: server(1, lifecycle.DriverSucceeded), outcome: lifecycle.Failed, reason: lifecycle.ReasonServerEnded},
+		"deleted, and it stops well": {
+			seen: server(1, lifecycle.DriverSucceeded, deleting), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted,
+		},
+		"evicted": {
+			seen: server(1, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
+				d.Evicted, d.Why = true, lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node was low on memory"}
+			}),
+			outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted,
+		},
+		"gone":                   {seen: nothing, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost},
+		"deleted, and then gone": {before: []lifecycle.Observed{server(1, lifecycle.DriverRunning, ready, deleting)}, seen: nothing, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted},
+		"its node is lost, and then it is gone": {
+			before:  []lifecycle.Observed{server(1, lifecycle.DriverUnknown)},
+			seen:    nothing,
+			outcome: lifecycle.Lost, reason: lifecycle.ReasonNodeLost,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := running(t)
+			for _, before := range tc.before {
+				s.after(time.Second, before)
+			}
+			s.after(time.Second, tc.seen).is(lifecycle.Waiting, tc.reason)
+			if s.m.Outcome != tc.outcome || s.m.NextAttempt.Sub(s.m.EndedAt) != FirstInterval {
+				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
+			}
+			s.after(FirstInterval, nothing).does(makes(2)).is(lifecycle.Launched, "")
+		})
+	}
+}
+
+func TestNotReady(t *testing.T) {
+	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
+	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
+		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is not ready any more"}}}
+	if diff := cmp.Diff(want, s.plan.Trail); diff != "" {
+		t.Errorf("trail (-want +got):\n%s", diff)
+	}
+	s.after(time.Hour, server(1, lifecycle.DriverRunning)).does().is(lifecycle.Started, "")
+	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+}
+
+// TestLostNode waits for a server that nobody can see: no other is made before it is gone or has failed.
+func TestLostNode(t *testing.T) {
+	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	s.after(time.Second, server(1, lifecycle.DriverUnknown)).is(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.app.SpecHash = "1:b"
+	s.after(time.Second, server(1, lifecycle.DriverUnknown)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonNodeLost)
+	s.after(time.Hour, nothing).does(makes(2))
+}
+
+// TestEdit replaces the server: its pod first, its executors after it, and the next when nothing is left. The counts begin anew.
+func TestEdit(t *testing.T) {
+	s := running(t)
+	s.m.Runs, s.m.Submissions = 4, 6
+	s.app.SpecHash = "1:b"
+	going := server(1, lifecycle.DriverRunning, ready, deleting)
+	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
+	going.Remains = []int32{1}
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, going).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	going.Drivers = nil
+	s.after(time.Second, going).does(deletes(lifecycle.Attempt, 1))
+	s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+	if s.m.SpecHash != "1:b" || s.m.Runs != 1 || s.m.Submissions != 1 {
+		t.Errorf("remembered: %+v", s.m)
+	}
+	s.app.SpecHash = "2:a" // an upgrade of the operator
+	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().is(lifecycle.Running, "")
+}
+
+// TestEditOfSettledServer: what an edit forgets is not brought back by the server having run well.
+func TestEditOfSettledServer(t *testing.T) {
+	s := running(t)
+	s.app.SpecHash = "1:b"
+	s.after(2*Settled, serves(1)).is(lifecycle.Editing, lifecycle.ReasonEdited).after(time.Second, nothing).does(makes(2))
+	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.Spared != 0 {
+		t.Errorf("remembered: %+v", s.m)
+	}
+}
+
+func TestSuspend(t *testing.T) {
+	s := running(t)
+	s.app.Suspend = true
+	left := lifecycle.Observed{Remains: []int32{1}, Confirmed: true}
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.after(time.Second, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.after(time.Hour, nothing).does().is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.app.SpecHash = "1:b" // what is edited meanwhile is what is resumed
+	s.after(time.Second, nothing).is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.app.Suspend = false
+	s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+	if s.m.SpecHash != "1:b" {
+		t.Errorf("resumed with %s", s.m.SpecHash)
+	}
+}
+
+// TestRefused tries again and again what the API server refuses: nobody edits a spec when a quota is raised.
+func TestRefused(t *testing.T) {
+	refused := lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+	s := tell(t)
+	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
+		s.after(0, refused).does(deletes(lifecycle.Attempt, int32(i+1))).is(lifecycle.Waiting, "QuotaExceeded")
+		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.m.Outcome != lifecycle.Refused {
+			t.Fatalf("refusal %d, %s, is followed after %s, want %ds", i+1, s.m.Outcome, wait, want)
+		}
+		s.now = s.m.NextAttempt
+	}
+	s.after(0, nothing).does(makes(8)).is(lifecycle.Launched, "")
+}
+
+// TestInvalid waits for an edit, or for an operator that takes the spec.
+func TestInvalid(t *testing.T) {
+	for name, mend := range map[string]func(*lifecycle.App){
+		"edited":                      func(app *lifecycle.App) { app.SpecHash, app.Invalid = "1:b", nil },
+		"the operator takes the spec": func(app *lifecycle.App) { app.Invalid = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t)
+			s.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.image: is missing"}
+			s.after(0, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
+			s.after(time.Hour, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
+			if s.plan.Check != 0 {
+				t.Errorf("looked at every %s", s.plan.Check)
+			}
+			mend(&s.app)
+			s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
+		})
+	}
+}
+
+// TestInvalidEdit keeps nothing of the server that ran before.
+func TestInvalidEdit(t *testing.T) {
+	s := running(t)
+	s.app.SpecHash, s.app.Invalid = "1:b", &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory: many"}
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Second, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
+}
+
+// TestTakenOver lets a server that another operator made go on, whatever its spec is now.
+func TestTakenOver(t *testing.T) {
+	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
+	s := tell(t).after(0, theirs).does().is(lifecycle.Running, "")
+	if s.m.Attempt != 1 || s.m.AttemptID != "pod-uid" || s.m.Runs != 1 {
+		t.Errorf("remembered: %+v", s.m)
+	}
+	s.app.SpecHash = "1:b"
+	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+}
+
+// TestShortOfExecutors asks what is said against executors that are wanted and not there, and tells it.
+func TestShortOfExecutors(t *testing.T) {
+	s := running(t)
+	s.app.MinExecutors = 2
+	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
+	s.after(6*time.Second, serves(1)).does(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
+	probed := serves(1)
+	probed.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
+	s.after(0, probed).does().is(lifecycle.Running, "QuotaExceeded")
+	if len(s.plan.Tell) != 1 || s.plan.Tell[0].Part != lifecycle.Executors {
+		t.Errorf("told: %+v", s.plan.Tell)
+	}
+	there := serves(1)
+	for range 2 {
+		there.Executors = append(there.Executors, lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
+	}
+	s.after(time.Second, there).does().is(lifecycle.Running, "")
+}
+
+// TestWeather asks for nothing that cannot be had, and makes the server when it can.
+func TestWeather(t *testing.T) {
+	bad := lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
+	s := tell(t).after(time.Minute, bad).does().is(lifecycle.New, "")
+	if s.plan.Check == 0 {
+		t.Error("nobody looks again")
+	}
+	s.after(time.Minute, nothing).does(makes(1)).is(lifecycle.Launched, "")
+}
+
+// TestDeleted takes everything at once, as the garbage collector would, and leaves what is to be orphaned.
+func TestDeleted(t *testing.T) {
+	s := running(t)
+	s.app.Deleting = true
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.Attempt, 1))
+	s.app.Orphan = true
+	s.after(time.Second, serves(1)).does()
+}
+
+// TestUnremembered finds the server of a launch that was not written down, and makes no other.
+func TestUnremembered(t *testing.T) {
+	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
+	s.m = lifecycle.Memory{}
+	s.app.SpecHash = "1:b" // edited meanwhile: the pod knows what it is of
+	s.after(time.Second, serves(1)).does() // its number is remembered before it is used up
+	if s.m.Attempt != 1 || s.m.SpecHash == "" {
+		t.Errorf("remembered: %+v", s.m)
+	}
+	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+}

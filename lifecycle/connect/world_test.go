@@ -1,0 +1,449 @@
+package connect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A world is a small cluster that one server lives in. It obeys plans as the controller carries them out, and does to them what a real one does: servers
+// end in every way, nodes are lost, caches are late, calls fail before and after they took effect, quotas refuse, and the operator dies between any two
+// of them.
+type world struct {
+	*rand.Rand
+	now time.Time
+	app lifecycle.App
+
+	stored  lifecycle.Memory // the status as it was written last
+	pods    []*pod           // what exists
+	cache   []pod            // what the operator sees of it
+	remains []int32          // attempts with a ConfigMap
+	quota   bool             // no server can be made
+	short   bool             // no executor can be made
+
+	made   map[int32]bool // servers, by attempt
+	kind   bool           // nothing fails any more, and nobody does anything
+	edits  int
+	due    time.Time // when the operator wants to look again; zero where it does not
+	log    []string
+	breach string
+	passes int
+}
+
+// pod is a server, or an executor.
+type pod struct {
+	server   bool
+	attempt  int32
+	hash     string
+	phase    lifecycle.DriverPhase
+	ready    bool
+	deleting bool
+	goneBy   time.Time
+	created  time.Time
+	silent   time.Time
+	ended    time.Time
+	evicted  bool
+	number   int
+}
+
+func (p *pod) over() bool {
+	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 17)), now: began, made: map[int32]bool{}}
+	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
+	if w.IntN(5) == 0 { // another operator made a server
+		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: began})
+		w.made[1] = true
+		w.sync()
+	}
+	return w
+}
+
+func (w *world) chance(of float64) bool { return w.Float64() < of }
+
+func (w *world) tell(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.breach == "" {
+		w.breach = fmt.Sprintf(format, args...)
+		w.tell("BREACH %s", w.breach)
+	}
+}
+
+func (w *world) sync() {
+	w.cache = w.cache[:0]
+	for _, p := range w.pods {
+		w.cache = append(w.cache, *p)
+	}
+}
+
+// tick lets time pass and everybody but the operator act.
+func (w *world) tick() {
+	w.now = w.now.Add(time.Duration(1+w.IntN(9)) * time.Second)
+	for _, p := range slices.Clone(w.pods) {
+		w.fate(p)
+	}
+	if !w.kind {
+		w.user()
+		if w.chance(0.04) {
+			w.quota = !w.quota
+		}
+		if w.chance(0.04) {
+			w.short = !w.short
+		}
+	}
+	if w.kind || w.chance(0.6) {
+		w.sync()
+	}
+}
+
+// fate moves one pod on.
+func (w *world) fate(p *pod) {
+	if p.deleting && p.goneBy.IsZero() {
+		p.goneBy = w.now.Add(time.Duration(w.IntN(30)) * time.Second)
+	}
+	trouble := 0.04
+	if w.kind {
+		trouble = 0
+	}
+	switch {
+	case p.phase == lifecycle.DriverUnknown:
+		if w.chance(0.15) {
+			p.phase, p.silent = lifecycle.DriverRunning, time.Time{}
+		} else if w.chance(0.1) && p.attempt <= w.stored.Attempt {
+			w.remove(p)
+		}
+	case p.deleting:
+		if w.chance(0.5) {
+			w.remove(p)
+		} else if !p.over() && w.chance(0.4) {
+			p.phase, p.ended, p.ready = lifecycle.DriverFailed, w.now, false
+		}
+	case p.phase == lifecycle.DriverPending && w.chance(0.5):
+		p.phase = lifecycle.DriverRunning
+	case p.phase != lifecycle.DriverRunning:
+	case w.chance(trouble):
+		p.phase, p.ended, p.ready, p.evicted = lifecycle.DriverFailed, w.now, false, w.chance(0.3)
+		if w.chance(0.3) {
+			p.phase, p.evicted = lifecycle.DriverSucceeded, false
+		}
+		w.tell("server of attempt %d ends: %s", p.attempt, p.phase)
+	case w.chance(trouble / 2):
+		p.phase, p.ready, p.silent = lifecycle.DriverUnknown, false, w.now
+		w.tell("the node of attempt %d is lost", p.attempt)
+	case w.chance(trouble):
+		p.ready = false
+	case w.chance(0.5):
+		p.ready = true
+		if p.server && !w.short && len(w.pods) < 6 {
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, created: w.now, number: w.Int()})
+		}
+	}
+}
+
+// remove takes a pod away, and with a server its executors, which it owns.
+func (w *world) remove(p *pod) {
+	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
+}
+
+// user is the owner of the server, who does as users do.
+func (w *world) user() {
+	switch {
+	case w.chance(0.02):
+		w.app.Suspend = !w.app.Suspend
+		w.tell("user: suspend=%v", w.app.Suspend)
+	case w.chance(0.02):
+		w.edits++
+		w.app.SpecHash = "1:" + strconv.Itoa(w.edits)
+		w.app.Invalid = nil
+		if w.chance(0.3) {
+			w.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
+		}
+		w.tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
+	case w.chance(0.01):
+		w.app.Invalid = nil
+		w.tell("the operator's configuration takes the spec")
+	case w.chance(0.02):
+		for _, p := range w.pods {
+			if p.server && p.attempt <= w.stored.Attempt {
+				p.deleting = true
+				w.tell("user: deletes the server of attempt %d", p.attempt)
+			}
+		}
+	}
+}
+
+func (w *world) observed() lifecycle.Observed {
+	seen := lifecycle.Observed{Remains: slices.Clone(w.remains)}
+	for i := range w.cache {
+		add(&seen, &w.cache[i])
+	}
+	return seen
+}
+
+func add(seen *lifecycle.Observed, p *pod) {
+	if !p.server {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.number), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.created})
+		return
+	}
+	seen.Drivers = append(seen.Drivers, lifecycle.Driver{
+		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, SilentSince: p.silent,
+		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+	})
+}
+
+// crash ends a pass: a call failed, or the operator died.
+type crash struct{ where string }
+
+// weather fails a call sometimes.
+func (w *world) weather(where string) {
+	if !w.kind && w.chance(0.06) {
+		panic(crash{where})
+	}
+}
+
+// pass is one reconcile. It returns how long the operator wants to wait at most.
+func (w *world) pass(t *testing.T) (check time.Duration) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case crash:
+			w.tell("pass cut short: %s", r.where)
+			if check = time.Second; w.chance(0.3) {
+				w.sync() // a new process lists everything
+			}
+		default:
+			panic(r)
+		}
+	}()
+	w.passes++
+	seen := w.observed()
+	if !w.kind && w.chance(0.03) {
+		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.now.Add(-5 * time.Second)}
+	}
+	for range 6 {
+		plan := Step(w.app, w.stored, seen, w.now)
+		checkPlan(t, w.app, w.stored, seen, w.now, plan)
+		if fact := w.apply(plan, seen); fact != nil {
+			fact(&seen)
+			continue
+		}
+		w.weather("before the status write")
+		w.backsOff(plan)
+		w.stored = plan.Next
+		for _, tr := range plan.Trail {
+			w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+		}
+		w.weather("after the status write")
+		return plan.Check
+	}
+	w.fail("no decision holds")
+	return 0
+}
+
+// backsOff holds the intervals between servers to the rule: the first, twice as long each time, never more than the longest.
+func (w *world) backsOff(plan lifecycle.Plan) {
+	for _, tr := range plan.Trail {
+		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
+			if wait := plan.Next.NextAttempt.Sub(plan.Next.EndedAt); wait < FirstInterval || wait > MaxInterval {
+				w.fail("a back-off of %s after %+v", wait, plan.Next)
+			}
+		}
+	}
+}
+
+func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	for _, a := range plan.Do {
+		w.weather("before an action")
+		switch {
+		case a.Verb == lifecycle.Create:
+			if fact := w.create(a.Attempt, seen); fact != nil {
+				return fact
+			}
+		case a.Verb == lifecycle.Confirm && a.Part == lifecycle.Executors:
+			answer := lifecycle.Cause{}
+			if w.short {
+				answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
+			}
+			return func(o *lifecycle.Observed) { o.Probed = &answer }
+		case a.Verb == lifecycle.Confirm:
+			for _, p := range w.pods {
+				if p.server && seen.Driver(p.attempt) == nil {
+					return func(o *lifecycle.Observed) { add(o, p) }
+				}
+			}
+			return func(o *lifecycle.Observed) { o.Confirmed = true }
+		case a.Verb == lifecycle.Delete:
+			w.delete(a, seen)
+		}
+		w.weather("after an action")
+	}
+	return nil
+}
+
+// create makes what an attempt has, and adopts what is there already.
+func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	if w.app.Suspend || w.app.Invalid != nil {
+		w.fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
+	}
+	if !slices.Contains(w.remains, attempt) {
+		w.remains = append(w.remains, attempt)
+	}
+	w.weather("between the ConfigMap and the pod")
+	for _, p := range w.pods {
+		if !p.server {
+			continue
+		}
+		switch {
+		case p.attempt == attempt && p.deleting:
+			panic(crash{"the server is being deleted"})
+		case p.attempt == attempt:
+			return nil
+		case seen.Driver(p.attempt) != nil:
+			panic(crash{"the old server still exists"})
+		}
+		return func(o *lifecycle.Observed) { add(o, p) } // the name is taken
+	}
+	if w.quota {
+		return func(o *lifecycle.Observed) {
+			o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
+		}
+	}
+	if w.made[attempt] {
+		w.fail("attempt %d is made twice", attempt)
+	}
+	w.made[attempt] = true
+	w.tell("server of attempt %d is made of %s", attempt, w.app.SpecHash)
+	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, phase: lifecycle.DriverPending, created: w.now})
+	return nil
+}
+
+// delete marks what the operator sees.
+func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
+	for _, p := range w.pods {
+		known := p.server && seen.Driver(p.attempt) != nil ||
+			slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
+		if known && p.attempt == a.Attempt && (p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
+			p.deleting = true
+		}
+	}
+	if a.Part == lifecycle.Attempt {
+		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
+	}
+}
+
+// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come.
+func (w *world) turn(t *testing.T) {
+	app, before := w.app, w.observed()
+	w.tick()
+	if servers := w.servers(); servers > 1 {
+		w.fail("%d servers at once", servers)
+	}
+	if (w.due.IsZero() || w.now.Before(w.due)) && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
+		return
+	}
+	w.due = time.Time{}
+	if check := w.pass(t); check > 0 {
+		w.due = w.now.Add(check)
+	}
+}
+
+// servers counts those that may take sessions.
+func (w *world) servers() (n int) {
+	for _, p := range w.pods {
+		if p.server && !p.over() {
+			n++
+		}
+	}
+	return n
+}
+
+// arrived says what of a kind world is not as the spec wants it; "" where all is.
+func (w *world) arrived() string {
+	m := w.stored
+	var server *pod
+	for _, p := range w.pods {
+		if p.server && !p.over() {
+			server = p
+		}
+	}
+	switch {
+	case w.app.Suspend && m.Phase.Terminal() && w.app.Invalid != nil && server == nil: // nothing to suspend
+	case w.app.Suspend:
+		if m.Phase != lifecycle.Suspended || len(w.pods) > 0 || len(w.remains) > 0 {
+			return fmt.Sprintf("suspended, and %s with %d pods, %d ConfigMaps", m.Phase, len(w.pods), len(w.remains))
+		}
+	case w.app.Invalid != nil && server == nil:
+		if !m.Phase.Terminal() {
+			return fmt.Sprintf("invalid, and %s", m.Phase)
+		}
+	case m.Phase != lifecycle.Running || server == nil || !server.ready:
+		return fmt.Sprintf("%s, server %+v", m.Phase, server)
+	case server.hash != "" && server.hash != w.app.SpecHash:
+		return fmt.Sprintf("the server is of %s, the spec is %s", server.hash, w.app.SpecHash)
+	}
+	return ""
+}
+
+// live plays one life: a time of trouble, then one in which the world is kind, at whose end everything must be as the spec wants it.
+func (w *world) live(t *testing.T) {
+	w.due = w.now
+	for range 250 {
+		if w.breach != "" {
+			return
+		}
+		w.turn(t)
+	}
+	w.kind, w.quota, w.short = true, false, false
+	w.due = w.now
+	w.tell("the world is kind")
+	for range 400 {
+		if w.turn(t); w.breach != "" || w.arrived() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
+			break
+		}
+	}
+	if left := w.arrived(); left != "" {
+		w.fail("stuck: %s", left)
+	}
+}
+
+// TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
+func TestLives(t *testing.T) {
+	lives := 4000
+	if testing.Short() {
+		lives = 1000
+	}
+	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
+		lives = n
+	}
+	passes, phases := 0, map[lifecycle.Phase]int{}
+	for seed := range uint64(lives) {
+		w := newWorld(seed)
+		w.live(t)
+		passes += w.passes
+		phases[w.stored.Phase]++
+		if w.breach != "" {
+			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
+		}
+	}
+	t.Logf("%d lives, %d passes, no breach; ends: %v", lives, passes, phases)
+	for _, phase := range []lifecycle.Phase{lifecycle.Running, lifecycle.Suspended, lifecycle.Done} {
+		if phases[phase] == 0 {
+			t.Errorf("no life ended %s: the world is too tame", phase)
+		}
+	}
+}
