@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -98,16 +101,34 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The template goes by itself; a file would be one of the submitter's.
-	settled.Delete(templateFileKey)
 	request := submit.Request{
 		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
-		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: settled,
+		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: ofExecutors(settled),
 	}
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)
 	}
 	return submit.Executor(request, id, server)
+}
+
+// executorKeys begin the keys that an executor's pod follows from. A submission in cluster mode would refuse others that a server may well have, such as
+// files of its own image.
+var executorKeys = []string{
+	"spark.executor.", "spark.executorEnv.", "spark.kubernetes.executor.", "spark.kubernetes.container.image", "spark.kubernetes.node.selector.",
+	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.memoryOverheadFactor",
+	"spark.kubernetes.scheduler.name", "spark.kubernetes.local.dirs.tmpfs", "spark.kubernetes.securityContext.", "spark.memory.offHeap.",
+	"spark.dynamicAllocation.", "spark.decommission.", "spark.blockManager.port", "spark.app.name",
+}
+
+// ofExecutors is the part of a configuration that an executor's pod follows from. The file of the template is not in it: a template goes by itself.
+func ofExecutors(c *conf.Conf) *conf.Conf {
+	out := conf.New()
+	for key, value := range c.All() {
+		if key != templateFileKey && slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+			out.Set(key, value)
+		}
+	}
+	return out
 }
 
 // digest is eight hexadecimal digits that depend on text alone.
