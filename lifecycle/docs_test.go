@@ -1,4 +1,4 @@
-package application
+package lifecycle_test
 
 import (
 	"flag"
@@ -11,13 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
+	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
 var update = flag.Bool("update", false, "write docs/states.md")
 
-const page = "../../docs/states.md"
+const page = "../docs/states.md"
 
-// TestStatesPage keeps docs/states.md equal to what the tables of the machine say. Run it with -update after a change of the machine.
+// TestStatesPage keeps docs/states.md equal to what the tables of the machines say. Run it with -update after a change of one.
 func TestStatesPage(t *testing.T) {
 	want := statesPage()
 	if *update {
@@ -30,52 +32,29 @@ func TestStatesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/states.md is stale; run go test ./lifecycle/application -run TestStatesPage -update\n%s", diff)
+		t.Errorf("docs/states.md is stale; run go test ./lifecycle -run TestStatesPage -update\n%s", diff)
 	}
 }
 
+// statesPage is the page: the tables, and between them what no table tells.
 func statesPage() string {
 	var b strings.Builder
-	fmt.Fprint(&b, `# The states of an application
+	fmt.Fprint(&b, `# The states of applications and servers
 
-This page is written by `+"`go test ./lifecycle/application -run TestStatesPage -update`"+` from the tables by which every decision of the state
-machine is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
-(docs/applications.md).
+This page is written by `+"`go test ./lifecycle -run TestStatesPage -update`"+` from the tables by which every decision of the state
+machines is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
+(docs/applications.md, docs/connect.md).
 
-`+"```mermaid\nstateDiagram-v2\n    [*] --> New\n")
-	fmt.Fprint(&b, "    state Live {\n")
-	for _, e := range Transitions {
-		if inside(e) {
-			for _, from := range e.From {
-				fmt.Fprintf(&b, "        %s --> %s: %s\n", from, e.To, e.When)
-			}
-		}
-	}
-	fmt.Fprint(&b, "    }\n")
-	for _, e := range Transitions {
-		switch {
-		case inside(e) || slices.Contains(e.From, lifecycle.Retained):
-		case len(e.From) == 1:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", name(e.From[0]), e.To, e.When)
-		default:
-			fmt.Fprintf(&b, "    Live --> %s: %s\n", e.To, e.When)
-			for _, from := range e.From[len(alive):] {
-				fmt.Fprintf(&b, "    %s --> %s: %s\n", from, e.To, e.When)
-			}
-		}
-	}
-	fmt.Fprint(&b, "    Retained --> [*]: time to live\n    Done --> [*]: time to live\n```\n\nLive is no phase of its own: it holds those in which an attempt has a driver. The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
-	for _, e := range Transitions {
-		if len(e.From) > 1 {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", e.To, e.When, names(e.From))
-		}
-	}
-	fmt.Fprint(&b, "\n## What a phase waits for\n\nNo phase waits in silence. One that is not listed is passed through within one decision.\n\n| phase | waits for |\n|---|---|\n")
-	for _, w := range Waits {
-		fmt.Fprintf(&b, "| %s | %s |\n", name(w.Phase), w.For)
-	}
+## Applications
+
+`)
+	draw(&b, application.Transitions, "    Retained --> [*]: time to live\n    Done --> [*]: time to live\n")
+	fmt.Fprint(&b, "\nLive is no phase of its own: it holds those in which an attempt has a driver. ")
+	list(&b, application.Transitions)
+	fmt.Fprint(&b, "\n### What a phase waits for\n\nNo phase waits in silence. One that is not listed is passed through within one decision.\n\n")
+	await(&b, application.Waits)
 	fmt.Fprint(&b, `
-## What holds at any time
+### What holds at any time
 
 - At most one driver of an application runs. The next is created only when every object of the attempts before it is gone, by a live read
   of the driver pods, and of the pods that submit one by spark-submit.
@@ -113,11 +92,68 @@ One window is left: a driver that is created, and removed by somebody else, whil
 launched once more. Before the very first launch is written down, only the driver pod's name keeps a second operator's look at an edited
 spec from launching beside it.
 `)
+	fmt.Fprint(&b, `
+## Spark Connect servers
+
+A server is a driver that is never done, so its machine is that of applications with another rule for what comes after its end: the next server, after
+a back-off that doubles while servers fail (`+"`lifecycle/connect`"+`). What holds of drivers at any time holds of servers.
+
+`)
+	draw(&b, connect.Transitions, "")
+	fmt.Fprint(&b, "\nLive holds the phases in which there is a server's pod. ")
+	list(&b, connect.Transitions)
+	fmt.Fprint(&b, "\n### What a server waits for\n\n")
+	await(&b, connect.Waits)
 	return b.String()
 }
 
+// draw writes a machine's diagram. What leads out of it is drawn at the end.
+func draw(b *strings.Builder, edges []application.Edge, out string) {
+	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
+	for _, e := range edges {
+		if inside(e) {
+			for _, from := range e.From {
+				fmt.Fprintf(b, "        %s --> %s: %s\n", from, e.To, e.When)
+			}
+		}
+	}
+	fmt.Fprint(b, "    }\n")
+	for _, e := range edges {
+		if inside(e) || slices.Contains(e.From, lifecycle.Retained) && len(e.From) > 2 { // in the table
+			continue
+		}
+		if slices.ContainsFunc(e.From, lifecycle.Phase.Live) && len(e.From) > 1 {
+			fmt.Fprintf(b, "    Live --> %s: %s\n", e.To, e.When)
+		}
+		for _, from := range e.From {
+			if !from.Live() || len(e.From) == 1 {
+				fmt.Fprintf(b, "    %s --> %s: %s\n", name(from), e.To, e.When)
+			}
+		}
+	}
+	fmt.Fprint(b, out, "```\n")
+}
+
+// list writes the table of the edges that the diagram shows as one, or leaves out.
+func list(b *strings.Builder, edges []application.Edge) {
+	fmt.Fprint(b, "The edges from several phases, and those too many to draw:\n\n| to | when | from |\n|---|---|---|\n")
+	for _, e := range edges {
+		if len(e.From) > 1 {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", e.To, e.When, names(e.From))
+		}
+	}
+}
+
+// await writes the table of what is waited for.
+func await(b *strings.Builder, waits []application.Wait) {
+	fmt.Fprint(b, "| phase | waits for |\n|---|---|\n")
+	for _, w := range waits {
+		fmt.Fprintf(b, "| %s | %s |\n", name(w.Phase), w.For)
+	}
+}
+
 // inside reports whether an edge stays among the phases of a live attempt.
-func inside(e Edge) bool {
+func inside(e application.Edge) bool {
 	return e.To.Live() && !slices.ContainsFunc(e.From, func(p lifecycle.Phase) bool { return !p.Live() })
 }
 
