@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules name zones, and an image need not have the IANA database
 
 	"github.com/spf13/cobra"
 

@@ -13,7 +13,7 @@ import (
 )
 
 // NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. Where a kind is not served yet
-// it waits, for as long as the configuration lets the first lists take; for SparkConnects it does not, they begin when they are served.
+// it waits, for as long as the configuration lets the first lists take; for schedules and SparkConnects it does not, they begin when they are served.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
@@ -21,6 +21,11 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	if err := Add(ctx, op, sparkApplications(cfg), time.Now); err != nil {
 		return nil, err
+	}
+	if *cfg.ScheduledApplications.Enabled {
+		if err := AddWhenServed(ctx, op, schedules(cfg), time.Now); err != nil {
+			return nil, err
+		}
 	}
 	if *cfg.Connect.Enabled {
 		if err := AddWhenServed(ctx, op, sparkConnects(cfg), time.Now); err != nil {

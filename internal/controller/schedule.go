@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
+func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication] {
+	dialect := sparkoperator.Schedules{ScheduleOptions: sparkoperator.ScheduleOptions{
+		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
+		Applications:       dialectOptions(cfg),
+	}}
+	type schedule = v1beta2.ScheduledSparkApplication
+	return Kind[*schedule]{
+		Name:     "scheduledsparkapplication",
+		New:      func() *schedule { return &schedule{} },
+		Keeps:    []string{"status.operator", "status.conditions"},
+		Status:   func(s *schedule) any { return &s.Status },
+		Decide:   dialect.Decide,
+		Standing: standingOfSchedule,
+		Runs: &Runs[*schedule]{
+			New:    func() client.Object { return &v1beta2.SparkApplication{} },
+			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Facts:  func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Render: func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
+			Due:    dueOf,
+		},
+		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },
+	}
+}
+
+// dueOf reads from a run which time of its schedule it is for.
+func dueOf(run client.Object) time.Time {
+	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
+	if err != nil {
+		return time.Time{}
+	}
+	return due
+}
+
+// standingOfSchedule reads where a schedule stands from its status. It waits where a run is due that does not start.
+func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) telemetry.Standing {
+	standing := telemetry.Standing{State: string(s.Status.ScheduleState)}
+	for _, name := range []string{sparkoperator.ConditionStalled, sparkoperator.ConditionReconciling, sparkoperator.ConditionSuspended} {
+		condition := meta.FindStatusCondition(s.Status.Conditions, name)
+		if condition == nil || condition.Status != metav1.ConditionTrue {
+			continue
+		}
+		standing.Since = condition.LastTransitionTime.Time
+		if name != sparkoperator.ConditionSuspended {
+			standing.Waits = condition.Reason
+		}
+		break
+	}
+	return standing
+}
