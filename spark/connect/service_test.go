@@ -1,0 +1,178 @@
+package connect
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func service(t *testing.T, r Request, base *corev1.Service) *corev1.Service {
+	t.Helper()
+	s, err := Service(r, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestService(t *testing.T) {
+	want := &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "sc-server", Namespace: "ns", Labels: map[string]string{"example.org/of": "sc"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Connect", Name: "sc", UID: "uid-1", Controller: new(true)}},
+		},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"example.org/server": "sc", "spark-role": "connect-server"},
+			Ports: []corev1.ServicePort{
+				{Name: "driver-rpc", Protocol: "TCP", AppProtocol: new("tcp"), Port: 7078, TargetPort: intstr.FromInt32(7078)},
+				{Name: "blockmanager", Protocol: "TCP", AppProtocol: new("tcp"), Port: 7079, TargetPort: intstr.FromInt32(7079)},
+				{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040, TargetPort: intstr.FromInt32(4040)},
+				{Name: "spark-connect-server", Protocol: "TCP", AppProtocol: new("grpc"), Port: 15002, TargetPort: intstr.FromInt32(15002)},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, service(t, minimal(), nil)); diff != "" {
+		t.Errorf("the Service (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheServiceFindsTheNextServer holds that neither attempt nor version nor anything else of the pod changes the Service, and that it selects the pod.
+func TestTheServiceFindsTheNextServer(t *testing.T) {
+	first, next := minimal(), full()
+	next.SparkVersion, next.Labels["example.org/attempt"] = "4.3.0", "4"
+	next.Conf.Delete("spark.ui.port", "spark.connect.grpc.binding.port")
+	s := service(t, first, nil)
+	if diff := cmp.Diff(s, service(t, next, nil)); diff != "" {
+		t.Errorf("the Service changes (-first +next):\n%s", diff)
+	}
+	for _, r := range []Request{first, next} {
+		labels := build(t, r).Server.Labels
+		for key, value := range s.Spec.Selector {
+			if labels[key] != value {
+				t.Errorf("the pod has %s=%q, the Service selects %q", key, labels[key], value)
+			}
+		}
+	}
+}
+
+func TestServiceOfTheUser(t *testing.T) {
+	base := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "mine", Namespace: "elsewhere", UID: "u", ResourceVersion: "1", Finalizers: []string{"f"},
+			Labels: map[string]string{"a": "1", "example.org/of": "x"}, Annotations: map[string]string{"b": "2"},
+			OwnerReferences: []metav1.OwnerReference{{UID: "theirs"}},
+		},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: new("c"), LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, ClusterIP: "10.1.2.3",
+			Selector: map[string]string{"app": "mine"}, SessionAffinity: corev1.ServiceAffinityClientIP, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		},
+		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "1.1.1.1"}}}},
+	}
+	before := base.DeepCopy()
+	got := service(t, minimal(), base)
+	if diff := cmp.Diff(before, base); diff != "" {
+		t.Errorf("the user's Service has changed (-want +got):\n%s", diff)
+	}
+	want := service(t, minimal(), nil)
+	want.Name = "mine"
+	want.Labels["a"], want.Annotations = "1", map[string]string{"b": "2"}
+	ports, selector := want.Spec.Ports, want.Spec.Selector
+	want.Spec = before.Spec
+	want.Spec.Ports, want.Spec.Selector = ports, selector
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the Service (-want +got):\n%s", diff)
+	}
+}
+
+func TestPortsOfTheUsersService(t *testing.T) {
+	const ours = "driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect-server:15002"
+	for name, c := range map[string]struct {
+		ports []corev1.ServicePort
+		want  string
+	}{
+		"none": {nil, ours},
+		"another": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"), NodePort: 30000, AppProtocol: new("http")}},
+			ours + " jmx:8090>jmx@30000"},
+		"another without a name":  {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
+		"another protocol":        {[]corev1.ServicePort{{Port: 4040, Protocol: "UDP"}}, ours + " udp-4040:4040"},
+		"ours by number":          {[]corev1.ServicePort{{Name: "grpc", Port: 15002, TargetPort: intstr.FromInt32(1), NodePort: 30001}}, ours + "@30001"},
+		"ours by name":            {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443, NodePort: 30002}}, ours + "@30002"},
+		"ours, twice":             {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443}, {Name: "x", Port: 15002, NodePort: 30003}}, ours + "@30003"},
+		"without a name, as ours": {[]corev1.ServicePort{{Port: 15002}}, ours},
+		"names and numbers mixed": {[]corev1.ServicePort{{Name: "web-ui", Port: 15002}}, ours},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: c.ports}})
+			var got []string
+			for _, p := range s.Spec.Ports {
+				text := fmt.Sprintf("%s:%d", p.Name, p.Port)
+				if target := p.TargetPort.String(); target != fmt.Sprint(p.Port) {
+					text += ">" + target
+				}
+				if p.NodePort != 0 {
+					text += fmt.Sprintf("@%d", p.NodePort)
+				}
+				if p.Protocol == "" {
+					t.Errorf("port %s has no protocol", p.Name)
+				}
+				got = append(got, text)
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("ports are %q, want %q", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}
+
+func TestServiceFollowsTheServersPorts(t *testing.T) {
+	r := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.ui.port", "1003", "spark.connect.grpc.binding.port", "1004")
+	s := service(t, r, nil)
+	for i, p := range s.Spec.Ports {
+		if want := int32(1001 + i); p.TargetPort.IntVal != want {
+			t.Errorf("%s leads to %s, want %d", p.Name, p.TargetPort.String(), want)
+		}
+	}
+	for i, p := range build(t, r).Server.Spec.Containers[0].Ports {
+		if p.ContainerPort != s.Spec.Ports[i].TargetPort.IntVal {
+			t.Errorf("%s of the pod is %d, the Service leads to %s", p.Name, p.ContainerPort, s.Spec.Ports[i].TargetPort.String())
+		}
+	}
+}
+
+func TestServiceRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		r     func(*Request)
+		base  corev1.Service
+		field string
+		says  string
+	}{
+		"a name too long": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 64)}}, field: "Service", says: "metadata.name"},
+		"no name":         {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A b"}}, field: "Service", says: "metadata.name"},
+		"leading away":    {base: corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x.org"}}, field: "Service", says: "spec.type"},
+		"the request's":   {r: func(r *Request) { r.Name = "1" }, field: "Name", says: "1-server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := minimal()
+			if c.r != nil {
+				c.r(&r)
+			}
+			_, err := Service(r, &c.base)
+			if wrong := refused(t, err); wrong.Field != c.field || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("the error is %v, want field %s and %q", err, c.field, c.says)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	if got := []string{ServerName("a"), ConfigMapName("a"), ServiceName("a", nil), ServiceName("a", &corev1.Service{}),
+		ServiceName("a", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "b"}})}; !cmp.Equal(got, []string{"a-server", "a-conf", "a-server", "a-server", "b"}) {
+		t.Errorf("names are %q", got)
+	}
+}
