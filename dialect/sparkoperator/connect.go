@@ -55,7 +55,10 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	if taken {
 		plan.Tell = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Tell...)
 	}
-	stampChange(sc, now, func() { encodeConnect(sc, plan, seen, now) })
+	stampChange(sc, now, func() {
+		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
+		encodeConnect(sc, plan, seen, now)
+	})
 	return plan
 }
 
@@ -114,7 +117,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	}
 	return submit.Objects{
 		Before: []submit.Object{made.Config}, Driver: made.Server, DriverExtra: made.ServerExtra,
-		Warnings: append(connectWarnings(&sc.Spec), made.Warnings...),
+		Warnings: append(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings)...),
 	}, nil
 }
 
@@ -127,24 +130,9 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, attempt int32) (connect.Objec
 }
 
 // Executor returns the pod that the server of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
-// known without the server (submit.Executor). Nobody creates it.
-func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, now time.Time) (*corev1.Pod, error) {
-	r := c.request(sc, attempt)
-	conf := r.Conf.Clone()
-	if r.Image != "" {
-		conf.SetIfMissing("spark.kubernetes.container.image", r.Image)
-	}
-	conf.Set("spark.kubernetes.executor.podNamePrefix", sc.Name)
-	for _, key := range conf.Keys() {
-		if strings.HasSuffix(key, ".podTemplateFile") {
-			conf.Delete(key) // in the image, or the one that is given here
-		}
-	}
-	pod, err := submit.Executor(submit.Request{
-		SparkVersion: r.SparkVersion, Namespace: r.Namespace, AppName: r.Name, AppID: appID(serverID(sc, attempt)), ResourceNamePrefix: r.Name,
-		DriverPodName: connect.ServerName(r.Name), Master: r.Master, MainClass: connect.MainClass, SubmitTime: now, Conf: conf,
-		ExecutorTemplate: r.ExecutorTemplate, Owner: r.Owner, Labels: r.Labels,
-	}, id, server)
+// known without the server (connect.Executor). Nobody creates it.
+func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
+	pod, err := connect.Executor(c.request(sc, attempt), id, server)
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}

@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -57,7 +58,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
 	} else {
 		unready := why
-		if _, phase := awaitedServer[m.Phase]; phase && unready.Reason == string(m.Phase) {
+		if m.Cause.Reason == "" && weather == nil {
 			unready.Reason = v1alpha1.ReasonServerPodNotReady
 		}
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
@@ -68,15 +69,20 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 // encodeReady sets the condition Ready: a server that takes sessions, and a Service that leads to it. It is set again when it is known what became of the
 // Service; until then what was known last holds.
 func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
-	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
-	switch {
-	case m.Phase != lifecycle.Running:
-		setCondition(sc, ConditionReady, metav1.ConditionFalse, why, now)
-	case service != nil && service.Status == metav1.ConditionFalse:
-		setCondition(sc, ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
-	default:
-		setCondition(sc, ConditionReady, metav1.ConditionTrue, lifecycle.Cause{Reason: string(m.Phase)}, now)
+	if m.Phase == lifecycle.Running {
+		encodeServing(sc, now)
+		return
 	}
+	setCondition(sc, ConditionReady, metav1.ConditionFalse, why, now)
+}
+
+// encodeServing sets the condition Ready of a server that takes sessions.
+func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
+	if service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady); service != nil && service.Status == metav1.ConditionFalse {
+		setCondition(sc, ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
+		return
+	}
+	setCondition(sc, ConditionReady, metav1.ConditionTrue, lifecycle.Cause{Reason: string(lifecycle.Running)}, now)
 }
 
 // encodeProgress sets the condition Progressing. A roll-out is one until its server is Ready or has ended.
@@ -135,11 +141,8 @@ func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []met
 	if m.Phase == lifecycle.Running {
 		return why
 	}
-	if why.Reason == "" || m.Phase == lifecycle.Waiting && !backsOff(m) && m.Outcome != lifecycle.Undecided && why.Message == "" {
-		why = lifecycle.Cause{Reason: string(m.Phase), Message: awaitedServer[m.Phase]}
-	}
 	if why.Reason == "" {
-		why.Reason = "New"
+		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
 	if backsOff(m) {
 		why.Message += "; the next server is made at " + m.NextAttempt.UTC().Format(time.RFC3339)

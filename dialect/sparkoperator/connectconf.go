@@ -18,6 +18,7 @@ const hadoopPrefix = "spark.hadoop."
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
+	c.Delete(foreignCredentials(spec)...)
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		c.Set(hadoopPrefix+strings.TrimPrefix(key, hadoopPrefix), spec.HadoopConf[key])
 	}
@@ -70,13 +71,28 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
 }
 
-// connectWarnings are what may be wrong with a spec that is served all the same.
-func connectWarnings(spec *v1alpha1.SparkConnectSpec) []string {
-	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || bringsConnect(spec.SparkConf) {
-		return nil
+// foreignCredentials are the keys of sparkConf by which a server would show other credentials to the API server than its pod's service account: they would
+// stand in its command line, and the master that they are for is the operator's to say.
+func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
+		if strings.HasPrefix(key, credentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
+			keys = append(keys, key)
+		}
 	}
-	return []string{fmt.Sprintf("spec.sparkVersion: the distribution of Spark %s has no Connect server; use 4.0.0 or newer, or name the artifact in sparkConf: "+
-		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion)}
+	return keys
+}
+
+// connectWarnings are what may be wrong with a spec that is served all the same.
+func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
+	for _, key := range foreignCredentials(spec) {
+		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
+			"name one in spec.server.template.spec.serviceAccountName", key))
+	}
+	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || bringsConnect(spec.SparkConf) {
+		return warnings
+	}
+	return append(warnings, fmt.Sprintf("spec.sparkVersion: the distribution of Spark %s has no Connect server; use 4.0.0 or newer, or name the artifact in sparkConf: "+
+		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
 }
 
 // bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look into.

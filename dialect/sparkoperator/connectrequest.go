@@ -65,11 +65,27 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	return cmp.Or(typed, "spec.sparkConf["+key+"]")
 }
 
+// inConnectFields are warnings of a rendering, each of which begins with a key or a field of a connect.Request, by the fields of a SparkConnect.
+func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []string) []string {
+	var out []string
+	for _, warning := range warnings {
+		about, said, _ := strings.Cut(warning, ": ")
+		field := connectFields[about]
+		if strings.HasPrefix(about, "spark.") {
+			field = connectKeyField(spec, about)
+		}
+		if field != "" {
+			warning = field + ": " + said
+		}
+		out = append(out, warning)
+	}
+	return out
+}
+
 // request reads one attempt of a SparkConnect as a server to be built.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
 	r.Labels[LabelAttempt] = strconv.Itoa(int(attempt))
-	r.Conf = connectConf(sc)
 	c.uiPath(sc, r.Conf)
 	r.ServerTemplate, r.ExecutorTemplate = raw(sc.Spec.Server.Template), raw(sc.Spec.Executor.Template)
 	r.Annotations = map[string]string{lifecycle.SpecHashAnnotation: ConnectHash(&sc.Spec)}
@@ -80,7 +96,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, LabelLaunchedBy: "true"}
 	return connect.Request{
-		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: value(sc.Spec.Image), Master: cmp.Or(c.Master, DefaultMaster),
+		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: value(sc.Spec.Image), Master: cmp.Or(c.Master, DefaultMaster), Conf: connectConf(sc),
 		Owner: serverOwner(sc), Selector: selector,
 		Labels: map[string]string{
 			LabelConnectName: sc.Name, LabelLaunchedBy: "true", LabelAppUID: string(sc.UID), LabelManaged: "true",
@@ -94,12 +110,4 @@ func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 // serverOwner makes the SparkConnect the controller of what is created for it.
 func serverOwner(sc *v1alpha1.SparkConnect) metav1.OwnerReference {
 	return *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
-}
-
-// serverID is the id of an attempt. One that was remembered is used again.
-func serverID(sc *v1alpha1.SparkConnect, attempt int32) string {
-	if m := decodeConnect(&sc.Status); m.AttemptID != "" && m.Attempt == attempt {
-		return m.AttemptID
-	}
-	return lifecycle.AttemptID(string(sc.UID), attempt)
 }

@@ -1,7 +1,7 @@
 package sparkoperator
 
 import (
-	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,51 +10,71 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// reasonInvalidService is the reason of the condition ServiceReady where spec.server.service cannot be used.
+// reasonInvalidService is the reason of the condition ServiceReady where no Service can be made of the spec.
 const reasonInvalidService = "InvalidService"
 
 // Surroundings returns what is to stand beside a server whose status Decide wrote: its Service in every phase, so that clients keep their address while
-// servers come and go, and while the SparkConnect is suspended; and what its spec asks for to reach the web UI from outside.
+// servers come and go, and while there is none; and what the spec asks for to reach the web UI from outside. A spec of which no Service can be made
+// leaves the one that stands: clients may be connected by it.
 func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) Surroundings {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
 		return Surroundings{Unsettled: true}
 	}
-	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)
-	var e exposure
-	if err == nil {
-		e.objects, e.service, e.port = append(e.objects, service), service.Name, connect.UIPort
-		c.expose(&e, sc)
+	service, err := c.service(sc)
+	if err != nil {
+		return Surroundings{Unsettled: true} // Decide tells
 	}
+	e := c.exposure(sc, service)
 	for _, object := range e.objects {
 		markContent(object)
 	}
 	return Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []Event) {
-		stampChange(sc, now, func() { news = c.tellSurroundings(sc, e, err, is, now) })
+		stampChange(sc, now, func() {
+			news = slices.Concat(tellService(sc, named(is, "Service", service.Name), now), tellServerExposed(sc, e, is, now))
+		})
 		return news
 	}}
 }
 
-// tellSurroundings writes what became of the Service and of what leads to the UI, and returns an event for each that is bad news.
-func (c Connects) tellSurroundings(sc *v1alpha1.SparkConnect, e exposure, wrong error, is []lifecycle.Surrounding, now time.Time) []Event {
-	var news []Event
-	service := named(is, "Service", e.service)
+// service is the Service by which clients find the server, whichever is the current one.
+func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
+	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)
+	if err != nil {
+		return nil, asConnectError(sc, err)
+	}
+	return service, nil
+}
+
+// encodeService says what is wrong with a spec that no Service can be made of, and returns what is news of that. Otherwise it is what becomes of the
+// Service that decides (tellService), and what was known last holds until then.
+func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
+	_, err := c.service(sc)
+	if err == nil {
+		return nil
+	}
+	why := lifecycle.Cause{Reason: reasonInvalidService, Message: err.Error()}
+	news := isNews(sc, ConditionServiceReady, why)
+	setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
+	if !news {
+		return nil
+	}
+	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
+}
+
+// tellService writes what became of the Service, and returns an event where that is bad news. Of one that is on its way what was told last holds.
+func tellService(sc *v1alpha1.SparkConnect, service *lifecycle.Surrounding, now time.Time) (news []Event) {
 	switch {
-	case wrong != nil:
-		wrong = asConnectError(sc, wrong)
-		cause := lifecycle.Cause{Reason: reasonInvalidService, Message: wrong.Error()}
-		if field, ok := errors.AsType[*FieldError](wrong); ok && field.Field == "metadata.name" {
-			cause.Reason = lifecycle.ReasonInvalid
-		}
-		news = tellCondition(sc, ConditionServiceReady, cause, now, news)
-		sc.Status.Server.ServiceName = ""
 	case service == nil:
+		return nil
 	case service.Cause.Reason != "":
-		news = tellCondition(sc, ConditionServiceReady, lifecycle.Cause{Reason: service.Cause.Reason,
-			Message: "Service " + service.Name + ": " + service.Cause.Message}, now, news)
+		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
+		if isNews(sc, ConditionServiceReady, why) {
+			news = []Event{{corev1.EventTypeWarning, why.Reason, why.Message}}
+		}
+		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		if !service.Stands {
 			sc.Status.Server.ServiceName = ""
 		}
@@ -62,30 +82,14 @@ func (c Connects) tellSurroundings(sc *v1alpha1.SparkConnect, e exposure, wrong 
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
 	}
-	m := decodeConnect(&sc.Status)
-	if m.Phase == lifecycle.Running {
-		encodeReady(sc, m, lifecycle.Cause{}, now)
+	if decodeConnect(&sc.Status).Phase == lifecycle.Running {
+		encodeServing(sc, now)
 	}
-	return c.tellUI(sc, e, is, now, news)
+	return news
 }
 
-// tellCondition sets a condition to False, and adds an event where that is news.
-func tellCondition(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause, now time.Time, news []Event) []Event {
+// isNews reports whether a condition that is False for a cause was not so before.
+func isNews(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
-	if before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message {
-		news = append(news, Event{corev1.EventTypeWarning, why.Reason, why.Message})
-	}
-	setCondition(sc, kind, metav1.ConditionFalse, why, now)
-	return news
-}
-
-// expose adds what leads to the web UI from outside.
-func (c Connects) expose(_ *exposure, _ *v1alpha1.SparkConnect) {}
-
-// uiPath tells the server under which path its UI is reached.
-func (c Connects) uiPath(_ *v1alpha1.SparkConnect, _ *conf.Conf) {}
-
-// tellUI writes what became of what leads to the UI.
-func (c Connects) tellUI(_ *v1alpha1.SparkConnect, _ exposure, _ []lifecycle.Surrounding, _ time.Time, news []Event) []Event {
-	return news
+	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message
 }
