@@ -47,8 +47,8 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	pod := connect.ServerName(sc.Name)
 	switch t.To {
 	case lifecycle.Launched:
-		if t.From == lifecycle.Unknown {
-			return Event{}, false
+		if t.From == lifecycle.Unknown || plan.Next.AttemptID != lifecycle.AttemptID(string(sc.UID), t.Attempt) {
+			return Event{}, false // nothing new, or another operator made it
 		}
 		return normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt)
 	case lifecycle.Running:

@@ -1,0 +1,488 @@
+package sparkoperator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// TestConnectConf holds which field becomes which key, and which of two that say the same wins.
+func TestConnectConf(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q"}
+		sc.Spec.SparkConf = map[string]string{
+			"spark.driver.memory": "9g", "spark.executor.instances": "9", "spark.hadoop.fs.a": "conf", "spark.sql.ansi.enabled": "true",
+			"spark.kubernetes.authenticate.executor.serviceAccountName": "worker", "spark.kubernetes.authenticate.caCertFile": "/ca",
+			"spark.dynamicAllocation.shuffleTracking.enabled": "false",
+		}
+		sc.Spec.HadoopConf = map[string]string{"fs.a": "hadoop", "spark.hadoop.fs.b": "whole"}
+		sc.Spec.Server.SparkPodSpec = v1alpha1.SparkPodSpec{Cores: new(int32(2)), Memory: new("3g")}
+		sc.Spec.Executor = v1alpha1.ExecutorSpec{Instances: new(int32(0)), SparkPodSpec: v1alpha1.SparkPodSpec{Cores: new(int32(4)), Memory: new("5g")}}
+		sc.Spec.DynamicAllocation = &v1alpha1.DynamicAllocation{
+			Enabled: true, InitialExecutors: new(int32(1)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(7)), ShuffleTrackingTimeout: new(int64(60000)),
+		}
+	})
+	want := map[string]string{
+		"spark.driver.cores": "2", "spark.driver.memory": "3g", "spark.executor.cores": "4", "spark.executor.memory": "5g", "spark.executor.instances": "0",
+		"spark.hadoop.fs.a": "hadoop", "spark.hadoop.fs.b": "whole", "spark.sql.ansi.enabled": "true",
+		"spark.kubernetes.authenticate.executor.serviceAccountName": "worker",
+		"spark.kubernetes.driver.label.team":                        "a", "spark.kubernetes.executor.label.team": "a",
+		"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "1", "spark.dynamicAllocation.minExecutors": "1",
+		"spark.dynamicAllocation.maxExecutors": "7", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+		"spark.dynamicAllocation.shuffleTracking.timeout": "60000ms",
+	}
+	if diff := cmp.Diff(want, connectConf(sc).Map()); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestConnectExecutorsWanted(t *testing.T) {
+	enabled := &v1alpha1.DynamicAllocation{Enabled: true, MinExecutors: new(int32(3))}
+	for name, tc := range map[string]struct {
+		spec v1alpha1.SparkConnectSpec
+		want int32
+	}{
+		"nobody says":                  {v1alpha1.SparkConnectSpec{}, 2},
+		"the field":                    {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
+		"the key":                      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
+		"no number":                    {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
+		"dynamic allocation":           {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled, Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
+		"dynamic allocation by keys":   {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}}, 1},
+		"dynamic allocation from none": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
+		"dynamic allocation is not on": {v1alpha1.SparkConnectSpec{DynamicAllocation: &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}}, 2},
+	} {
+		if got := connectExecutors(&tc.spec); got != tc.want {
+			t.Errorf("%s: %d executors, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// TestConnectInvalidSpecs holds every fault to a message that begins with the field.
+func TestConnectInvalidSpecs(t *testing.T) {
+	template := func(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
+	for name, tc := range map[string]struct {
+		mod  func(*v1alpha1.SparkConnect)
+		want string
+	}{
+		"no image":               {func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, "spec.image: "},
+		"a name too long":        {func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 57) }, "metadata.name: "},
+		"a name with a dot":      {func(sc *v1alpha1.SparkConnect) { sc.Name = "a.b" }, "metadata.name: "},
+		"a name with a digit":    {func(sc *v1alpha1.SparkConnect) { sc.Name = "1a" }, "metadata.name: "},
+		"server memory":          {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("4 gigs") }, "spec.server.memory: "},
+		"executor memory":        {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") }, "spec.executor.memory: "},
+		"server memory by key":   {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.memory": "0"} }, "spec.sparkConf[spark.driver.memory]: "},
+		"executor memory by key": {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "x"} }, "spec.sparkConf[spark.executor.memory]: "},
+		"server template":        {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template: "},
+		"executor template":      {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":[]}`) }, "spec.executor.template: "},
+		"a label of ours":        {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"sparkoperator.dev/attempt": "9"} }, "metadata.labels[sparkoperator.dev/attempt]: "},
+		"one by key": {func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.sparkoperator.dev/x": "9"}
+		}, "spec.sparkConf[spark.kubernetes.executor.label.sparkoperator.dev/x]: "},
+		"one in the template": {func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Server.Template = template(`{"metadata":{"labels":{"sparkoperator.dev/x":"1"}}}`)
+		}, "spec.server.template.metadata.labels[sparkoperator.dev/x]: "},
+		"one of the executors": {func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Executor.Template = template(`{"metadata":{"labels":{"sparkoperator.dev/x":"1"}}}`)
+		}, "spec.executor.template.metadata.labels[sparkoperator.dev/x]: "},
+		"a port that is none":     {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, "spec.sparkConf[spark.driver.port]: "},
+		"a value that cannot go":  {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.a": "\x00 "} }, "spec.sparkConf[spark.a]: "},
+		"a hadoop value":          {func(sc *v1alpha1.SparkConnect) { sc.Spec.HadoopConf = map[string]string{"fs.a": "\x00 "} }, "spec.hadoopConf[fs.a]: "},
+		"a label that is Spark's": {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"spark-role": "x"} }, "metadata.labels[spark-role]: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := Connects{}.invalid(aConnect(tc.mod))
+			if wrong == nil || wrong.Reason != lifecycle.ReasonInvalid || !strings.HasPrefix(wrong.Message, tc.want) {
+				t.Errorf("found %+v, want %q", wrong, tc.want)
+			}
+		})
+	}
+	many := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Name, sc.Spec.Server.Memory = "A", new("x") })
+	if wrong := (Connects{}).invalid(many); !strings.Contains(wrong.Message, "metadata.name") || !strings.Contains(wrong.Message, "spec.server.memory") {
+		t.Errorf("not all that is wrong: %s", wrong.Message)
+	}
+}
+
+// TestConnectValidSpecs are such as look wrong and are not.
+func TestConnectValidSpecs(t *testing.T) {
+	for name, mod := range map[string]func(*v1alpha1.SparkConnect){
+		"the longest name": func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 56) },
+		"images in the templates": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Image = nil
+			sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","image":"a"}]}}`)}
+			sc.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-executor","image":"b"}]}}`)}
+		},
+		"an image by key": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Image, sc.Spec.SparkConf = nil, map[string]string{"spark.kubernetes.container.image": "a"}
+		},
+		"a reference": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "${spark.my.size}", "spark.my.size": "1g"}
+		},
+		"an empty field": func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("") },
+		"a bad Service": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}
+		},
+	} {
+		if wrong := (Connects{}).invalid(aConnect(mod)); wrong != nil {
+			t.Errorf("%s: %s", name, wrong.Message)
+		}
+	}
+}
+
+func TestConnectVersionWarning(t *testing.T) {
+	for name, tc := range map[string]struct {
+		version string
+		conf    map[string]string
+		want    bool
+	}{
+		"4.0":                  {version: "4.0.0"},
+		"4.3 of tomorrow":      {version: "v4.3.0-SNAPSHOT"},
+		"3.5":                  {version: "3.5.8", want: true},
+		"3.5 with the package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1,org.apache.spark:spark-connect_2.12:3.5.8"}},
+		"3.5 with another":     {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"}, want: true},
+		"3.5 with jars":        {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
+	} {
+		warnings := connectWarnings(&v1alpha1.SparkConnectSpec{SparkVersion: tc.version, SparkConf: tc.conf})
+		if (len(warnings) > 0) != tc.want {
+			t.Errorf("%s: warnings %q", name, warnings)
+		}
+		if tc.want && !strings.HasPrefix(warnings[0], "spec.sparkVersion: ") {
+			t.Errorf("%s: %q names no field", name, warnings[0])
+		}
+	}
+}
+
+// TestConnectHash changes with what a server is made from, and with nothing else.
+func TestConnectHash(t *testing.T) {
+	same := map[string]func(*v1alpha1.SparkConnectSpec){
+		"suspend": func(s *v1alpha1.SparkConnectSpec) { s.Suspend = new(true) },
+		"ui": func(s *v1alpha1.SparkConnectSpec) {
+			s.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "a.example.com"}
+		},
+		"service": func(s *v1alpha1.SparkConnectSpec) { s.Server.Service = &corev1.Service{} },
+	}
+	other := map[string]func(*v1alpha1.SparkConnectSpec){
+		"sparkVersion": func(s *v1alpha1.SparkConnectSpec) { s.SparkVersion = "4.1.5" },
+		"image":        func(s *v1alpha1.SparkConnectSpec) { s.Image = new("b") },
+		"sparkConf":    func(s *v1alpha1.SparkConnectSpec) { s.SparkConf = map[string]string{"spark.a": "b"} },
+		"hadoopConf":   func(s *v1alpha1.SparkConnectSpec) { s.HadoopConf = map[string]string{"a": "b"} },
+		"server":       func(s *v1alpha1.SparkConnectSpec) { s.Server.Cores = new(int32(2)) },
+		"template": func(s *v1alpha1.SparkConnectSpec) {
+			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}
+		},
+		"executor": func(s *v1alpha1.SparkConnectSpec) { s.Executor.Instances = new(int32(3)) },
+		"dynamic":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{Enabled: true} },
+	}
+	base := ConnectHash(&aConnect().Spec)
+	if base != "1:"+strings.Split(base, ":")[1] || !lifecycle.Edited(base, "1:0") {
+		t.Errorf("hash %q", base)
+	}
+	for name, mod := range same {
+		spec := aConnect().Spec
+		if mod(&spec); ConnectHash(&spec) != base {
+			t.Errorf("%s changes the hash", name)
+		}
+	}
+	for name, mod := range other {
+		spec := aConnect().Spec
+		if mod(&spec); !lifecycle.Edited(base, ConnectHash(&spec)) {
+			t.Errorf("%s is no edit", name)
+		}
+	}
+	// The fields of the type are all of them: one that is added is an edit unless it is said otherwise here.
+	text, _ := json.Marshal(v1alpha1.SparkConnectSpec{
+		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
+		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
+	})
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil || len(fields) != 9 {
+		t.Errorf("the spec has %d fields, this test knows 9: %v", len(fields), err)
+	}
+}
+
+// TestConnectAdopt gives another operator's pods the identity that they lack.
+func TestConnectAdopt(t *testing.T) {
+	sc := aConnect()
+	controlled := func(kind, uid string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{Kind: kind, Name: "o", UID: types.UID(uid), Controller: new(true)}}
+	}
+	pod := func(name, uid, role string, owners []metav1.OwnerReference) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: "team", UID: types.UID(uid), OwnerReferences: owners,
+			Labels: map[string]string{submit.RoleLabel: role, LabelConnectName: "hub", LabelLaunchedBy: "true"},
+		}}
+	}
+	candidates := []corev1.Pod{
+		pod("hub-exec-1", "e1", "executor", controlled("Pod", "p1")),
+		pod("hub-server", "p1", connect.RoleServer, controlled("SparkConnect", "3f0c")),
+		pod("hub-exec-2", "e2", "executor", controlled("Pod", "other")),
+		pod("forged", "p2", connect.RoleServer, nil),
+		pod("hub-exec-3", "e3", "executor", nil),
+		pod("another", "p3", connect.RoleServer, controlled("SparkConnect", "another")),
+		pod("driver", "p4", "driver", controlled("SparkConnect", "3f0c")),
+	}
+	adopt := func(candidates []corev1.Pod) (got []string) {
+		before, _ := json.Marshal(candidates)
+		for _, p := range (Connects{}).Adopt(sc, candidates) {
+			got = append(got, fmt.Sprintf("%s %s %s %s", p.Name, p.Labels[LabelAppUID], p.Labels[LabelAttempt], p.Annotations[lifecycle.AdoptedAnnotation]))
+		}
+		if after, _ := json.Marshal(candidates); string(after) != string(before) {
+			t.Error("the pods in the cache are changed")
+		}
+		return got
+	}
+	want := []string{"hub-server 3f0c 1 p1", "hub-exec-1 3f0c 1 p1"}
+	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
+		t.Errorf("first look (-want +got):\n%s", diff)
+	}
+	// From then on it is that attempt; and a server that the other operator makes later, after one of ours, is the next.
+	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
+	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "ours"})
+	if diff := cmp.Diff([]string{"hub-server 3f0c 5 p1"}, adopt(candidates[1:2])); diff != "" {
+		t.Errorf("later (-want +got):\n%s", diff)
+	}
+}
+
+// TestConnectTakeOver lets a server of another operator go on, and replaces it by one of ours when the spec is edited.
+func TestConnectTakeOver(t *testing.T) {
+	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Status = v1alpha1.SparkConnectStatus{
+			State: v1alpha1.SparkConnectStateReady, StartTime: metav1.NewTime(connectBegan.Add(-24 * time.Hour)),
+			Server: v1alpha1.SparkConnectServerStatus{PodName: "hub-server", ServiceName: "hub-server"},
+		}
+	}))
+	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
+	s.look(0, theirs).tells(EventServerReady, EventConnectTakenOver)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	if len(s.plan.Do) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
+		t.Errorf("asked for %v, started %s", s.plan.Do, s.sc.Status.StartTime)
+	}
+	s.look(time.Hour, theirs).tells()
+	s.sc.Spec.Image = new("docker.io/apache/spark:4.1.5")
+	s.look(time.Second, theirs).tells(EventConnectSpecChanged)
+	s.look(time.Second, noServer).tells(EventServerCreated)
+	if s.plan.Next.Attempt != 2 {
+		t.Errorf("attempt %d", s.plan.Next.Attempt)
+	}
+}
+
+// TestConnectServiceEverywhere wants the Service in every phase, the same whatever the attempt, and never by what a server alone has.
+func TestConnectServiceEverywhere(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "door", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+	})
+	if !(Connects{}).Surroundings(sc).Unsettled {
+		t.Error("something is wanted before the first decision")
+	}
+	contents := map[string]bool{}
+	for i, phase := range []lifecycle.Phase{
+		lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Waiting, lifecycle.Retained,
+		lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
+	} {
+		rememberConnect(&sc.Status, lifecycle.Memory{Phase: phase, Attempt: int32(i)})
+		sc.Spec.SparkVersion = fmt.Sprint("4.1.", i)
+		wanted := Connects{}.Surroundings(sc)
+		if len(wanted.Objects) != 1 {
+			t.Fatalf("%s: wanted %v", phase, wanted.Objects)
+		}
+		contents[wanted.Objects[0].GetLabels()[lifecycle.ContentLabel]] = true
+	}
+	if len(contents) != 1 {
+		t.Errorf("%d different Services", len(contents))
+	}
+	service := Connects{}.Surroundings(sc).Objects[0].(*corev1.Service)
+	selector := map[string]string{LabelConnectName: "hub", LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
+	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
+		t.Errorf("selector (-want +got):\n%s", diff)
+	}
+	if service.Name != "door" || service.Labels["a"] != "b" || service.Labels[LabelAppUID] != "3f0c" || service.Labels[LabelCreatedBy] != "true" ||
+		service.Spec.Type != corev1.ServiceTypeNodePort || !metav1.IsControlledBy(service, sc) || service.Labels[LabelAttempt] != "" {
+		t.Errorf("Service %+v", service)
+	}
+}
+
+// doorsOf are what leads to the UI, and what is wrong.
+func doorsOf(c Connects, sc *v1alpha1.SparkConnect) (doors []string, wrong []string) {
+	service, err := c.service(sc)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	e := c.exposure(sc, service)
+	for _, d := range e.doors {
+		doors = append(doors, d.kind+" "+d.name+" "+d.address.String())
+	}
+	for _, w := range e.wrong {
+		wrong = append(wrong, w.Reason+" "+w.Message)
+	}
+	return doors, wrong
+}
+
+func TestConnectUI(t *testing.T) {
+	ingress := &UIIngress{URLFormat: "https://spark.example.com/{{$appNamespace}}/{{$appName}}"}
+	parents := []expose.Parent{{Name: "gate"}}
+	for name, tc := range map[string]struct {
+		options UI
+		ui      *v1alpha1.UIConfiguration
+		conf    map[string]string
+		doors   []string
+		wrong   string
+	}{
+		"not asked for":           {options: UI{Ingress: ingress, Route: &UIRoute{Parents: parents}}},
+		"the operator's address":  {options: UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
+		"the spec's address":      {options: UI{Ingress: &UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, doors: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
+		"Ingresses are off":       {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
+		"everything is off":       {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
+		"no UI":                   {options: UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"}, wrong: "SwitchedOff spec.ui: "},
+		"no host":                 {options: UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "/{{$appName}}"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"a wrong placeholder":     {options: UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$name}}.example.com"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"the operator's is wrong": {options: UI{Ingress: &UIIngress{URLFormat: "x y"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.ingress.urlFormat"},
+		"a route": {
+			options: UI{Route: &UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{Hostnames: []string{"hub.example.com"}, ParentRefs: []v1beta2.RouteParentReference{{Name: "gate"}}}},
+			doors: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
+		},
+		"the operator's route": {
+			options: UI{Route: &UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
+			doors: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
+		},
+		"both": {
+			options: UI{Ingress: ingress, Route: &UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{},
+			doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub", "HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
+		},
+		"two paths": {
+			options: UI{Ingress: ingress, Route: &UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
+			doors: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}, wrong: "InvalidAddress ui.route.urlFormat",
+		},
+		"routes are off":        {ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "SwitchedOff spec.ui.route: "},
+		"no Gateway":            {options: UI{Route: &UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "NoGateway spec.ui.route.parentRefs: "},
+		"neither host nor path": {options: UI{Route: &UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress spec.ui.route.hostnames: "},
+		"a wrong route":         {options: UI{Route: &UIRoute{Parents: parents, URLFormat: "{{$x}}"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.route.urlFormat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })
+			doors, wrong := doorsOf(Connects{ConnectOptions{UI: tc.options}}, sc)
+			if diff := cmp.Diff(tc.doors, doors); diff != "" {
+				t.Errorf("doors (-want +got):\n%s", diff)
+			}
+			if all := strings.Join(wrong, "\n"); !strings.HasPrefix(all, tc.wrong) || (tc.wrong == "") != (all == "") {
+				t.Errorf("wrong: %q, want %q", all, tc.wrong)
+			}
+		})
+	}
+}
+
+// TestConnectUIObjects leads to the Service's port, as the spec wants it, and tells the server its path.
+func TestConnectUIObjects(t *testing.T) {
+	c := Connects{ConnectOptions{UI: UI{
+		Ingress: &UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"x": "operator"}},
+		Route:   &UIRoute{Parents: []expose.Parent{{Name: "gate"}}},
+	}}}
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "door"}}
+		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"}, IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
+	})
+	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+	objects := c.Surroundings(sc).Objects
+	if len(objects) != 3 {
+		t.Fatalf("wanted %v", objects)
+	}
+	ingress, route := objects[1].(*networkingv1.Ingress), objects[2].(*unstructured.Unstructured)
+	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
+	if backend.Name != "door" || backend.Port.Number != connect.UIPort || ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
+		*ingress.Spec.IngressClassName != "nginx" {
+		t.Errorf("Ingress %+v", ingress)
+	}
+	for _, object := range objects {
+		if object.GetLabels()[lifecycle.ContentLabel] == "" || object.GetLabels()[LabelAppUID] != "3f0c" || !metav1.IsControlledBy(object, sc) {
+			t.Errorf("%s has not its identity: %v", object.GetName(), object.GetLabels())
+		}
+	}
+	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
+	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"door"`) || !strings.Contains(string(text), `"port":4040`) {
+		t.Errorf("route %s", text)
+	}
+	made, err := c.build(sc, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args := made.Server.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
+		t.Errorf("the server is not told its path: %q", args)
+	}
+}
+
+// TestConnectExposed tells what became of what leads to the UI; a server runs on without it.
+func TestConnectExposed(t *testing.T) {
+	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
+	s.connects.UI.Ingress = &UIIngress{URLFormat: "{{$appName}}.example.com"}
+	stands := lifecycle.Surrounding{Kind: "Service", Name: "hub-server", Stands: true}
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	refused := lifecycle.Surrounding{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
+	s.look(0, noServer, stands, refused).tells(EventServerCreated, "Forbidden")
+	s.look(time.Second, ready, stands, refused).tells(EventServerReady)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
+	s.look(time.Second, ready, stands, lifecycle.Surrounding{Kind: "Ingress", Name: "hub-ui-ingress", Stands: true}).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
+	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
+		t.Errorf("address %q", got)
+	}
+	s.sc.Spec.UI = nil
+	s.look(time.Second, ready).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	if s.sc.Status.Server.WebUIAddress != "" {
+		t.Errorf("address %q of what is gone", s.sc.Status.Server.WebUIAddress)
+	}
+}
+
+// FuzzConnectMemory holds the law of every dialect: what was decided to be remembered is what the next decision remembers.
+func FuzzConnectMemory(f *testing.F) {
+	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
+	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))
+	f.Fuzz(func(t *testing.T, phase, outcome, reason, message, digest string, n int32, at, later int64) {
+		moment := func(us int64) time.Time {
+			if us == 0 {
+				return time.Time{}
+			}
+			return time.UnixMicro(us % (1 << 52)).UTC()
+		}
+		m := lifecycle.Memory{
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
+			SubmittedAt: moment(at), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
+			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
+		}
+		if digest := valid(digest); digest != "" {
+			m.SpecHash = fmt.Sprintf("%d:%s", connectHashVersion, digest)
+		}
+		var s v1alpha1.SparkConnectStatus
+		rememberConnect(&s, m)
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = v1alpha1.SparkConnectStatus{}
+		if err := json.Unmarshal(text, &s); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(m, decodeConnect(&s)); diff != "" {
+			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
+		}
+	})
+}
