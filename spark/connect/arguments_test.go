@@ -269,7 +269,9 @@ func FuzzValuesArriveAsTheyAre(f *testing.F) {
 		key = "spark.t." + key
 		o, err := Build(minimal(key, value))
 		if err != nil {
-			refused(t, err)
+			if wrong := refused(t, err); wrong.Message == "" {
+				t.Error("the error says nothing")
+			}
 			return
 		}
 		got := received(t, o, run(t, home, "10.0.0.1", container(t, o, "spark-kubernetes-driver")))

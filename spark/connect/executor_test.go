@@ -144,7 +144,9 @@ func FuzzTemplates(f *testing.F) {
 		r.ServerTemplate, r.ExecutorTemplate = []byte(server), []byte(executor)
 		o, err := Build(r)
 		if err != nil {
-			refused(t, err)
+			if wrong := refused(t, err); wrong.Message == "" {
+				t.Error("the error says nothing")
+			}
 			return
 		}
 		object, err := submit.Objects{Driver: o.Server, DriverExtra: o.ServerExtra}.DriverObject()

@@ -131,7 +131,7 @@ func TestRestartPolicy(t *testing.T) {
 }
 
 func TestImages(t *testing.T) {
-	const any = "spark.kubernetes.container.image"
+	const every = "spark.kubernetes.container.image"
 	const template, executorTemplate = `{"spec":{"containers":[{"image":"t"}]}}`, `{"spec":{"containers":[{"image":"e"}]}}`
 	for name, c := range map[string]struct {
 		image, server, executor string
@@ -143,11 +143,11 @@ func TestImages(t *testing.T) {
 		"of the templates":                 {server: template, executor: executorTemplate, want: [3]string{"t", "e", ""}},
 		"templates win":                    {image: "r", server: template, executor: executorTemplate, want: [3]string{"t", "e", "r"}},
 		"one template":                     {image: "r", executor: executorTemplate, want: [3]string{"r", "e", "r"}},
-		"of the configuration":             {conf: []string{any, "c"}, want: [3]string{"c", "c", "c"}},
+		"of the configuration":             {conf: []string{every, "c"}, want: [3]string{"c", "c", "c"}},
 		"of the configuration, with roles": {conf: []string{"spark.kubernetes.driver.container.image", "d", "spark.kubernetes.executor.container.image", "x"}, want: [3]string{"d", "x", ""}},
 		"the configuration's executors":    {image: "r", executor: executorTemplate, conf: []string{"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"r", "x", "r"}},
-		"the configuration's other":        {image: "r", conf: []string{any, "c"}, want: [3]string{"r", "r", "c"}},
-		"a reference":                      {conf: []string{"spark.my.tag", "1", any, "c:${spark.my.tag}"}, want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
+		"the configuration's other":        {image: "r", conf: []string{every, "c"}, want: [3]string{"r", "r", "c"}},
+		"a reference":                      {conf: []string{"spark.my.tag", "1", every, "c:${spark.my.tag}"}, want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -155,7 +155,7 @@ func TestImages(t *testing.T) {
 			o := build(t, r)
 			spark := o.Server.Spec.Containers[0]
 			settings := settings(t, o)
-			got := [3]string{spark.Image, settings["spark.kubernetes.executor.container.image"], settings[any]}
+			got := [3]string{spark.Image, settings["spark.kubernetes.executor.container.image"], settings[every]}
 			if got != c.want {
 				t.Errorf("images are %q, want %q", got, c.want)
 			}

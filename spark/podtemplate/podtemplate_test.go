@@ -1,0 +1,176 @@
+package podtemplate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestRead(t *testing.T) {
+	for text, want := range map[string]Template{
+		"":            {Pod: &corev1.Pod{}},
+		"null":        {Pod: &corev1.Pod{}},
+		"{}":          {Pod: &corev1.Pod{}},
+		" \n{} ":      {Pod: &corev1.Pod{}},
+		"kind: Pod":   {Pod: &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod"}}},
+		`{"kind":""}`: {Pod: &corev1.Pod{}},
+		`{"future":9007199254740993,"status":{"phase":"Failed"}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{"future": int64(9007199254740993)}},
+		`{"metadata":{"name":"n","generateName":"g","namespace":"s","labels":{"a":"1"},"annotations":{"b":"2"},"finalizers":["f"],"uid":"u","future":1,
+			"creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"uid":"o","future":1}],"managedFields":[{"future":1}]}}`: {
+			Pod:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "2"}, Finalizers: []string{"f"}}},
+			Extra: map[string]any{"metadata": map[string]any{"future": int64(1)}},
+			Left:  []string{"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.ownerReferences"},
+		},
+		`{"metadata":{"ownerReferences":[{"uid":"o","future":1}]}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{}, Left: []string{"metadata.ownerReferences"}},
+	} {
+		got, err := Read([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for text, says := range map[string]string{
+		"[]":                                "is no pod template",
+		"3":                                 "is no pod template",
+		"{":                                 "is no pod template",
+		"a: b: c":                           "is no pod template",
+		"kind: Deployment":                  "its kind is another",
+		`{"kind":3}`:                        "its kind is another",
+		`{"metadata":3}`:                    "metadata should be an object, but is number",
+		`{"spec":[]}`:                       "spec should be an object, but is array",
+		`{"spec":{"containers":{}}}`:        "spec.containers should be a list, but is object",
+		`{"spec":{"hostNetwork":"yes"}}`:    "spec.hostNetwork should be true or false, but is string",
+		`{"spec":{"priority":"high"}}`:      "spec.priority should be a whole number, but is string",
+		`{"spec":{"nodeName":3}}`:           "spec.nodeName should be text, but is number",
+		"x: " + strings.Repeat("[", 100000): "is no pod template",
+	} {
+		_, err := Read([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 {
+			t.Errorf("%.40s: the error is %v, want %q in it", text, err, says)
+		}
+	}
+}
+
+func TestFindAndTake(t *testing.T) {
+	for text, c := range map[string]struct {
+		wanted, found, left string
+	}{
+		"{}":             {"w", "new", ""},
+		`[{"name":"a"}]`: {"w", "a", ""},
+		`[{"name":"a"},{"name":"w"},{"name":"b"}]`: {"w", "w", "a b"},
+		`[{"name":"a"},{"name":"b"}]`:              {"", "a", "b"},
+		`[{},{"name":"b"}]`:                        {"w", "new", "b"},
+		`[{"name":"a"},{}]`:                        {"", "a", " "},
+	} {
+		data := []byte(`{"spec":{"containers":` + text + `}}`)
+		if text == "{}" {
+			data = nil
+		}
+		read := func() Template {
+			r, err := Read(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		found := read()
+		i := found.Find(c.wanted, "new")
+		if got := found.Pod.Spec.Containers[i].Name; got != c.found {
+			t.Errorf("%s: the container is %q, want %q", text, got, c.found)
+		}
+		taken := read()
+		container := taken.Take(c.wanted, "new")
+		if container.Name != c.found {
+			t.Errorf("%s: %q is taken, want %q", text, container.Name, c.found)
+		}
+		left := ""
+		for n, rest := range taken.Pod.Spec.Containers {
+			left += strings.Repeat(" ", min(n, 1)) + rest.Name
+		}
+		if left != strings.TrimSuffix(c.left, " ") {
+			t.Errorf("%s: %q is left, want %q", text, left, c.left)
+		}
+	}
+}
+
+// TestWhatIsReadComesBack reads templates and puts them together again: nothing of the spec is lost, wherever it is.
+func TestWhatIsReadComesBack(t *testing.T) {
+	for _, text := range []string{
+		`{"spec":{"containers":[{"name":"a","image":"x","future":{"deep":[1,"two",null,{"x":true}]}}]}}`,
+		`{"future":1,"spec":{"future":2,"containers":[{"name":"a","future":3},{"name":"b","ports":[{"containerPort":1,"future":4}]}]}}`,
+		`{"spec":{"containers":null,"volumes":[{"name":"v","emptyDir":{"future":1},"future":{"x":1}}]}}`,
+		`{"metadata":{"annotations":{"a":"1"},"future":1},"spec":{"containers":null,"affinity":{"future":1}}}`,
+	} {
+		read, err := Read([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := Tree(read.Pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Graft(tree, runtime.DeepCopyJSON(read.Extra), func(path string) { t.Errorf("%s: %s is lost", text, path) })
+		var want map[string]any
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		back, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(back, &got); err != nil {
+			t.Fatal(err)
+		}
+		dropEmpty(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// dropEmpty takes away the empty resources that the type writes for every container.
+func dropEmpty(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		if resources, ok := tree["resources"].(map[string]any); ok && len(resources) == 0 {
+			delete(tree, "resources")
+		}
+		for _, value := range tree {
+			dropEmpty(value)
+		}
+	case []any:
+		for _, value := range tree {
+			dropEmpty(value)
+		}
+	}
+}
+
+func TestGraftTellsWhatIsLost(t *testing.T) {
+	var lost []string
+	tree := map[string]any{"a": "text", "list": []any{map[string]any{"name": "x"}}, "set": nil}
+	extra := map[string]any{
+		"a":    map[string]any{"future": 1},
+		"list": []any{map[string]any{"name": "y", "future": 1}, map[string]any{"future": 2}, map[string]any{"name": "z"}, map[string]any{"name": "x", "future": 3}},
+		"new":  1, "set": 2,
+	}
+	Graft(tree, extra, func(path string) { lost = append(lost, path) })
+	if diff := cmp.Diff([]string{"a", "list[y]", "list[1]"}, lost); diff != "" {
+		t.Errorf("what is lost (-want +got):\n%s", diff)
+	}
+	want := map[string]any{"a": "text", "list": []any{map[string]any{"name": "x", "future": 3}}, "new": 1, "set": 2}
+	if diff := cmp.Diff(want, tree); diff != "" {
+		t.Errorf("the tree (-want +got):\n%s", diff)
+	}
+}
