@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -23,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kyaml "sigs.k8s.io/yaml"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -134,11 +135,13 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 		if !slices.Contains(append(known, targetLabels...), matcher.Name) {
 			faults = append(faults, n.Name+" has no label "+matcher.Name)
 		}
-		if matcher.Name == "phase" && matcher.Type != labels.MatchNotRegexp && matcher.Type != labels.MatchNotEqual {
-			for value := range strings.SplitSeq(matcher.Value, "|") {
-				if !slices.Contains(allPhases, value) {
-					faults = append(faults, "there is no phase "+value)
-				}
+		words, closed := wordsOf[matcher.Name]
+		if !closed || matcher.Value == "$kind" {
+			continue
+		}
+		for value := range strings.SplitSeq(matcher.Value, "|") {
+			if !slices.Contains(words, value) {
+				faults = append(faults, "there is no "+matcher.Name+" "+value)
 			}
 		}
 	}
@@ -174,6 +177,17 @@ var allPhases = func() (names []string) {
 	return names
 }()
 
+// wordsOf are the values of labels that have no others.
+var wordsOf = map[string][]string{
+	"phase": allPhases,
+	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect"},
+	"state": {
+		"NEW", string(v1beta2.ScheduleStateScheduled), string(v1beta2.ScheduleStateFailedValidation), string(v1alpha1.SparkConnectStateProvisioning),
+		string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady), string(v1alpha1.SparkConnectStateFailed),
+	},
+	"result": {"started", "asked", "skipped", "refused", "replaced", "succeeded", "failed", "stored", "conflict"},
+}
+
 // TestFaultsOfExpressions shows the check what it is to find.
 func TestFaultsOfExpressions(t *testing.T) {
 	all := documentedMetrics(t)
@@ -185,6 +199,9 @@ func TestFaultsOfExpressions(t *testing.T) {
 		`sparkoperator_phase_duration_seconds`:                          "is not served", // a histogram has three series
 		`spark_application_submit_latency_seconds_bucket`:               "is not served", // a summary has two
 		`sparkoperator_applications_waiting{phase=~"Launched|Lunched"}`: "no phase Lunched",
+		`sparkoperator_applications{kind="sparkconnects"}`:              "no kind sparkconnects",
+		`sparkoperator_applications{state="Invalid"}`:                   "no state Invalid",
+		`sparkoperator_runs_total{result=~"failed|missed"}`:             "no result missed",
 		`workqueue_depth`: "other programs",
 		`workqueue_depth and on (instance) sparkoperator_applications`:               "",
 		`sum by (le, phase) (rate(sparkoperator_phase_duration_seconds_bucket[5m]))`: "",
