@@ -44,29 +44,14 @@ func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event
 }
 
 func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (Event, bool) {
-	pod := connect.ServerName(sc.Name)
 	switch t.To {
-	case lifecycle.Launched:
-		if t.From == lifecycle.Unknown || plan.Next.AttemptID != lifecycle.AttemptID(string(sc.UID), t.Attempt) {
-			return Event{}, false // nothing new, or another operator made it
-		}
-		return normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt)
-	case lifecycle.Running:
-		if rolledOut(sc, t) {
-			return normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
-		}
-		return normal(EventServerReady, "server pod %s is ready", pod)
-	case lifecycle.Started:
-		if t.From == lifecycle.Running {
-			return warning(EventServerNotReady, "%s", told(t.Cause))
-		}
-	case lifecycle.Unknown:
-		return warning(EventServerUnknown, "server pod %s: %s", pod, told(t.Cause))
+	case lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown:
+		return liveEvent(sc, plan, t)
 	case lifecycle.Ended:
 		return serverEnd(t)
 	case lifecycle.Waiting:
 		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
-			return normal(EventServerBackOff, "the next server is made at %s, after %s", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+			return normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Editing:
 		return normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
@@ -76,6 +61,24 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 		return normal(EventConnectSuspended, "the server is suspended")
 	case lifecycle.Resuming:
 		return normal(EventConnectResuming, "the server is resumed")
+	}
+	return Event{}, false
+}
+
+// liveEvent tells how a server comes and goes while its pod is there.
+func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (Event, bool) {
+	pod := connect.ServerName(sc.Name)
+	switch {
+	case t.To == lifecycle.Unknown:
+		return warning(EventServerUnknown, "server pod %s: %s", pod, told(t.Cause))
+	case t.To == lifecycle.Started && t.From == lifecycle.Running:
+		return warning(EventServerNotReady, "%s", told(t.Cause))
+	case t.To == lifecycle.Running && rolledOut(sc, t):
+		return normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
+	case t.To == lifecycle.Running:
+		return normal(EventServerReady, "server pod %s is ready", pod)
+	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
+		return normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // else another operator made it
 	}
 	return Event{}, false
 }

@@ -36,7 +36,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, service *corev1.Service) e
 		return e
 	}
 	c.ingress(&e, sc, ui)
-	c.route(&e, sc, ui)
+	c.UI.addRoute(&e, c.routeWish(sc, ui))
 	if len(e.doors) == 0 && len(e.wrong) == 0 {
 		e.refuse(reasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
@@ -78,67 +78,18 @@ func (c Connects) ingress(e *exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.U
 	e.objects, e.doors = append(e.objects, object), append(e.doors, door{object.Kind, object.Name, address})
 }
 
-// route adds the HTTPRoute that leads to the UI, where the spec or the operator's configuration names a Gateway.
-func (c Connects) route(e *exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
-	asked := ui.Route
-	switch {
-	case asked == nil && (c.UI.Route == nil || len(c.UI.Route.Parents) == 0):
-		return
-	case c.UI.Route == nil:
-		e.refuse(reasonSwitchedOff, connectRouteField, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
-		return
-	case asked == nil:
-		asked = &v1alpha1.RouteConfiguration{}
+// routeWish is what the spec says of the route, at the address of the Ingress, where that is the spec's, or of the operator's configuration.
+func (c Connects) routeWish(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) routeWish {
+	w := routeWish{
+		asked: ui.Route, field: connectRouteField, format: c.UI.routeFormat(), formatField: routeFormatField, names: serverNames(sc),
+		route: expose.Route{
+			Namespace: sc.Namespace, Name: expose.Name(sc.Name, uiRouteSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
+		},
 	}
-	parents := c.UI.Route.Parents
-	if len(asked.ParentRefs) > 0 {
-		parents = parentsOf(asked.ParentRefs)
+	if ui.IngressURLFormat != "" {
+		w.format, w.formatField = ui.IngressURLFormat, connectFormatField
 	}
-	if len(parents) == 0 {
-		e.refuse(reasonNoGateway, connectRouteField+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
-		return
-	}
-	format, field := c.routeFormat(ui)
-	address := expose.Address{Scheme: "http"}
-	if format != "" {
-		var err error
-		if address, err = expose.ParseAddress(format, serverNames(sc)); err != nil {
-			e.refuse(reasonInvalidAddress, field, "%v", err)
-			return
-		}
-	}
-	if len(e.doors) > 0 && e.doors[0].address.Path != address.Path {
-		e.refuse(reasonInvalidAddress, field, "%q has another path than the Ingress, and a server can be told one path only (spark.ui.proxyBase)", address)
-		return
-	}
-	hosts := asked.Hostnames
-	if len(hosts) > 0 {
-		address.Host, address.Port = hosts[0], ""
-	} else if address.Host != "" {
-		hosts = []string{address.Host}
-	}
-	if len(hosts) == 0 && address.Path == "" {
-		e.refuse(reasonInvalidAddress, connectRouteField+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", routeFormatField)
-		return
-	}
-	object := expose.DriverRoute(expose.Route{
-		Namespace: sc.Namespace, Name: expose.Name(sc.Name, uiRouteSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
-		Parents: parents, Hosts: hosts, Path: address.Path, Service: e.service, Port: e.port,
-	})
-	e.objects, e.doors = append(e.objects, object), append(e.doors, door{object.GetKind(), object.GetName(), address})
-}
-
-// routeFormat is the address of a route and the field that gives it: what the operator's configuration says of routes, else what leads to the Ingress.
-func (c Connects) routeFormat(ui *v1alpha1.UIConfiguration) (format, field string) {
-	switch {
-	case ui.IngressURLFormat != "":
-		return ui.IngressURLFormat, connectFormatField
-	case c.UI.Route.URLFormat != "":
-		return c.UI.Route.URLFormat, routeFormatField
-	case c.UI.Ingress != nil:
-		return c.UI.Ingress.URLFormat, ingressFormatField
-	}
-	return "", routeFormatField
+	return w
 }
 
 // serverNames are what the placeholders of an address stand for. A server has no id that stays, so {{$appId}} is its name.

@@ -51,75 +51,12 @@ func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]s
 
 // uiRoute adds the HTTPRoute that leads to the UI's Service, where the application or the operator's configuration asks for one.
 func (d Dialect) uiRoute(e *exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
-	asked := options.Route
-	switch {
-	case asked == nil && (d.UI.Route == nil || len(d.UI.Route.Parents) == 0):
-		return
-	case d.UI.Route == nil:
-		e.refuse(reasonSwitchedOff, routeField, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
-		return
-	case asked == nil:
-		asked = &v1beta2.RouteConfiguration{}
-	}
-	parents := d.UI.Route.Parents
-	if len(asked.ParentRefs) > 0 {
-		parents = parentsOf(asked.ParentRefs)
-	}
-	if len(parents) == 0 {
-		e.refuse(reasonNoGateway, routeField+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
-		return
-	}
-	address, err := d.routeAddress(app, id)
-	if err != nil {
-		e.refuse(reasonInvalidAddress, routeFormatField, "%v", err)
-		return
-	}
-	if len(e.doors) > 0 && e.doors[0].address.Path != address.Path {
-		e.refuse(reasonInvalidAddress, routeFormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, ingressFormatField)
-		return
-	}
-	hosts := asked.Hostnames
-	if len(hosts) > 0 {
-		address.Host, address.Port = hosts[0], ""
-	} else if address.Host != "" {
-		hosts = []string{address.Host}
-	}
-	if len(hosts) == 0 && address.Path == "" {
-		e.refuse(reasonInvalidAddress, routeField+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", routeFormatField)
-		return
-	}
-	object := expose.DriverRoute(expose.Route{
-		Namespace: app.Namespace, Name: expose.Name(app.Name, uiRouteSuffix), Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
-		Parents: parents, Hosts: hosts, Path: address.Path, Service: e.service, Port: e.port,
+	d.UI.addRoute(e, routeWish{
+		asked: options.Route, field: routeField, format: d.UI.routeFormat(), formatField: routeFormatField, names: addressNames(app, id),
+		route: expose.Route{
+			Namespace: app.Namespace, Name: expose.Name(app.Name, uiRouteSuffix), Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		},
 	})
-	e.objects = append(e.objects, object)
-	e.doors = append(e.doors, door{object.GetKind(), object.GetName(), address})
-}
-
-// routeAddress is where the operator's configuration wants routes; the zero address where it says nothing.
-func (d Dialect) routeAddress(app *v1beta2.SparkApplication, id string) (expose.Address, error) {
-	format := d.UI.Route.URLFormat
-	if format == "" && d.UI.Ingress != nil {
-		format = d.UI.Ingress.URLFormat
-	}
-	if format == "" {
-		return expose.Address{Scheme: "http"}, nil
-	}
-	return expose.ParseAddress(format, addressNames(app, id))
-}
-
-func parentsOf(refs []v1beta2.RouteParentReference) []expose.Parent {
-	var parents []expose.Parent
-	for _, ref := range refs {
-		parent := expose.Parent{
-			Group: value(ref.Group), Kind: value(ref.Kind), Namespace: value(ref.Namespace), Name: ref.Name, SectionName: value(ref.SectionName),
-		}
-		if ref.Port != nil {
-			parent.Port = *ref.Port
-		}
-		parents = append(parents, parent)
-	}
-	return parents
 }
 
 // addressNames are what the placeholders of an address stand for. The id is the one that the operator gives, also where spark-submit makes another: it is

@@ -330,7 +330,7 @@ func TestDeleted(t *testing.T) {
 func TestUnremembered(t *testing.T) {
 	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
 	s.m = lifecycle.Memory{}
-	s.app.SpecHash = "1:b" // edited meanwhile: the pod knows what it is of
+	s.app.SpecHash = "1:b"                 // edited meanwhile: the pod knows what it is of
 	s.after(time.Second, serves(1)).does() // its number is remembered before it is used up
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)
