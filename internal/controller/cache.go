@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,7 +74,16 @@ func trimPod(in any) (any, error) {
 	for _, container := range pod.Spec.Containers {
 		trimmed.Spec.Containers = append(trimmed.Spec.Containers, corev1.Container{Name: container.Name})
 	}
+	spark := sparkContainer(pod)
+	slices.SortStableFunc(trimmed.Spec.Containers, func(a, b corev1.Container) int { return lastIf(a.Name == spark) - lastIf(b.Name == spark) })
 	return trimmed, nil
+}
+
+func lastIf(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 // trimMetadata keeps of an object's metadata what identifies it.

@@ -79,6 +79,6 @@ func (p *pass[T]) foundPod(pod *corev1.Pod) fact {
 		return func(seen *lifecycle.Observed) { seen.Submitters = append(seen.Submitters, facts) }
 	}
 	p.children.drivers = append(p.children.drivers, *pod)
-	facts := adoptedFact(lifecycle.DriverFacts(pod, driverContainer))
+	facts := driverFacts(pod)
 	return func(seen *lifecycle.Observed) { seen.Drivers = append(seen.Drivers, facts) }
 }

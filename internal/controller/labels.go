@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -53,6 +54,23 @@ const (
 	driverContainer   = overlay.DriverContainer
 	executorContainer = overlay.ExecutorContainer
 )
+
+// serverVariable is what the container of a server has in its environment, whoever made it.
+const serverVariable = "SPARK_NO_DAEMONIZE"
+
+// sparkContainer is the name of a driver pod's container that Spark runs in. Of a server it may be one that the user's template named, among others of
+// it; the cache keeps that one last (trimPod), which is the one that counts where none has the name that is returned.
+func sparkContainer(pod *corev1.Pod) string {
+	if pod.Labels[labelRole] != roleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == driverContainer }) {
+		return driverContainer
+	}
+	for _, c := range pod.Spec.Containers {
+		if slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == serverVariable }) {
+			return c.Name
+		}
+	}
+	return driverContainer
+}
 
 // confVolume is the volume of a driver pod with the ConfigMap that spark-submit makes last (KubernetesClientApplication).
 const confVolume = "spark-conf-volume-driver"

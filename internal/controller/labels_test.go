@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,6 +138,51 @@ func TestServersAreWatched(t *testing.T) {
 		trimmed, err := trimPod(pod)
 		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
 			t.Errorf("of a pod with the label %s the cache keeps %+v (%v)", label, trimmed, err)
+		}
+	}
+}
+
+// TestContainerOfAServer: the container that Spark runs in is found, in a pod as it was read live and as the cache keeps it.
+func TestContainerOfAServer(t *testing.T) {
+	t.Parallel()
+	named := func(names ...string) (all []corev1.Container) {
+		for _, name := range names {
+			c := corev1.Container{Name: strings.TrimSuffix(name, "*")}
+			if c.Name != name { // the one that the operator let run the server
+				c.Env = []corev1.EnvVar{{Name: serverVariable, Value: "true"}}
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		role       string
+		containers []corev1.Container
+		spark      string // the one whose end is the driver's
+	}{
+		{roleServer, named("spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{roleServer, named("logger", "spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{roleServer, named("spark-kubernetes-driver*", "logger"), "spark-kubernetes-driver"},
+		{roleServer, named("main*", "logger"), "main"},
+		{roleServer, named("logger", "main*", "proxy"), "main"},
+		{roleDriver, named("sidecar", "main"), "main"}, // as Spark puts them
+		{roleDriver, named("spark-kubernetes-driver", "sidecar"), "spark-kubernetes-driver"},
+	} {
+		pod := someonesPod("x", map[string]string{labelRole: test.role, labelAppUID: "uid"})
+		pod.Spec.Containers = test.containers
+		for i, c := range test.containers {
+			code := int32(i + 1)
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: exited(code, "")})
+		}
+		cached, err := trimPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for where, read := range map[string]*corev1.Pod{"live": pod, "cached": cached.(*corev1.Pod)} {
+			code := driverFacts(read).ExitCode
+			if code < 1 || int(code) > len(test.containers) || test.containers[code-1].Name != test.spark {
+				t.Errorf("%s of %v, %s: it ended by code %d, not as %s did", test.role, test.containers, where, code, test.spark)
+			}
 		}
 	}
 }

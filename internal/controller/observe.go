@@ -134,7 +134,7 @@ func compareNames(a, b string) int {
 func (c children) facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range c.drivers {
-		seen.Drivers = append(seen.Drivers, adoptedFact(lifecycle.DriverFacts(&c.drivers[i], driverContainer)))
+		seen.Drivers = append(seen.Drivers, driverFacts(&c.drivers[i]))
 	}
 	for i := range c.submitters {
 		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&c.submitters[i], submit.RunnerContainer))

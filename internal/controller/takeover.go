@@ -128,9 +128,10 @@ func leftBehind(existing client.Object, owner client.Object) bool {
 	return !isPod && unlabelled(existing) && metav1.IsControlledBy(existing, owner)
 }
 
-// adoptedFact reads a driver that another operator made. The version on it is that of the Spark which submitted it, in that operator's own image, and
+// driverFacts reads a driver. The version on one that another operator made is that of the Spark which submitted it, in that operator's own image, and
 // tells nothing of the driver's.
-func adoptedFact(d lifecycle.Driver) lifecycle.Driver {
+func driverFacts(pod *corev1.Pod) lifecycle.Driver {
+	d := lifecycle.DriverFacts(pod, sparkContainer(pod))
 	if d.AttemptID != "" {
 		d.SparkVersion = ""
 	}
