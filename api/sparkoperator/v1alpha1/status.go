@@ -28,7 +28,7 @@ const (
 
 // SparkConnectStatus is what the operator saw and did last.
 type SparkConnectStatus struct {
-	// Conditions: ServerPodReady, Progressing, and in the common form Ready, Reconciling, Stalled, Suspended.
+	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready, Reconciling, Stalled, Suspended.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -43,11 +43,9 @@ type SparkConnectStatus struct {
 	// +optional
 	Executors map[string]int `json:"executors,omitempty"`
 	// When the first server was made.
-	// +nullable
 	// +optional
 	StartTime metav1.Time `json:"startTime,omitzero"`
 	// When this status changed last.
-	// +nullable
 	// +optional
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitzero"`
 

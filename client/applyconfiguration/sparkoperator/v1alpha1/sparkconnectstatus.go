@@ -13,7 +13,7 @@ import (
 //
 // SparkConnectStatus is what the operator saw and did last.
 type SparkConnectStatusApplyConfiguration struct {
-	// Conditions: ServerPodReady, Progressing, and in the common form Ready, Reconciling, Stalled, Suspended.
+	// Conditions: ServerPodReady, ServiceReady, Progressing, Degraded, Exposed, and in the common form Ready, Reconciling, Stalled, Suspended.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// Empty (new), Provisioning, Ready, NotReady or Failed.
 	State *sparkoperatorv1alpha1.SparkConnectState `json:"state,omitempty"`

@@ -1,0 +1,194 @@
+package v1alpha1_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+)
+
+const (
+	connects = "sparkoperator.k8s.io_sparkconnects.yaml"
+	version  = "v1alpha1"
+)
+
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
+	t.Helper()
+	schema, err := crd.NewSchema(definition, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// deliberate are the gaps between the peer's definition and ours that are meant, by the path's end and the finding's beginning.
+var deliberate = []struct{ path, what, why string }{
+	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
+	{"Port", "maximum 2.147483647e+09", "as its minimum"},
+	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
+}
+
+// The peer's users bring their manifests: whatever the peer's definition accepts, ours accepts and keeps.
+func TestPeersManifestsAreAccepted(t *testing.T) {
+	met := make([]bool, len(deliberate))
+	for _, gap := range crd.Gaps(crd.Theirs(t, connects), crd.Ours(t, connects)) {
+		meant := false
+		for i, d := range deliberate {
+			if strings.HasSuffix(gap.Path, d.path) && strings.HasPrefix(gap.What, d.what) {
+				meant, met[i] = true, true
+			}
+		}
+		if !meant {
+			t.Errorf("%s: %s", gap.Path, gap.What)
+		}
+	}
+	for i, d := range deliberate {
+		if !met[i] {
+			t.Errorf("%q %q is listed as deliberate, but there is no such gap", d.path, d.what)
+		}
+	}
+}
+
+// Property by property: what the peer's definition lets through, ours stores the same.
+func TestPeersValuesAreStored(t *testing.T) {
+	theirs := crd.Theirs(t, connects)
+	before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, connects))
+	stored := 0
+	for path, probe := range crd.Probes(theirs, version) {
+		raw := encode(t, probe)
+		was, errs := before.Admit(raw)
+		if len(errs) > 0 {
+			continue
+		}
+		is, errs := after.Admit(raw)
+		switch {
+		case len(errs) > 0 && !deliberatelyRefused(path):
+			t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
+		case len(errs) == 0 && cmp.Diff(was, is) != "":
+			t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+		case len(errs) == 0:
+			stored++
+		}
+	}
+	t.Logf("%d values stored alike", stored)
+	if stored < 300 {
+		t.Errorf("only %d values were compared", stored)
+	}
+}
+
+func deliberatelyRefused(path string) bool {
+	for _, d := range deliberate {
+		if strings.HasSuffix(path, d.path) {
+			return true
+		}
+	}
+	return false
+}
+
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
+	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
+	definition := crd.Ours(t, connects)
+	schema := newSchema(t, definition)
+	accepted, refused := 0, 0
+	for path, probe := range crd.Probes(definition, version) {
+		stored, errs := schema.Admit(encode(t, probe))
+		if len(errs) > 0 {
+			refused++
+			continue
+		}
+		accepted++
+		if _, _, err := decoder.Decode(encode(t, stored), nil, nil); err != nil {
+			t.Errorf("%s: accepted, but cannot be decoded: %v", path, err)
+		}
+	}
+	t.Logf("%d accepted, %d refused", accepted, refused)
+	if accepted < 300 || refused < 300 {
+		t.Errorf("%d accepted and %d refused probes: too few to mean anything", accepted, refused)
+	}
+}
+
+// An object with everything at once, and one for each further value that a property can choose.
+func TestFullObjectsAreStoredWhole(t *testing.T) {
+	ours := crd.Ours(t, connects)
+	schema := newSchema(t, ours)
+	for variant := range crd.Variants(ours, version) {
+		obj := crd.Full(ours, version, variant, crd.Sizes)
+		stored, errs := schema.Admit(encode(t, obj))
+		if len(errs) > 0 {
+			t.Errorf("variant %d: %v", variant, errs.ToAggregate())
+		}
+		if diff := cmp.Diff(obj, stored); diff != "" {
+			t.Errorf("variant %d (-sent +stored):\n%s", variant, diff)
+		}
+	}
+}
+
+// Names, columns and what else an observer of the API sees are the peer's.
+func TestNamesAreThePeers(t *testing.T) {
+	ours, theirs := crd.Ours(t, connects), crd.Theirs(t, connects)
+	if diff := cmp.Diff(theirs.Spec.Names.ShortNames, ours.Spec.Names.ShortNames); diff != "" || ours.Spec.Names.Kind != theirs.Spec.Names.Kind ||
+		ours.Spec.Names.Plural != theirs.Spec.Names.Plural || ours.Spec.Scope != theirs.Spec.Scope {
+		t.Errorf("names %+v, the peer's are %+v", ours.Spec.Names, theirs.Spec.Names)
+	}
+	columns := func(of *apiextensionsv1.CustomResourceDefinition) (all []apiextensionsv1.CustomResourceColumnDefinition) {
+		for _, c := range of.Spec.Versions[0].AdditionalPrinterColumns {
+			c.Description, c.Priority = "", 0
+			all = append(all, c)
+		}
+		return all
+	}
+	if diff := cmp.Diff(columns(theirs), columns(ours)); diff != "" {
+		t.Errorf("columns (-theirs +ours):\n%s", diff)
+	}
+	const approved = "api-approved.kubernetes.io"
+	if got, want := ours.Annotations[approved], theirs.Annotations[approved]; got != want {
+		t.Errorf("%s is %q, the peer's is %q", approved, got, want)
+	}
+	if v := ours.Spec.Versions[0]; len(ours.Spec.Versions) != 1 || v.Name != version || !v.Served || !v.Storage || v.Subresources == nil || v.Subresources.Status == nil {
+		t.Errorf("versions %+v", ours.Spec.Versions)
+	}
+}
+
+// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+func TestDefinitionCanBeApplied(t *testing.T) {
+	size, err := crd.CompactSize(crd.Ours(t, connects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", size)
+	if limit := 256 * 1024; size >= limit {
+		t.Errorf("the definition has %d bytes as compact JSON, the limit is %d: shorten descriptions", size, limit)
+	}
+}
+
+// The chart installs a copy.
+func TestChartHasTheSameDefinition(t *testing.T) {
+	read := func(folder string) []byte {
+		text, err := os.ReadFile(filepath.Join(crd.Root(t), folder, connects))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if !bytes.Equal(read("charts/spark-operator/files/crds"), read("config/crd")) {
+		t.Error("the chart's definition is not the one in config/crd: run make generate")
+	}
+}
