@@ -28,6 +28,8 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 		Status:   func(s *schedule) any { return &s.Status },
 		Decide:   dialect.Decide,
 		Standing: standingOfSchedule,
+		// Its runs are counted as the applications that they are.
+		NoApplication: true,
 		Runs: &Runs[*schedule]{
 			New:    func() client.Object { return &v1beta2.SparkApplication{} },
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
