@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -162,6 +163,10 @@ func (c *crashing) Delete(ctx context.Context, object client.Object, options ...
 
 func (c *crashing) DeleteAllOf(ctx context.Context, object client.Object, options ...client.DeleteAllOfOption) error {
 	return c.write(func() error { return c.Client.DeleteAllOf(ctx, object, options...) })
+}
+
+func (c *crashing) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	return c.write(func() error { return c.Client.Apply(ctx, object, options...) })
 }
 
 func (c *crashing) Status() client.SubResourceWriter { return &crashingStatus{c.Client.Status(), c} }
