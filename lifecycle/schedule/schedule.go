@@ -33,56 +33,77 @@ type Schedule struct {
 	UID      string
 	Created  time.Time
 	Deleting bool // the custom resource has a deletion timestamp
-	// Key is the schedule and its zone as they are written: another one is an edit.
+	// Key is the schedule and its zone as they are written (Key): another one is an edit.
 	Key string
 	// Times are the schedule's ticks; nil where Invalid says why there are none.
 	Times *Times
-	// Invalid is set when no run of this spec could ever be started, or when it is not known what is meant.
+	// Invalid is set when no run of this spec could ever be started, or when it is not known what is meant: no run is started then.
 	Invalid *lifecycle.Cause
 	// Generation is that of the spec: another one makes a run that was refused worth another try at once.
 	Generation int64
-	Suspend    bool
+	Suspend    bool // the ticks start nothing; a request does
 	Policy     Policy
 	// Successful and Failed are how many runs that ended so are kept.
 	Successful, Failed int
-	// Deadline is how late a run may start; nil means however late.
+	// Deadline is how late a run may start; nil means however late. It is counted in whole seconds.
 	Deadline *time.Duration
-	// Jitter is how long after its tick a run starts at most; 0 means on time.
+	// Jitter is how long after its tick a run starts at most, in whole seconds; 0 means on time.
 	Jitter time.Duration
-	// Request asks for a run besides those of the ticks; each value for one. Empty asks for nothing.
+	// Request asks for a run besides those of the ticks, each value for one; empty asks for nothing. See Request.
 	Request string
-	// Precision is how finely a run's name tells its tick.
+	// Precision is how finely a run's name tells its tick; empty means Seconds.
 	Precision Precision
 }
 
-// Memory is what must be remembered of a schedule from one decision to the next and cannot be observed again.
+// Memory is what must be remembered of a schedule from one decision to the next and cannot be observed again. The zero value is that of a schedule
+// which was never seen.
 type Memory struct {
-	Key   string    // of the schedule that Since and LastTick are about
-	Since time.Time // since when it holds; zero before the first decision
-	// LastTick is the tick of the last run that was started or skipped: nothing at or before it is ever started.
+	Key   string    // of the schedule that the rest is about
+	Since time.Time // since when it holds: nothing at or before this is ever started
+	// LastTick is the tick of the last run that was started or given up: nothing at or before it is ever started.
 	LastTick    time.Time
-	LastRun     time.Time // when the last run was started
+	LastRun     time.Time // when the last run was started, in whole seconds
 	LastRunName string
 	LastRequest string // the value of the request that was honored last
 	Generation  int64  // of the spec that was decided about last
-	// Refused is the name of the run that was refused last, RefusedSince when the first of the refusals was that nothing started since, and Retry when the
+	Suspended   bool   // the schedule was suspended then
+	// Refused is the name of the run that was refused last, RefusedSince when the first refusal was since a run was started, and Retry when the
 	// next try is due. All are zero where nothing is refused.
 	Refused      string
 	RefusedSince time.Time
 	Retry        time.Time
-	// Cause is what keeps a run from being started; zero where none is due.
+	// Cause is why runs are not started; zero where there is no trouble.
 	Cause lifecycle.Cause
+	// Succeeded and Failed are the runs that were seen to have ended so, newest first. One is deleted only after it was remembered here.
+	Succeeded, Failed []string
 }
 
 // Plan is a decision about a schedule.
 type Plan struct {
 	Next Memory
-	Tell []lifecycle.Notice // of ScheduledRuns, by name; their causes' reasons are those of this package
+	Tell []lifecycle.Notice // of runs, by name, or of the schedule; a cause's reason is one of this package's or the API server's
 	// Do creates, deletes and confirms ScheduledRuns. One run is created at most.
 	Do    []lifecycle.Action
 	Check time.Duration // look again after this; 0 = only on a change
 	// NextRun is when the next run is due, which has passed where one waits; zero where none is.
 	NextRun time.Time
-	// Successful and Failed are the runs that ended and are kept, newest first.
-	Successful, Failed []string
 }
+
+// Reasons of causes and notices.
+const (
+	ReasonStarted   = "RunStarted"
+	ReasonCompleted = "RunCompleted"
+	ReasonFailed    = "RunFailed"
+	ReasonReplaced  = "RunReplaced"
+	ReasonWaiting   = "RunWaiting" // the run that is due waits for others to end
+	ReasonReplacing = "Replacing"  // the run that is due waits for those that it replaces to be gone
+	ReasonMissed    = "RunsMissed" // ticks were given up for a later one
+	ReasonSkipped   = "RunSkipped" // the deadline has passed
+	ReasonRefused   = "RunRefused" // of a notice; the cause has the API server's reason
+	ReasonEdited    = "ScheduleChanged"
+	ReasonValid     = "ScheduleValid"
+	ReasonSuspended = "ScheduleSuspended"
+	ReasonResumed   = "ScheduleResumed"
+	ReasonClock     = "ClockWentBack"
+	ReasonTakenOver = "ScheduleTakenOver" // of another operator
+)

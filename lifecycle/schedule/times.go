@@ -14,7 +14,10 @@ import "time"
 // made up for like any other.
 
 // horizon is how far ahead a tick is looked for. The rarest pattern, a 29th of February on some days of the week, comes every 40 years at least.
-const horizon = 50
+const (
+	horizon = 50
+	day     = 24 * time.Hour
+)
 
 // Next returns the first tick after a moment; the zero time where there is none in the next 50 years. Since is when the schedule began to hold:
 // the ticks of an interval are whole intervals after it. Ticks are in UTC, and whole seconds.
@@ -77,6 +80,12 @@ func (t *Times) stretchAt(at time.Time) stretch {
 	local := at.In(t.zone)
 	var s stretch
 	s.begin, s.end = local.ZoneBounds()
+	// On the last day of leap years beyond its table ZoneBounds ends a zone's time at once, where it goes on (2040-12-31 in Europe/Vienna).
+	for !s.end.IsZero() && !s.end.After(at) {
+		local = local.Add(day)
+		_, s.end = local.ZoneBounds()
+	}
+	local = at.In(t.zone)
 	s.offset = offsetOf(local)
 	if !s.begin.IsZero() {
 		s.shift = s.offset - offsetOf(s.begin.Add(-1))

@@ -1,0 +1,306 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// lookAgain is after how long to look at the clock at the latest: a timer does not notice that it was set.
+	lookAgain = 10 * time.Minute
+	// reassert is after how long a deletion that shows no effect is asked for again, and bad weather is looked at again.
+	reassert = 15 * time.Second
+	// skew is how far behind the last tick the clock may be before anybody is told.
+	skew = time.Minute
+)
+
+// Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Do is to be carried out before its Next is stored;
+// what is refused for good, or found by a live read, is decided about again with that fact.
+func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
+	if want.Deleting {
+		return Plan{Next: mem} // its runs go or stay as whoever deletes it asked for
+	}
+	s := &step{want: want, stored: mem, m: mem, seen: seen, now: now}
+	s.begin()
+	s.adopt()
+	if s.mayStart() {
+		s.start()
+	}
+	if !s.confirms() {
+		s.history()
+	}
+	s.plan.Next = s.m
+	return s.plan
+}
+
+// step is one decision in the making.
+type step struct {
+	want   Schedule
+	stored Memory
+	m      Memory // stored, moved on
+	seen   lifecycle.Observed
+	now    time.Time
+	plan   Plan
+}
+
+// candidate is a run to be started.
+type candidate struct {
+	name string
+	tick time.Time // zero of one that was asked for
+}
+
+func (s *step) tell(reason, run, format string, args ...any) {
+	s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{Part: lifecycle.ScheduledRun, Name: run,
+		Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)}})
+}
+
+// check asks for another look after d at the latest.
+func (s *step) check(d time.Duration) {
+	d = max(d, time.Millisecond)
+	if s.plan.Check == 0 || d < s.plan.Check {
+		s.plan.Check = d
+	}
+}
+
+func (s *step) do(verb lifecycle.Verb, run string) {
+	s.plan.Do = append(s.plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
+}
+
+// confirms reports whether the decision waits for a live read: nothing else of it will come to pass.
+func (s *step) confirms() bool {
+	return slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+}
+
+// begin notices what changed of the spec. A schedule holds from its creation, and one that was edited from then on: what was due before is not made
+// up for by another schedule.
+func (s *step) begin() {
+	switch {
+	case s.m.Since.IsZero():
+		s.m.Since = s.want.Created
+		if s.m.Since.IsZero() || s.m.Since.After(s.now) {
+			s.m.Since = s.now
+		}
+		s.m.Since = s.m.Since.UTC()
+	case s.m.Key != s.want.Key:
+		s.m.Since = s.now
+		s.tell(ReasonEdited, "", "the schedule is %q now, from %q; nothing that was due before is made up for", s.want.Key, s.m.Key)
+	}
+	s.m.Key = s.want.Key
+	if s.m.Generation != s.want.Generation {
+		s.m.Generation = s.want.Generation
+		s.accepted()
+	}
+	if s.want.Suspend != s.m.Suspended {
+		if s.m.Suspended = s.want.Suspend; s.want.Suspend {
+			s.tell(ReasonSuspended, "", "no runs are started until the schedule is resumed; runs that go on are left alone")
+		} else {
+			s.tell(ReasonResumed, "", "runs are started again")
+		}
+	}
+}
+
+// accepted forgets refusals.
+func (s *step) accepted() { s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{} }
+
+// adopt takes up what was started and is not remembered, because the operator died between a creation and its status write: the names of the runs
+// tell. Later ticks than now, which a clock that went back leaves, are found when their time comes.
+func (s *step) adopt() {
+	for _, run := range s.seen.Runs {
+		if s.want.Request != "" && s.want.Request != s.m.LastRequest && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
+			s.m.LastRequest = s.want.Request
+			s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
+		}
+	}
+	var newest candidate
+	var at time.Time
+	for _, run := range s.seen.Runs {
+		tick := TickOf(s.want.Name, run.Name)
+		if tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
+			newest, at = candidate{run.Name, tick}, s.earlier(run.CreatedAt)
+		}
+	}
+	if newest.name == "" {
+		return
+	}
+	if s.want.Times != nil {
+		// Another operator names its runs for the moment when it made them.
+		if tick := s.want.Times.Latest(s.m.Since, s.base(), newest.tick); !tick.IsZero() {
+			s.giveUp(tick)
+		}
+	}
+	s.m.LastTick = newest.tick
+	s.started(newest, at)
+}
+
+// earlier returns t, or now when t is not known or lies ahead: other machines' clocks are not ours.
+func (s *step) earlier(t time.Time) time.Time {
+	if t.IsZero() || t.After(s.now) {
+		return s.now
+	}
+	return t
+}
+
+// started remembers a run.
+func (s *step) started(c candidate, at time.Time) {
+	if at = at.UTC().Truncate(time.Second); !at.Before(s.m.LastRun) {
+		s.m.LastRun, s.m.LastRunName = at, c.name
+	}
+	s.accepted()
+	if c.tick.IsZero() {
+		s.tell(ReasonStarted, c.name, "was asked for by annotation")
+		return
+	}
+	s.tell(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
+}
+
+// clock shows a tick as its zone's clocks do.
+func (s *step) clock(tick time.Time) string {
+	if s.want.Times != nil {
+		tick = tick.In(s.want.Times.zone)
+	}
+	return tick.Format(time.RFC3339)
+}
+
+// mayStart reports whether the spec lets runs be started.
+func (s *step) mayStart() bool {
+	if s.want.Invalid == nil && s.want.Times != nil {
+		if s.stored.Cause.Reason == lifecycle.ReasonInvalid {
+			s.tell(ReasonValid, "", "what was wrong is mended; runs are started again")
+			s.m.Cause = lifecycle.Cause{}
+		}
+		return true
+	}
+	cause := lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "there is no schedule"}
+	if s.want.Invalid != nil {
+		cause = bounded(*s.want.Invalid)
+	}
+	if s.m.Cause = cause; cause != s.stored.Cause {
+		s.tell(cause.Reason, "", "%s", cause.Message)
+	}
+	s.accepted()
+	return false
+}
+
+// maxMessage bounds a cause's message, in bytes, well below what a condition may hold.
+const maxMessage = 4096
+
+func bounded(c lifecycle.Cause) lifecycle.Cause {
+	if len(c.Message) > maxMessage {
+		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "..."
+	}
+	return c
+}
+
+// start starts the run that is due, or says why not.
+func (s *step) start() {
+	due := s.candidates()
+	if len(due) == 0 {
+		s.accepted()
+		s.m.Cause = lifecycle.Cause{}
+		if s.m.LastTick.Sub(s.now) > skew && !s.want.Suspend {
+			s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
+				"the clock shows %s, and the run of %s was started or given up already: there is no other before that; "+
+					"if the clock was wrong then and not now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
+			s.news(ReasonClock, "")
+		}
+		return
+	}
+	c := due[0]
+	switch {
+	case s.seen.Weather != nil:
+		s.check(reassert)
+	case s.seen.Refusal != nil && !s.seen.Confirmed:
+		// A creation that is not remembered is refused the second time by the very quota that it took.
+		s.do(lifecycle.Confirm, c.name)
+	case s.seen.Refusal != nil:
+		s.refused(c, *s.seen.Refusal)
+	case s.now.Before(s.m.Retry):
+		s.check(s.m.Retry.Sub(s.now))
+	case s.others(c):
+	case s.want.Policy != Allow && !s.seen.Confirmed:
+		s.do(lifecycle.Confirm, c.name) // the cache may not know the last run yet
+	default:
+		s.create(c)
+		if len(due) > 1 {
+			s.check(0)
+		}
+	}
+}
+
+// news tells the cause unless it is the one that was told last.
+func (s *step) news(reason, run string) {
+	if s.m.Cause.Reason != s.stored.Cause.Reason {
+		s.tell(reason, run, "%s", s.m.Cause.Message)
+	}
+}
+
+func (s *step) create(c candidate) {
+	s.do(lifecycle.Create, c.name)
+	s.m.Cause = lifecycle.Cause{}
+	if c.tick.IsZero() {
+		s.m.LastRequest = s.want.Request
+	} else {
+		s.m.LastTick = c.tick
+		s.wake(c.tick)
+	}
+	s.started(c, s.now)
+}
+
+// refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end.
+func (s *step) refused(c candidate, why lifecycle.Cause) {
+	if s.m.RefusedSince.IsZero() {
+		s.m.RefusedSince = s.now
+	}
+	s.m.Retry = s.now.Add(lifecycle.AskAgain(s.now.Sub(s.m.RefusedSince)))
+	s.check(s.m.Retry.Sub(s.now))
+	told := s.m.Refused == c.name && s.stored.Cause.Reason == why.Reason
+	s.m.Refused, s.m.Cause = c.name, bounded(why)
+	if !told {
+		s.tell(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, s.m.Cause.Message)
+	}
+}
+
+// others deals with the runs that go on as the policy wants it. It reports whether the next one waits for them.
+func (s *step) others(c candidate) bool {
+	var active, stay []string
+	for _, run := range s.seen.Runs {
+		if run.Outcome == lifecycle.Undecided {
+			active = append(active, run.Name)
+			if !run.Deleting {
+				stay = append(stay, run.Name)
+			}
+		}
+	}
+	if s.want.Policy == Allow || len(active) == 0 {
+		return false
+	}
+	slices.Sort(active)
+	s.check(lookAgain)
+	if s.want.Policy == Forbid {
+		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: fmt.Sprintf("waits until no run goes on: %s", list(active))}
+		s.news(ReasonWaiting, c.name)
+		return true
+	}
+	for _, name := range stay {
+		s.do(lifecycle.Delete, name)
+		if s.stored.Cause.Reason != ReasonReplacing {
+			s.tell(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
+		}
+	}
+	s.check(reassert)
+	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
+	return true
+}
+
+// list names some runs.
+func list(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
