@@ -57,7 +57,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	}
 	stampChange(sc, now, func() {
 		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
-		encodeConnect(sc, plan, seen, now)
+		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen, now)...)
 	})
 	return plan
 }

@@ -298,6 +298,34 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.says(ConditionDegraded, "exceeded quota: cpu")
 }
 
+// TestConnectExecutorFails tells of an executor that failed, once, and of another of the same number in the next server.
+func TestConnectExecutorFails(t *testing.T) {
+	failing := func(attempt int32) lifecycle.Observed {
+		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
+		seen.Executors = []lifecycle.Executor{
+			{Name: "hub-exec-1", Attempt: attempt, Phase: lifecycle.DriverFailed, Why: lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed"}},
+			{Name: "hub-exec-2", Attempt: attempt, Phase: lifecycle.DriverRunning},
+			{Name: "hub-exec-9", Attempt: attempt - 1, Phase: lifecycle.DriverFailed},
+		}
+		return seen
+	}
+	s := runs(t).look(time.Second, failing(1)).tells(EventExecutorFailed)
+	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
+		t.Errorf("executors (-want +got):\n%s", diff)
+	}
+	s.look(time.Second, failing(1)).tells()
+	s.look(time.Second, aServer(1, lifecycle.DriverFailed)).look(time.Minute, noServer).tells(EventServerCreated)
+	s.look(time.Second, failing(2)).tells(EventServerReady, EventExecutorFailed)
+	many := aServer(2, lifecycle.DriverRunning, isReady)
+	for i := range 100 {
+		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
+	}
+	if s.look(time.Second, many); len(s.told) != maxExecutorNews {
+		t.Errorf("%d events of one pass", len(s.told))
+	}
+	s.look(time.Second, many).tells()
+}
+
 func TestConnectWeather(t *testing.T) {
 	bad := noServer
 	bad.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}

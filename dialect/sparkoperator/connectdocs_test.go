@@ -21,7 +21,7 @@ func TestConnectIsDocumented(t *testing.T) {
 	for _, word := range []string{
 		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut, EventConnectSuspending, EventConnectSuspended,
 		EventConnectResuming, EventServerCreated, EventServerReady, EventServerNotReady, EventServerPending, EventServerDisrupted, EventServerUnknown,
-		EventServerRefused, EventServerFailed, EventServerBackOff, EventExecutorPending,
+		EventServerRefused, EventServerFailed, EventServerBackOff, EventExecutorPending, EventExecutorFailed,
 		ConditionReady, v1alpha1.ConditionServerPodReady, ConditionServiceReady, ConditionProgressing, ConditionReconciling, ConditionStalled,
 		ConditionSuspended, ConditionDegraded, ConditionExposed, reasonRollingOut, reasonStarting, reasonInvalidService, v1alpha1.ReasonServerPodNotReady,
 		string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady),

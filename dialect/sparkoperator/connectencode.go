@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -41,8 +42,10 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 }
 
 // encodeConnect writes a decision into the status: what this API's readers expect, and what must be remembered.
-func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
+// It returns which executors have failed since the last time.
+func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
+	told := toldFailures(s, m)
 	rememberConnect(s, m)
 	s.Operator.History = history(s.Operator.History, plan.Trail)
 	s.ObservedGeneration = sc.Generation
@@ -63,6 +66,36 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	}
 	s.Executors = executorsByPhase(m, seen)
 	encodeConnectConditions(sc, m, seen.Weather, now)
+	return tellFailures(s.Operator, m, seen, told)
+}
+
+// toldFailures are the executors of the current attempt that were told to have failed.
+func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) idSet {
+	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
+		return nil
+	}
+	return parseIDs(s.Operator.Executors.Failed)
+}
+
+// tellFailures returns the executors that have failed and were not told of, a few of them where it is many at once, and remembers those that exist.
+func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told idSet) (news []lifecycle.Notice) {
+	var failed idSet
+	for i := range seen.Executors {
+		e := &seen.Executors[i]
+		if e.Attempt != m.Attempt || e.Phase != lifecycle.DriverFailed {
+			continue
+		}
+		id := executorID(e.Name)
+		failed.add(id)
+		if !told.has(id) && len(told) < maxRanges && len(news) < maxExecutorNews {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
+		}
+	}
+	o.Executors = nil
+	if len(failed) > 0 {
+		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.cut(maxRanges).String()}
+	}
+	return news
 }
 
 // connectState is the word of this API for where a server stands; before is the word stored last. A pod that was Ready once is NotReady when it is not, and
