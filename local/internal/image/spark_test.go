@@ -168,13 +168,17 @@ func checkFiles(t *testing.T, root, version string) {
 	if strings.HasPrefix(version, "3.") {
 		scala = "2.12"
 	}
-	for _, name := range []string{
+	names := []string{
 		"entrypoint.sh", "decom.sh", "spark/RELEASE", "spark/bin/spark-submit", "spark/sbin/start-master.sh", "spark/sbin/stop-master.sh",
 		"spark/sbin/start-worker.sh", "spark/sbin/stop-worker.sh", "spark/sbin/start-connect-server.sh", "spark/sbin/stop-connect-server.sh",
 		"spark/sbin/start-history-server.sh", "spark/examples/jars/spark-examples.jar", "spark/examples/jars/spark-failures.jar",
 		"spark/examples/jars/spark-examples_" + scala + "-" + version + ".jar", "spark/examples/src/main/python/pi.py",
 		"spark/examples/src/main/python/failures/throws.py",
-	} {
+	}
+	if hasConnect(version) {
+		names = append(names, "spark/jars/spark-connect_"+scala+"-"+version+".jar")
+	}
+	for _, name := range names {
 		path := filepath.Join(root, "opt", name)
 		info, err := os.Stat(path)
 		if err != nil {
@@ -199,12 +203,13 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 	}
 	examples, failures := "local:///opt/spark/examples/jars/spark-examples.jar", "local:///opt/spark/examples/jars/spark-failures.jar"
 	python := "local:///opt/spark/examples/src/main/python/"
-	for _, test := range []struct {
+	type run struct {
 		name, user string
 		env, args  []string
 		wantCode   int
 		want       string // a regular expression that must fit the output
-	}{
+	}
+	runs := []run{
 		{"SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
 		{"JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
 		{"JavaWordCount", "185:185", nil, submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0, `(?m)^\S+: 1$`},
@@ -219,7 +224,11 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 		{"no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
 		{"executor", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
 		{"standalone", "4711:0", nil, []string{"bash", "-c", standalone}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
-	} {
+	}
+	if hasConnect(version) {
+		runs = append(runs, run{"Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
+	}
+	for _, test := range runs {
 		t.Run(test.name, func(t *testing.T) {
 			out, code := inside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
 			fits := regexp.MustCompile(test.want).MatchString(out)
@@ -235,6 +244,21 @@ var absentDriver = []string{
 	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1", "SPARK_EXECUTOR_CORES=1",
 	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-1",
 }
+
+// hasConnect tells whether a version's distribution has the Connect server.
+func hasConnect(version string) bool { return !strings.HasPrefix(version, "3.") }
+
+// connectServer starts a Spark Connect server as a pod does, by spark-submit alone, waits until clients can connect, and ends it by a signal.
+const connectServer = `
+spark-submit --class org.apache.spark.sql.connect.service.SparkConnectServer --master 'local[1]' --driver-memory 600m \
+  --conf spark.driver.bindAddress=0.0.0.0 --conf spark.driver.host=127.0.0.1 &
+for _ in $(seq 600); do
+  if (: < /dev/tcp/127.0.0.1/15002) 2>/dev/null; then kill $!; break; fi
+  kill -0 $! || break
+  sleep 0.2
+done
+wait $!
+`
 
 // standalone starts a master and a worker, and asks the master's page until it knows the worker.
 const standalone = `
