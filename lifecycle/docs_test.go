@@ -21,7 +21,7 @@ const page = "../docs/states.md"
 
 // TestStatesPage keeps docs/states.md equal to what the tables of the machines say. Run it with -update after a change of one.
 func TestStatesPage(t *testing.T) {
-	want := statesPage()
+	want := statesPage(t)
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -37,9 +37,10 @@ func TestStatesPage(t *testing.T) {
 }
 
 // statesPage is the page: the tables, and between them what no table tells.
-func statesPage() string {
+func statesPage(t *testing.T) string {
+	t.Helper()
 	var b strings.Builder
-	fmt.Fprint(&b, `# The states of applications and servers
+	fmt.Fprint(&b, `# The states of applications, servers and runs
 
 This page is written by `+"`go test ./lifecycle -run TestStatesPage -update`"+` from the tables by which every decision of the state
 machines is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
@@ -104,6 +105,25 @@ a back-off that doubles while servers fail (`+"`lifecycle/connect`"+`). What hol
 	list(&b, connect.Transitions)
 	fmt.Fprint(&b, "\n### What a server waits for\n\n")
 	await(&b, connect.Waits)
+	fmt.Fprint(&b, `
+## Schedules
+
+A schedule has no phases: `+"`status.scheduleState` is `Scheduled`, or `FailedValidation`"+` as long as its spec cannot be used. What goes through states is each run, from
+the time that it is due (docs/schedules.md). Each row is decided by the machine (`+"`lifecycle/schedule`"+`) when this page is written.
+
+`)
+	drawRuns(t, &b)
+	fmt.Fprint(&b, `
+### What holds at any time
+
+- A run's name is computed from its tick, or from the request for it. A run that was created and not written down, because the operator died in between, is
+  found by its name and remembered; it is never started twice.
+- Nothing that was due at or before the last tick that is written down is ever started, wherever the clock goes.
+- Of several runs that are due the latest is started, the others are given up.
+- Where another run's going on matters (Forbid, Replace) it is believed only after a live read that the last one is over or gone.
+- A run is deleted for the history only after its end was written down.
+- An edit of the schedule or its zone counts from then on; nothing that was due before is made up for. An edit of the template is for the runs that follow.
+`)
 	return b.String()
 }
 

@@ -1,0 +1,163 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// What can become of a run of a schedule. A schedule itself has no phases.
+const (
+	awaited   = "Awaited"
+	waiting   = "Waiting"
+	replacing = "Replacing"
+	refused   = "Refused"
+	started   = "Started"
+	completed = "Completed"
+	failed    = "Failed"
+	givenUp   = "GivenUp"
+	skipped   = "Skipped"
+	deleted   = "Deleted"
+)
+
+// situation is one in which a run goes from a state to another, as the machine decides it.
+type situation struct {
+	from, to, when string
+	policy         schedule.Policy // Allow where it is empty
+	deadline       time.Duration   // 0: none
+	after          time.Duration   // since the run was due
+	goesOn         bool            // another run does
+	ended          lifecycle.Outcome
+	refusal        bool
+	request        bool // it is one that was asked for
+}
+
+var situations = []situation{
+	{from: awaited, to: started, when: "its time has come"},
+	{from: awaited, to: started, when: "somebody asks for it", request: true},
+	{from: awaited, to: waiting, when: "Forbid, and another run goes on", policy: schedule.Forbid, goesOn: true},
+	{from: waiting, to: started, when: "no run goes on any more", policy: schedule.Forbid},
+	{from: awaited, to: replacing, when: "Replace, and another run goes on, which is deleted", policy: schedule.Replace, goesOn: true},
+	{from: replacing, to: started, when: "nothing of that is left", policy: schedule.Replace},
+	{from: awaited, to: refused, when: "the API server does not take it", refusal: true},
+	{from: refused, to: started, when: "it is tried again, and taken"},
+	{from: awaited, to: givenUp, when: "a later time has come as well: nobody looked, or the schedule was suspended", after: time.Hour},
+	{from: waiting, to: givenUp, when: "a later time has come", policy: schedule.Forbid, after: time.Hour, goesOn: true},
+	{from: refused, to: givenUp, when: "a later time has come", after: time.Hour},
+	{from: awaited, to: skipped, when: "it is later than its deadline", deadline: time.Minute, after: 2 * time.Minute},
+	{from: waiting, to: skipped, when: "it is later than its deadline", policy: schedule.Forbid, deadline: time.Minute, after: 2 * time.Minute, goesOn: true},
+	{from: refused, to: skipped, when: "it is later than its deadline", deadline: time.Minute, after: 2 * time.Minute},
+	{from: started, to: completed, when: "its application ends well", ended: lifecycle.Succeeded},
+	{from: started, to: failed, when: "its application fails", ended: lifecycle.Failed},
+	{from: started, to: deleted, when: "Replace, and another run is due", policy: schedule.Replace, after: time.Hour},
+	{from: completed, to: deleted, when: "more ended well than are kept", ended: lifecycle.Succeeded},
+	{from: failed, to: deleted, when: "more failed than are kept", ended: lifecycle.Failed},
+}
+
+// decide lets the machine decide about a situation. It returns what became of the run, and the reasons of what is told.
+func (s situation) decide(t *testing.T) (to string, told []string) {
+	t.Helper()
+	times, err := schedule.Parse("0 * * * *", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	want := schedule.Schedule{
+		Name: "s", UID: "u", Created: tick.Add(-30 * time.Minute), Key: "0 * * * *", Times: times, Generation: 1, Policy: schedule.Allow, Precision: schedule.Seconds,
+	}
+	if s.policy != "" {
+		want.Policy = s.policy
+	}
+	if s.deadline > 0 {
+		want.Deadline = &s.deadline
+	}
+	mem := schedule.Memory{Key: want.Key, Since: want.Created, Generation: 1}
+	now, run := tick.Add(s.after), schedule.RunName(want.Name, tick, want.Precision)
+	seen := lifecycle.Observed{Confirmed: true}
+	switch s.from {
+	case waiting:
+		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonWaiting}
+	case replacing:
+		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonReplacing}
+	case refused:
+		mem.Cause, mem.Refused, mem.RefusedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run, tick, tick
+	case started, completed, failed:
+		mem.LastTick, mem.LastRun, mem.LastRunName = tick, tick, run
+		seen.Runs = append(seen.Runs, lifecycle.Run{Name: run, CreatedAt: tick, Outcome: s.ended})
+	}
+	switch s.from {
+	case completed:
+		mem.Succeeded = []string{run}
+	case failed:
+		mem.Failed = []string{run}
+	case started:
+		want.Successful, want.Failed = 1, 1
+	}
+	if s.request {
+		now, want.Request = tick.Add(-time.Minute), "now"
+		run = schedule.RequestName(want.Name, want.UID, want.Request)
+	}
+	if s.goesOn {
+		seen.Runs = append(seen.Runs, lifecycle.Run{Name: "s-now-other", CreatedAt: want.Created})
+	}
+	if s.refusal {
+		seen.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota"}
+	}
+	plan := schedule.Step(want, mem, seen, now)
+	for _, notice := range plan.Tell {
+		if !slices.Contains(told, notice.Cause.Reason) {
+			told = append(told, notice.Cause.Reason)
+		}
+	}
+	return s.becomes(plan, run, told), told
+}
+
+// becomes reads from a plan what it does with a run.
+func (s situation) becomes(plan schedule.Plan, run string, told []string) string {
+	does := func(verb lifecycle.Verb) bool {
+		return slices.Contains(plan.Do, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
+	}
+	switch {
+	case does(lifecycle.Delete):
+		return deleted
+	case does(lifecycle.Create):
+		return started
+	case slices.Contains(told, schedule.ReasonMissed):
+		return givenUp
+	case slices.Contains(told, schedule.ReasonSkipped):
+		return skipped
+	case slices.Contains(told, schedule.ReasonCompleted):
+		return completed
+	case slices.Contains(told, schedule.ReasonFailed):
+		return failed
+	case plan.Next.Refused == run:
+		return refused
+	case plan.Next.Cause.Reason == schedule.ReasonWaiting:
+		return waiting
+	case plan.Next.Cause.Reason == schedule.ReasonReplacing:
+		return replacing
+	}
+	return awaited
+}
+
+// drawRuns writes what can become of a run: each edge is one that the machine makes.
+func drawRuns(t *testing.T, b *strings.Builder) {
+	t.Helper()
+	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")
+	var rows []string
+	for _, s := range situations {
+		to, told := s.decide(t)
+		if to != s.to {
+			t.Errorf("%s, and %s: it becomes %s, not %s", s.from, s.when, to, s.to)
+		}
+		fmt.Fprintf(b, "    %s --> %s: %s\n", s.from, s.to, s.when)
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(told, "`, `")))
+	}
+	fmt.Fprint(b, "    GivenUp --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",
+		strings.ReplaceAll(strings.Join(rows, ""), "| `` |", "| |"))
+}
