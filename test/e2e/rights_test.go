@@ -68,6 +68,8 @@ var seldom = []struct {
 		"internal/controller/record_test.go", "TestRestoredStore"},
 	{operatorAccount, "scheduledsparkapplications/finalizers", "update", "the same of a schedule's runs",
 		"test/e2e/rights_test.go", "ownersNeedARight"},
+	{operatorAccount, "sparkconnects", "get", "the API server's store was restored, and the cache will not catch up with what was written",
+		"internal/controller/record_test.go", "TestRestoredStore"},
 	{operatorAccount, "sparkconnects/finalizers", "update", "the same of a Spark Connect server's objects",
 		"test/e2e/rights_test.go", "ownersNeedARight"},
 	{driverAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",

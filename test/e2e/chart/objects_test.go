@@ -318,7 +318,7 @@ var (
 		"sparkoperator.k8s.io/scheduledsparkapplications":            "get list watch",
 		"sparkoperator.k8s.io/scheduledsparkapplications/status":     "patch",
 		"sparkoperator.k8s.io/scheduledsparkapplications/finalizers": "update",
-		"sparkoperator.k8s.io/sparkconnects":                         "list watch",
+		"sparkoperator.k8s.io/sparkconnects":                         "get list watch",
 		"sparkoperator.k8s.io/sparkconnects/status":                  "patch",
 		"sparkoperator.k8s.io/sparkconnects/finalizers":              "update",
 		"/pods":       "create delete get list watch",

@@ -28,7 +28,7 @@
 {{- if .Values.controller.connect.enable }}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkconnects]
-  verbs: [list, watch]
+  verbs: [get, list, watch]
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkconnects/status]
   verbs: [patch]
