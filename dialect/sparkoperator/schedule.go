@@ -1,17 +1,23 @@
 package sparkoperator
 
 import (
-	"errors"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
 // ScheduleOptions is what the operator's configuration gives every schedule.
 type ScheduleOptions struct {
 	// TimestampPrecision is the unit of the number that ends a run's name: nanos, micros, millis, seconds or minutes, since 1970. Empty means
-	// seconds, which every tick is a whole number of.
+	// seconds, which every tick is a whole number of, and which leave as much room for the schedule's name as any.
 	TimestampPrecision string
 	// Applications are the options that the runs are decided about with: a template is refused by them as its runs would be.
 	Applications Options
@@ -25,18 +31,135 @@ type Schedules struct{ ScheduleOptions }
 //
 // The deletion of a run that goes on is meant in the foreground: with Replace the next one starts when the run is gone, and its driver pod with it.
 func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	return lifecycle.Plan{}
+	if s.DeletionTimestamp != nil {
+		return lifecycle.Plan{}
+	}
+	want, doubt := d.schedule(s, now)
+	taken := s.Status.Operator == nil && s.Status.ScheduleState != v1beta2.ScheduleStateNew
+	plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
+	if taken {
+		plan.Tell = append([]lifecycle.Notice{{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: schedule.ReasonTakenOver,
+			Message: "taken over from another operator; the last run was " + cmp.Or(s.Status.LastRunName, "none")}}}, plan.Tell...)
+	}
+	plan.Tell = append(plan.Tell, encodeSchedule(s, want, plan, doubt, seen.Weather, now)...)
+	return lifecycle.Plan{Do: plan.Do, Tell: plan.Tell, Check: plan.Check}
 }
 
-// RenderRun returns the application that a Create action of a ScheduledRun makes. An error is a *FieldError that names what the user wrote.
-func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
-	return nil, errors.New("nothing is rendered yet")
+// schedule reads what the custom resource asks for. Doubt is what of it is not understood, and does not keep runs from being started.
+func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubt *FieldError) {
+	spec := &s.Spec
+	want = schedule.Schedule{
+		Name:       s.Name,
+		UID:        string(s.UID),
+		Created:    s.CreationTimestamp.Time,
+		Key:        schedule.Key(spec.Schedule, spec.TimeZone),
+		Generation: s.Generation,
+		Suspend:    spec.Suspend != nil && *spec.Suspend,
+		Successful: kept(spec.SuccessfulRunHistoryLimit),
+		Failed:     kept(spec.FailedRunHistoryLimit),
+		Jitter:     seconds(spec.JitterSeconds, 0),
+		Request:    schedule.Request(s.Annotations[v1beta2.RunNowAnnotation]),
+		Precision:  schedule.Precision(d.TimestampPrecision),
+	}
+	if spec.StartingDeadlineSeconds != nil {
+		want.Deadline = new(seconds(spec.StartingDeadlineSeconds, 0))
+	}
+	want.Policy, doubt = policy(spec.ConcurrencyPolicy)
+	want.Times, _ = schedule.Parse(spec.Schedule, spec.TimeZone) // the error is one of Validate's
+	if wrong := d.Validate(s, now); len(wrong) > 0 {
+		var all []string
+		for _, e := range wrong {
+			all = append(all, e.Error())
+		}
+		want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	}
+	return want, doubt
+}
+
+// kept is a history limit. Nothing is deleted by one that makes no sense.
+func kept(limit *int32) int {
+	switch {
+	case limit == nil:
+		return 1 // as this API has always had it
+	case *limit < 0:
+		return math.MaxInt
+	}
+	return int(*limit)
+}
+
+// policy reads a concurrency policy. With one that nobody knows no two runs go on side by side, and none is stopped: whatever it was to mean, that
+// does no harm.
+func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *FieldError) {
+	switch p {
+	case "", v1beta2.ConcurrencyAllow:
+		return schedule.Allow, nil
+	case v1beta2.ConcurrencyForbid:
+		return schedule.Forbid, nil
+	case v1beta2.ConcurrencyReplace:
+		return schedule.Replace, nil
+	}
+	return schedule.Forbid, &FieldError{"spec.concurrencyPolicy", "\"" + string(p) + "\" is none of Allow, Forbid and Replace; runs are started as by Forbid until it is"}
 }
 
 // RunFacts reads an application into what a schedule's decisions need to know of it.
-func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run { return lifecycle.Run{} }
+func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
+	run := lifecycle.Run{Name: app.Name, UID: string(app.UID), CreatedAt: app.CreationTimestamp.UTC(), Deleting: app.DeletionTimestamp != nil}
+	switch app.Status.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		run.Outcome = lifecycle.Succeeded
+	case v1beta2.ApplicationStateFailed:
+		run.Outcome = lifecycle.Failed
+	default:
+		return run
+	}
+	run.EndedAt = app.Status.TerminationTime.UTC()
+	return run
+}
+
+// RenderRun returns the application that a Create action of a ScheduledRun makes: the template, with the labels of the schedule, owned by it. It
+// goes when the schedule is deleted, unless that is done with --cascade=orphan.
+func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
+	run := &v1beta2.SparkApplication{}
+	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
+	run.Name, run.Namespace = action.Name, s.Namespace
+	run.Labels = map[string]string{}
+	for key, text := range s.Labels {
+		if !strings.HasPrefix(key, ownPrefix) { // these are the operator's word on a run's own objects
+			run.Labels[key] = text
+		}
+	}
+	run.Labels[LabelScheduledAppName] = s.Name
+	owner := metav1.NewControllerRef(s, v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"))
+	owner.Controller = nil // as readers of this API know it; the run is an application in its own right
+	run.OwnerReferences = []metav1.OwnerReference{*owner}
+	switch tick := schedule.TickOf(s.Name, action.Name); {
+	case !tick.IsZero():
+		run.Annotations = map[string]string{v1beta2.ScheduledAtAnnotation: tick.Format(time.RFC3339Nano)}
+	case action.Name == schedule.RequestName(s.Name, string(s.UID), schedule.Request(s.Annotations[v1beta2.RunNowAnnotation])):
+		run.Annotations = map[string]string{v1beta2.RunNowAnnotation: s.Annotations[v1beta2.RunNowAnnotation]}
+	}
+	s.Spec.Template.DeepCopyInto(&run.Spec)
+	return run, nil
+}
+
+// normalNews are the reasons of notices that tell of nothing wrong.
+var normalNews = []string{
+	schedule.ReasonStarted, schedule.ReasonCompleted, schedule.ReasonReplaced, schedule.ReasonWaiting, schedule.ReasonEdited, schedule.ReasonValid,
+	schedule.ReasonSuspended, schedule.ReasonResumed, schedule.ReasonTakenOver,
+}
 
 // Events are what to tell about a plan, oldest first.
-func (d Schedules) Events(s *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []Event {
-	return nil
+func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []Event {
+	var out []Event
+	for _, n := range plan.Tell {
+		kind, message := "Warning", n.Cause.Message
+		if slices.Contains(normalNews, n.Cause.Reason) {
+			kind = "Normal"
+		}
+		if n.Name != "" {
+			message = "run " + n.Name + " " + message
+		}
+		out = append(out, Event{kind, n.Cause.Reason, message})
+	}
+	return out
 }

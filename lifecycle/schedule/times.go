@@ -166,3 +166,11 @@ func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	}
 	return inMonth || inWeek
 }
+
+// Anchor is a moment from which on the first tick is a given one, as far as the schedule has it: what another operator said comes next.
+func (t *Times) Anchor(first time.Time) time.Time {
+	if t.every > 0 {
+		return first.Add(-t.every)
+	}
+	return first.Add(-time.Second)
+}

@@ -1,0 +1,147 @@
+package sparkoperator
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// decodeSchedule reads back what rememberSchedule stored, or what another operator left.
+func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
+	st := &s.Status
+	m := schedule.Memory{
+		LastRun: utc(st.LastRun), LastRunName: st.LastRunName, Generation: st.ObservedGeneration,
+		Suspended: meta.IsStatusConditionTrue(st.Conditions, ConditionSuspended),
+		Succeeded: slices.Clone(st.PastSuccessfulRunNames), Failed: slices.Clone(st.PastFailedRunNames),
+	}
+	o := st.Operator
+	if o == nil {
+		takeScheduleOver(&m, st, want, now)
+		return m
+	}
+	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, moment(o.Since), moment(o.LastTick), o.LastRunRequest
+	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, moment(o.RefusedSince), moment(o.RetryTime)
+	if o.Cause != nil {
+		m.Cause = lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message}
+	}
+	return m
+}
+
+// utc is a time of a status; the zero time where there is none.
+func utc(t metav1.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// takeScheduleOver reads what another operator of this API left. The run that it said comes next is the next one, also where its time has passed: it
+// would have been made up for there as well. An edit that it had not taken notice of yet counts from now on. A run that it made and did not write down
+// is known by its name, whose number is the moment when it was made.
+func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
+	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
+		return // nobody has looked at it
+	}
+	m.Key, m.Generation, m.Suspended, m.Since = want.Key, want.Generation, want.Suspend, now
+	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
+		if anchor := want.Times.Anchor(next); anchor.Before(now) {
+			m.Since = anchor
+		}
+	}
+}
+
+// rememberSchedule stores a memory so that decodeSchedule reads back the same, but for whether it was suspended, which a condition says.
+func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Memory) {
+	if st.Operator == nil {
+		st.Operator = &v1beta2.ScheduleOperatorStatus{}
+	}
+	o := st.Operator
+	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
+	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
+	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, stored(m.Since), stored(m.LastTick), m.LastRequest
+	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, stored(m.RefusedSince), stored(m.Retry)
+	o.Cause = nil
+	if m.Cause != (lifecycle.Cause{}) {
+		o.Cause = &v1beta2.OperatorCause{Reason: m.Cause.Reason, Message: m.Cause.Message}
+	}
+}
+
+const (
+	reasonScheduled     = "Scheduled"
+	reasonUnknownPolicy = "UnknownConcurrencyPolicy"
+)
+
+// encodeSchedule writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known.
+func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubt *FieldError, weather *lifecycle.Weather,
+	now time.Time) (news []lifecycle.Notice) {
+	st, m := &s.Status, plan.Next
+	rememberSchedule(st, m)
+	st.NextRun = metav1.NewTime(plan.NextRun)
+	st.ScheduleState, st.Reason = v1beta2.ScheduleStateScheduled, ""
+	if want.Invalid != nil {
+		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
+	}
+	if doubt != nil && meta.FindStatusCondition(st.Conditions, ConditionDegraded) == nil {
+		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: reasonUnknownPolicy, Message: doubt.Error()}})
+	}
+	hold := scheduleConditions(want, m, doubt, weather)
+	before := slices.Clone(st.Conditions)
+	st.Conditions = slices.DeleteFunc(st.Conditions, func(c metav1.Condition) bool {
+		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
+	})
+	for _, c := range hold {
+		// Each failure of the API server may be worded anew, and is no news.
+		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
+			c.Message = was.Message
+		}
+		if !validReason.MatchString(c.Reason) {
+			c.Reason = "Pending"
+		}
+		c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now), s.Generation
+		meta.SetStatusCondition(&st.Conditions, c)
+	}
+	return news
+}
+
+// scheduleConditions are those that hold. A schedule is Ready while its runs are started when they are due, also where the next one waits for the last by
+// its own policy.
+func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubt *FieldError, weather *lifecycle.Weather) []metav1.Condition {
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	ready := metav1.Condition{Type: ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
+	var more []metav1.Condition
+	trouble := func(kind string, cause lifecycle.Cause) {
+		ready = metav1.Condition{Type: ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}
+		more = append(more, metav1.Condition{Type: kind, Status: yes, Reason: cause.Reason, Message: cause.Message})
+	}
+	switch {
+	case want.Invalid != nil:
+		trouble(ConditionStalled, m.Cause)
+	case weather != nil:
+		trouble(ConditionReconciling, weather.Cause)
+	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
+		trouble(ConditionReconciling, m.Cause)
+	case m.Cause.Reason == schedule.ReasonReplacing:
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+		more = append(more, metav1.Condition{Type: ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
+	case m.Cause.Reason != "":
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+	}
+	if m.Suspended {
+		held := metav1.Condition{Type: ConditionSuspended, Status: yes, Reason: ConditionSuspended, Message: "spec.suspend is true: no runs are started but those that are asked for"}
+		if ready.Status == yes {
+			ready = held
+			ready.Type, ready.Status = ConditionReady, no
+		}
+		more = append(more, held)
+	}
+	if doubt != nil {
+		more = append(more, metav1.Condition{Type: ConditionDegraded, Status: yes, Reason: reasonUnknownPolicy, Message: doubt.Error()})
+	}
+	return append([]metav1.Condition{ready}, more...)
+}

@@ -1,0 +1,95 @@
+package sparkoperator
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// Validate says everything that keeps a schedule from starting runs, without looking at a cluster: its times, its numbers, its name, and whatever an
+// application of the template would be refused for. An unknown concurrency policy is no such thing: see policy.
+func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*FieldError {
+	var wrong []*FieldError
+	_, err := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone)
+	if refused, ok := errors.AsType[*schedule.Error](err); ok {
+		field := "spec.schedule"
+		if refused.Field == schedule.FieldZone {
+			field = "spec.timeZone"
+		}
+		wrong = append(wrong, &FieldError{field, refused.Message})
+	}
+	wrong = append(wrong, validNumbers(&s.Spec)...)
+	wrong = append(wrong, validScheduleName(s.Name)...)
+	return append(wrong, d.validTemplate(s, now)...)
+}
+
+// validNumbers refuses numbers below zero.
+func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*FieldError) {
+	check := func(field string, n int64, way string) {
+		if n < 0 {
+			wrong = append(wrong, &FieldError{field, fmt.Sprintf("%d is below zero; %s", n, way)})
+		}
+	}
+	if n := spec.SuccessfulRunHistoryLimit; n != nil {
+		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that ended well")
+	}
+	if n := spec.FailedRunHistoryLimit; n != nil {
+		check("spec.failedRunHistoryLimit", int64(*n), "0 keeps no run that failed")
+	}
+	if n := spec.StartingDeadlineSeconds; n != nil {
+		check("spec.startingDeadlineSeconds", *n, "leave it out for no deadline")
+	}
+	if n := spec.JitterSeconds; n != nil {
+		check("spec.jitterSeconds", *n, "0 starts runs on time")
+	}
+	return wrong
+}
+
+func validScheduleName(name string) []*FieldError {
+	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
+		return []*FieldError{{"metadata.name", fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
+	}
+	if len(name) > schedule.MaxName {
+		return []*FieldError{{"metadata.name", fmt.Sprintf("%q has %d characters; %d leave room for the time in a run's name, and for -driver after that", name, len(name), schedule.MaxName)}}
+	}
+	return nil
+}
+
+// validTemplate asks what an application of the template would be refused for.
+func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*FieldError) {
+	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
+	if err != nil {
+		return []*FieldError{{"spec.template", err.Error()}}
+	}
+	for _, e := range Validate(run) {
+		wrong = append(wrong, inTemplate(e))
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	if _, _, err = (Dialect{d.Applications}).submission(run, 1, now); err != nil {
+		refused, ok := errors.AsType[*FieldError](err)
+		if !ok {
+			refused = &FieldError{"spec", err.Error()}
+		}
+		return []*FieldError{inTemplate(refused)}
+	}
+	return nil
+}
+
+// specPath begins the path of an application's field.
+var specPath = regexp.MustCompile(`\bspec(\.|$)`)
+
+// inTemplate names a field of an application by where the schedule has it.
+func inTemplate(e *FieldError) *FieldError {
+	named := func(text string) string { return specPath.ReplaceAllString(text, "spec.template$1") }
+	return &FieldError{named(e.Field), named(e.Message)}
+}
