@@ -24,7 +24,7 @@ func TestCrashInAServersLife(t *testing.T) {
 	if os.Getenv("CRASH_POINTS") == "all" {
 		stride = 1
 	}
-	const points = 56 // twice the writes of a life, and some more, at which nobody dies
+	const points = 62 // twice the writes of a life, and some more, at which nobody dies
 	ended := map[bool]int{}
 	var mu sync.Mutex
 	t.Run("cut", func(t *testing.T) {

@@ -453,3 +453,48 @@ func TestQuietServer(t *testing.T) {
 		t.Errorf("a quiet server costs %v", got)
 	}
 }
+
+// TestExecutorsOfAServerAreStoredTogether: executors that come and go by dozens, as with dynamic allocation, make a write a second.
+func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
+	t.Parallel()
+	const many = 30
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.namespace), clock.now)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
+	for id := 2; id < 2+many; id++ {
+		executor := w.serverExecutor(pod, id)
+		w.create(executor)
+		w.kubelet(executor.Name, corev1.PodRunning, running())
+		if id%2 == 0 {
+			w.remove(executor)
+		}
+	}
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
+		return errors.Join(want(sc.Status.Executors["running"], 1+many/2), want(len(sc.Status.Executors), 1))
+	})
+	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/pace.Seconds()
+	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
+		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
+	}
+}
+
+// TestCrowdOfAServer: nothing but the counts is put off.
+func TestCrowdOfAServer(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
+	for patch, want := range map[string]bool{
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
+		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","state":"Ready"}}`:               false,
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","conditions":[]}}`:               false,
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"phase":"Ended"}}}`:  false,
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","server":{"podIp":"10.0.0.1"}}}`: false,
+		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
+	} {
+		if got := r.ofTheCrowd(&pass[*v1alpha1.SparkConnect]{now: noon}, []byte(patch)); got != want {
+			t.Errorf("%s: it is put off: %t", patch, got)
+		}
+	}
+}
