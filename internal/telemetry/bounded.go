@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
 // The bounds of what tenants can make of the metrics: names of namespaces, labels of applications and reasons are theirs to choose. What
@@ -171,6 +172,9 @@ func init() {
 		// The operator's, of what stands in the way in the cluster.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
 		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
+		"InvalidService",
+		// Of schedules whose run is due and does not start.
+		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy",
 		// The operator's, of an API server that cannot do what it is asked for at the moment.
 		"Conflict", "NoAnswer", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
 		// Kubernetes', of containers and pods.

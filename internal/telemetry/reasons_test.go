@@ -16,7 +16,8 @@ var elsewhere = map[string]bool{
 	"InvalidPort":       true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, // Exposed
 	"SetBySpark": true,                                                                    // FieldsOverwritten
 	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired
-	"ImageRunsAnotherVersion": true, // SparkVersionMismatch
+	"ImageRunsAnotherVersion": true,                                             // SparkVersionMismatch
+	"ServerReady":             true, "ServerStarting": true, "RollingOut": true, // Progressing
 }
 
 var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
