@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -26,6 +29,8 @@ var awkward = map[string]string{
 	"spark.example.blanks":     "  two before, two after  ",
 	"spark.example.words":      `--conf spark.example.other=1 -c "x" -- é ☃`,
 	"spark.example.empty":      "",
+	"spark.example.return":     "one\r\ntwo\rthree",
+	"spark.example.key = key":  "= value",
 }
 
 // connect are Spark Connect servers that are used by PySpark's own client, through their Services.
@@ -40,19 +45,36 @@ func (w *world) connectLong(t *testing.T) {
 	w.side(t, "told what is wrong", w.connectTroubles)
 }
 
-// connectServer is the example, as small as it can be.
+// connectServer is the example, as small as it can be, and asked more often whether it is ready.
 func (w *world) connectServer(t *testing.T, name string, change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	t.Helper()
 	return exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
 		s.Name = name
 		s.Spec.Executor.Instances = new(int32(1))
-		conf := maps.Clone(timeouts)
-		maps.Copy(conf, s.Spec.SparkConf)
-		s.Spec.SparkConf = conf
+		s.Spec.Server.Template = askedOften(t, s.Spec.Server.Template)
+		maps.Copy(s.Spec.SparkConf, timeouts)
 		if change != nil {
 			change(s)
 		}
 	})
+}
+
+// askedOften adds probes to a server's template that lose no time; those that it gets otherwise ask each ten seconds.
+func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
+	t.Helper()
+	var pod corev1.PodTemplateSpec
+	if err := json.Unmarshal(template.Raw, &pod); err != nil {
+		t.Fatal(err)
+	}
+	port := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(connectPort)}}
+	spark := &pod.Spec.Containers[0]
+	spark.StartupProbe = &corev1.Probe{ProbeHandler: port, PeriodSeconds: 1, FailureThreshold: 300}
+	spark.ReadinessProbe = &corev1.Probe{ProbeHandler: port, PeriodSeconds: 1}
+	text, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runtime.RawExtension{Raw: text}
 }
 
 // connectAnswers: a server gets Ready and computes what a client asks for on its executors, with the configuration that it was given, to the
@@ -187,8 +209,8 @@ func (w *world) connectTroubles(t *testing.T) {
 
 // connectLine: a server of another Spark line answers the same client.
 func (w *world) connectLine(t *testing.T, version, image string) {
-	server := w.connectServer(t, "connect-"+strings.ReplaceAll(version, ".", "-"), func(s *v1alpha1.SparkConnect) {
-		s.Spec.SparkVersion, s.Spec.Image = version, &image
+	server := exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
+		s.Name, s.Spec.SparkVersion, s.Spec.Image = "connect-"+strings.ReplaceAll(version, ".", "-"), version, &image
 		maps.Copy(s.Spec.SparkConf, awkward)
 	})
 	w.create(t, server)
