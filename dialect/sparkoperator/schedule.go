@@ -142,6 +142,11 @@ func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecy
 	return run, nil
 }
 
+// RunLabels are those that all runs of a schedule have.
+func (d Schedules) RunLabels(s *v1beta2.ScheduledSparkApplication) map[string]string {
+	return map[string]string{LabelScheduledAppName: s.Name}
+}
+
 // normalNews are the reasons of notices that tell of nothing wrong.
 var normalNews = []string{
 	schedule.ReasonStarted, schedule.ReasonCompleted, schedule.ReasonReplaced, schedule.ReasonWaiting, schedule.ReasonEdited, schedule.ReasonValid,

@@ -37,6 +37,8 @@ type Runs[T client.Object] struct {
 	Facts func(client.Object) lifecycle.Run
 	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
 	Render func(T, lifecycle.Action) (client.Object, error)
+	// Labels are what all runs of an owner have: they are looked for live by these.
+	Labels func(T) map[string]string
 	// Due tells when a run was to start; zero for one that has no time, since somebody asked for it.
 	Due func(client.Object) time.Time
 }
@@ -206,6 +208,9 @@ type runStart struct {
 
 // confirmRun reads live whether a run exists that was not seen: a cache that does not show one may only be late.
 func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+	if action.Name == "" {
+		return r.confirmRuns(ctx, p)
+	}
 	wanted := r.kind.Runs.New()
 	wanted.SetNamespace(p.stored.GetNamespace())
 	wanted.SetName(action.Name)
@@ -220,6 +225,28 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 	p.children.runs = append(p.children.runs, run)
 	facts := r.kind.Runs.Facts(run)
 	return func(seen *lifecycle.Observed) { seen.Runs = append(seen.Runs, facts) }, nil
+}
+
+// confirmRuns reads live which runs there are that were not seen.
+func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, error) {
+	list := r.kind.Runs.List()
+	if err := r.live.List(ctx, list, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels(r.kind.Runs.Labels(p.stored))); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var found []lifecycle.Run
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		run := item.(client.Object)
+		known := slices.ContainsFunc(p.children.runs, func(one client.Object) bool { return one.GetUID() == run.GetUID() })
+		if owned(run, p.stored.GetUID()) && !known {
+			p.children.runs = append(p.children.runs, run)
+			found = append(found, r.kind.Runs.Facts(run))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(seen *lifecycle.Observed) { seen.Runs, seen.Confirmed = append(seen.Runs, found...), true }, nil
 }
 
 // deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there

@@ -35,6 +35,7 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
 			Facts:  func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
 			Render: func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
+			Labels: dialect.RunLabels,
 			Due:    dueOf,
 		},
 		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },

@@ -82,7 +82,7 @@ type Memory struct {
 type Plan struct {
 	Next Memory
 	Tell []lifecycle.Notice // of runs, by name, or of the schedule; a cause's reason is one of this package's or the API server's
-	// Do creates, deletes and confirms ScheduledRuns. One run is created at most.
+	// Do creates, deletes and confirms ScheduledRuns. One run is created at most. To confirm one is to look live for it, and without a name for all.
 	Do    []lifecycle.Action
 	Check time.Duration // look again after this; 0 = only on a change
 	// NextRun is when the next run is due, which has passed where one waits; zero where none is.

@@ -221,14 +221,31 @@ func (s *step) start() {
 	case s.now.Before(s.m.Retry):
 		s.check(s.m.Retry.Sub(s.now))
 	case s.others(c):
-	case s.want.Policy != Allow && !s.seen.Confirmed:
-		s.do(lifecycle.Confirm, c.name) // the cache may not know the last run yet
+	case s.doubts(c):
 	default:
 		s.create(c)
 		if len(due) > 1 {
 			s.check(0)
 		}
 	}
+}
+
+// doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask for,
+// unless one may have been started since and not be remembered: for a tick that is given up now, or for a request that nobody makes any more.
+func (s *step) doubts(c candidate) bool {
+	if s.want.Policy == Allow || s.seen.Confirmed {
+		return false
+	}
+	if !s.m.LastTick.Equal(s.stored.LastTick) || c.tick.IsZero() {
+		s.do(lifecycle.Confirm, "")
+		return true
+	}
+	last := s.m.LastRunName
+	if last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }) {
+		return false
+	}
+	s.do(lifecycle.Confirm, last)
+	return true
 }
 
 // news tells the cause unless it is the one that was told last.
