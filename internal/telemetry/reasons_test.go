@@ -18,6 +18,7 @@ var elsewhere = map[string]bool{
 	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired
 	"ImageRunsAnotherVersion": true,                                             // SparkVersionMismatch
 	"ServerReady":             true, "ServerStarting": true, "RollingOut": true, // Progressing
+	"Scheduled": true, // Ready, which is True
 }
 
 var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
