@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -416,6 +417,29 @@ func TestDeletedServerLeavesNothing(t *testing.T) {
 	w.waitGone(service)
 	w.waitGone(executor)
 	w.waitNoServer(sc)
+}
+
+// TestRequestsOfAServersLaunch lists every request until a server is Ready: the objects that it is made of, its status, its events, and no read at all.
+func TestRequestsOfAServersLaunch(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	made := &requests{}
+	stop := w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	// The first finds the caches full and the connections open.
+	w.readyServer(w.server("first"), 1)
+	before := made.since(nil)
+	w.readyServer(w.server("second"), 1)
+	stop() // every event is written
+	got := made.since(before)
+	delete(got, "POST events") // the first's may be among them
+	// Launched with the Service, Running, and the executor, which may be stored with that.
+	if n := got["PATCH sparkconnects/status"]; n < 2 || n > 4 {
+		t.Errorf("%d status writes", n)
+	}
+	delete(got, "PATCH sparkconnects/status")
+	if diff := cmp.Diff(map[string]int{"POST configmaps": 1, "POST services": 1, "POST pods": 1}, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
 }
 
 // TestQuietServer: one that is Ready costs no request, however often it is looked at; and the metrics know it as what it is.
