@@ -29,6 +29,8 @@ const (
 	appIDLabel       = "spark-app-selector" // Spark's own
 	executorIDLabel  = "spark-exec-id"      // Spark's own
 	versionLabel     = "spark-version"      // Spark's own
+	roleLabel        = "spark-role"         // Spark's own
+	connectServer    = "connect-server"     // its value on a Spark Connect server, as readers of the sparkoperator.k8s.io API know it
 )
 
 // DriverFacts reads a driver pod. Container is the name of the container that Spark runs in; where the pod has none of that name, the
@@ -60,7 +62,11 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
 	d.Silent = Silent(pod)
-	d.Why = podCause(pod, status, roleDriver, d.Phase, taken)
+	role := roleDriver
+	if pod.Labels[roleLabel] == connectServer {
+		role = roleServer
+	}
+	d.Why = podCause(pod, status, role, d.Phase, taken)
 	return d
 }
 

@@ -15,8 +15,12 @@ const maxExcerpt = 1024
 // What messages call a driver and an executor.
 const (
 	roleDriver   = "driver"
+	roleServer   = "server" // a driver, too
 	roleExecutor = "executor"
 )
+
+// drives reports whether a pod of a role is what Spark's driver runs in.
+func drives(role string) bool { return role == roleDriver || role == roleServer }
 
 // failure tells how a pod failed. What befell the pod as a whole explains how its container ended, and comes first.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
@@ -29,8 +33,8 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
 	case pod.Status.Reason == ReasonDeadlineExceeded:
 		return Cause{ReasonDeadlineExceeded, sentence(sentence(how, "the pod's own activeDeadlineSeconds passed"), pod.Status.Message)}
-	case role == roleDriver && pod.DeletionTimestamp != nil && stopSignal(end):
-		return Cause{ReasonDriverDeleted, sentence(how, "the driver pod was deleted before it ended")}
+	case drives(role) && pod.DeletionTimestamp != nil && stopSignal(end):
+		return Cause{ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended")}
 	}
 	// The exception that the driver left on its pod tells most, since the log's last lines may be the end of its stack trace only. Of a
 	// Python or R program it tells no more than the exit code, and what the program said itself is in the log, unless that is cut away.
@@ -95,10 +99,10 @@ var driverExits = map[int32]string{
 // sparkExit names an exit code that Spark uses; "" for others. A program of the user's may use the same, so a name stands beside its code and
 // is no reason.
 func sparkExit(code int32, role string) string {
-	if role != roleDriver && role != roleExecutor {
+	if !drives(role) && role != roleExecutor {
 		return ""
 	}
-	if name := driverExits[code]; role == roleDriver && name != "" {
+	if name := driverExits[code]; drives(role) && name != "" {
 		return name
 	}
 	return sparkExits[code]

@@ -212,7 +212,7 @@ func TestConnectComesUp(t *testing.T) {
 
 // TestConnectEnds tells of a server that ends, of its back-off, and of the next.
 func TestConnectEnds(t *testing.T) {
-	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "driver container failed with exit code 137"))).
+	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		tells(EventServerFailed, EventServerBackOff)
 	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.says(ConditionReady, "exit code 137; the next server is made at 2026-03-01T12:01:11Z")

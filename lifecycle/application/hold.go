@@ -15,12 +15,14 @@ const maxAttempt = math.MaxInt32
 // overdue is how long after its time a pod may take to go before that is worth telling.
 const overdue = 30 * time.Second
 
-var suspendedCause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the application is suspended"}
+func (s *step) suspendedCause() lifecycle.Cause {
+	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application", "server") + " is suspended"}
+}
 
 // suspend begins to take an attempt away. A run that goes on is spared: it did not end by itself.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
-	s.to(lifecycle.Suspending, suspendedCause) // a run that settled begins the counts anew
+	s.to(lifecycle.Suspending, s.suspendedCause()) // a run that settled begins the counts anew
 	if spared {
 		s.m.Spared++
 	}
@@ -33,7 +35,7 @@ func (s *step) suspending() bool {
 	if !s.cleared(maxAttempt) {
 		return false
 	}
-	return s.to(lifecycle.Suspended, suspendedCause)
+	return s.to(lifecycle.Suspended, s.suspendedCause())
 }
 
 // suspended holds until the suspension is lifted.
@@ -48,7 +50,7 @@ func (s *step) suspended() bool {
 // resuming launches the next attempt. Attempts go on from where they were.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
-		return s.to(lifecycle.Suspended, suspendedCause)
+		return s.to(lifecycle.Suspended, s.suspendedCause())
 	}
 	if !s.cleared(s.m.Attempt) {
 		return false
@@ -94,7 +96,7 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
-			if cause := s.stuck("driver pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
+			if cause := s.stuck(s.noun("driver", "server")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
 				return d.Name, cause
 			}
 		}

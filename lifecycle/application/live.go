@@ -19,7 +19,7 @@ func (s *step) live() bool {
 			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 		case lifecycle.DriverFailed:
-			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, "driver container failed"), d.EndedAt)
+			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver", "server")+" container failed"), d.EndedAt)
 		}
 	}
 	if s.app.Suspend {
@@ -51,7 +51,7 @@ func (s *step) live() bool {
 
 // await remembers what an attempt waits for that goes on: what its driver does, else what its executors do.
 func (s *step) await(d *lifecycle.Driver) {
-	cause := pendingCause(d)
+	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
 		cause = lifecycle.Cause{} // what the driver lacks yet is being made
 	}
@@ -114,9 +114,9 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 }
 
 // pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
-func pendingCause(d *lifecycle.Driver) lifecycle.Cause {
+func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting && d.Why.Reason == "" {
-		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("driver pod %s is being deleted", d.Name)}
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver", "server"), d.Name)}
 	}
 	return d.Why
 }
@@ -152,13 +152,13 @@ func (s *step) missing() bool {
 		return s.end(lifecycle.Evicted, before, s.now)
 	case lifecycle.ReasonNodeLost:
 		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
-			Message: "driver pod not found: its node was lost and the pod is gone"}, s.now)
+			Message: s.noun("driver", "server") + " pod not found: its node was lost and the pod is gone"}, s.now)
 	case lifecycle.ReasonDriverDeleting: // as if its last status had been seen (lifecycle.DriverFacts)
 		return s.end(lifecycle.Failed, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted,
-			Message: "driver pod not found: it was deleted before it ended"}, s.now)
+			Message: s.noun("driver", "server") + " pod not found: it was deleted before it ended"}, s.now)
 	}
 	return s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
-		Message: "driver pod not found: it was deleted before it ended"}, s.now)
+		Message: s.noun("driver", "server") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
 // silent reports whether the driver's node is taken to be lost: Kubernetes says so and the node had its time to prove it wrong, or it did not
@@ -193,11 +193,11 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 // lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it. The time of the run is bounded all the same:
 // an attempt that ended by it waits in Ended for its driver to be gone.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
-	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the driver's node does not answer")
+	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver", "server")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-			"driver pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
-			d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
+			"%s pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
+			s.noun("driver", "server"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if s.m.Phase != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)
@@ -220,7 +220,7 @@ func (s *step) progress(d *lifecycle.Driver) {
 		s.to(target, lifecycle.Cause{})
 		return
 	case s.app.Serves && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
-		s.to(lifecycle.Started, notServing(d))
+		s.to(lifecycle.Started, s.notServing(d))
 		return
 	}
 	for _, phase := range s.ladder() {

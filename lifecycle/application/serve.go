@@ -13,6 +13,14 @@ var (
 	serverRungs = []lifecycle.Phase{lifecycle.Started, lifecycle.Running}
 )
 
+// noun is the word for what is a driver, or an application, and for what it is where it serves.
+func (s *step) noun(done, served string) string {
+	if s.app.Serves {
+		return served
+	}
+	return done
+}
+
 // ladder is what a driver comes through after its launch. A server awaits no executors.
 func (s *step) ladder() []lifecycle.Phase {
 	if s.app.Serves {
@@ -31,8 +39,8 @@ func servedOut(d *lifecycle.Driver) lifecycle.Cause {
 }
 
 // notServing is why a server that was Ready takes no sessions.
-func notServing(d *lifecycle.Driver) lifecycle.Cause {
-	if cause := pendingCause(d); cause.Reason != "" {
+func (s *step) notServing(d *lifecycle.Driver) lifecycle.Cause {
+	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause
 	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: fmt.Sprintf("pod %s is not ready any more", d.Name)}

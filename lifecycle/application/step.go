@@ -166,7 +166,7 @@ func bounded(c lifecycle.Cause) lifecycle.Cause {
 // fresh launches a new application, or holds it when it was created suspended.
 func (s *step) fresh() bool {
 	if s.app.Suspend {
-		return s.to(lifecycle.Suspended, suspendedCause)
+		return s.to(lifecycle.Suspended, s.suspendedCause())
 	}
 	return s.launch()
 }
@@ -181,7 +181,7 @@ func (s *step) launch() bool {
 		return false
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
-			Message: "the number of the last attempt cannot be followed by another; delete the application and create it again"}, s.now)
+			Message: "the number of the last attempt cannot be followed by another; delete the custom resource and create it again"}, s.now)
 	case s.app.Invalid == nil && s.seen.Refusal == nil && s.seen.Weather != nil:
 		if s.seen.Refusal = s.launchTimedOut(); s.seen.Refusal != nil {
 			return s.launch()
@@ -333,5 +333,5 @@ func (s *step) noticeEdit() {
 		return
 	}
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
-	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the run of the old one is replaced"})
+	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run", "server") + " of the old one is replaced"})
 }

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,9 @@ func TestHowServersEnd(t *testing.T) {
 			s.after(time.Second, tc.seen).is(lifecycle.Waiting, tc.reason)
 			if s.m.Outcome != tc.outcome || s.m.NextAttempt.Sub(s.m.EndedAt) != FirstInterval {
 				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
+			}
+			if strings.Contains(s.m.Cause.Message, "driver") || s.m.Cause.Message == "" {
+				t.Errorf("a server is told of as %q", s.m.Cause.Message)
 			}
 			s.after(FirstInterval, nothing).does(makes(2)).is(lifecycle.Launched, "")
 		})

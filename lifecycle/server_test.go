@@ -1,0 +1,32 @@
+package lifecycle
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestServerFacts reads a Spark Connect server as the driver that it is, and calls it what its users do.
+func TestServerFacts(t *testing.T) {
+	server := func(pod *corev1.Pod) { pod.Labels["spark-role"] = "connect-server" }
+	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: noon} }
+	addressed := func(pod *corev1.Pod) { pod.Status.PodIP = "10.0.0.7" }
+	for name, tc := range map[string]struct {
+		pod  *corev1.Pod
+		want Cause
+	}{
+		"an exit":                    {podIn(corev1.PodFailed, server, exits(1, "Error", "")), Cause{"Error", "server container failed with exit code 1"}},
+		"an exit that Spark names":   {podIn(corev1.PodFailed, server, exits(101, "Error", "")), Cause{"Error", "server container failed with exit code 101 (class not found)"}},
+		"somebody deleted it":        {podIn(corev1.PodFailed, server, deleted, exits(143, "Error", "")), Cause{ReasonDriverDeleted, "server container failed with exit code 143 (SIGTERM): the server pod was deleted before it ended"}},
+		"nobody knows":               {podIn(corev1.PodFailed, server), Cause{"PodFailed", "server pod failed; the status of its container is missing"}},
+		"a driver is called as ever": {podIn(corev1.PodFailed, exits(1, "Error", "")), Cause{"Error", "driver container failed with exit code 1"}},
+	} {
+		if got := DriverFacts(tc.pod, container).Why; got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+	if got := DriverFacts(podIn(corev1.PodRunning, server, addressed, runs()), container); got.Address != "10.0.0.7" || got.Phase != DriverRunning {
+		t.Errorf("facts %+v", got)
+	}
+}
