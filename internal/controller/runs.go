@@ -41,6 +41,8 @@ type Runs[T client.Object] struct {
 	Labels func(T) map[string]string
 	// Due tells when a run was to start; zero for one that has no time, since somebody asked for it.
 	Due func(client.Object) time.Time
+	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
+	Result func(lifecycle.Notice) string
 }
 
 // indexOwner is the cache index of runs by the UIDs of their owners.
@@ -192,6 +194,14 @@ func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
 	for _, run := range p.started {
 		log.FromContext(ctx).Info("run started", "run", run.name, "due", run.due)
 		r.metrics.RunStarted(r.kind.Name, run.due, run.at)
+	}
+	for _, notice := range p.plan.Tell {
+		if r.kind.Runs == nil {
+			break
+		}
+		if result := r.kind.Runs.Result(notice); result != "" {
+			r.metrics.Run(r.kind.Name, result)
+		}
 	}
 	for _, action := range p.plan.Do {
 		if action.Part == lifecycle.ScheduledRun && action.Verb == lifecycle.Delete {

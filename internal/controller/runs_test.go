@@ -39,6 +39,7 @@ func tinySchedules() Kind[*schedule] {
 			Facts:  tinyRunFacts,
 			Render: tinyRenderRun,
 			Due:    dueOf,
+			Result: resultOf,
 		},
 		Events: func(_ *schedule, plan lifecycle.Plan) []Event {
 			var events []Event

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
 // schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
@@ -37,9 +38,27 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 			Render: func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
 			Labels: dialect.RunLabels,
 			Due:    dueOf,
+			Result: resultOf,
 		},
 		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },
 	}
+}
+
+// resultOf is what a notice of a schedule says became of a run.
+func resultOf(notice lifecycle.Notice) string {
+	switch notice.Cause.Reason {
+	case machine.ReasonCompleted:
+		return telemetry.RunSucceeded
+	case machine.ReasonFailed:
+		return telemetry.RunFailed
+	case machine.ReasonReplaced:
+		return telemetry.RunReplaced
+	case machine.ReasonRefused:
+		return telemetry.RunRefused
+	case machine.ReasonMissed, machine.ReasonSkipped:
+		return telemetry.RunSkipped
+	}
+	return ""
 }
 
 // dueOf reads from a run which time of its schedule it is for.

@@ -70,6 +70,9 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inNamespace(op.GetClient(), op.GetScheme(), gvk)),
 			builder.WithPredicates(relabelled()))
 	}
+	if kind.Runs != nil {
+		op.metrics.ExpectRuns(kind.Name)
+	}
 	built, err := work.Build(r)
 	if err != nil {
 		return fmt.Errorf("controller %s: %w", kind.Name, err)

@@ -13,6 +13,15 @@ const (
 	RunFailed    = "failed"    // it ended otherwise
 )
 
+var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
+
+// ExpectRuns makes the counters of a kind that has runs begin at 0: the increase of one that begins with its first event is lost to whoever watches it.
+func (m *Metrics) ExpectRuns(kind string) {
+	for _, result := range runResults {
+		m.runs.WithLabelValues(kind, result)
+	}
+}
+
 // RunStarted counts a run of a schedule that exists since a time, and how late that was; due is zero for one that somebody asked for.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {

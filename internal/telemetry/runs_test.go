@@ -13,6 +13,7 @@ func TestRuns(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	due := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	m.ExpectRuns("schedule")
 	m.RunStarted("schedule", due, due.Add(3*time.Second))
 	m.RunStarted("schedule", due, due.Add(-time.Second))
 	m.RunStarted("schedule", time.Time{}, due)
@@ -32,7 +33,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]float64{RunStarted: 2, RunAsked: 1, RunSkipped: 1, "delays": 2, "delay": 3}
+	want := map[string]float64{RunStarted: 2, RunAsked: 1, RunSkipped: 1, RunRefused: 0, RunReplaced: 0, RunSucceeded: 0, RunFailed: 0, "delays": 2, "delay": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
