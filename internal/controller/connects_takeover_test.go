@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -34,9 +35,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 	owner := *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
 	labels := func(more map[string]string) map[string]string {
 		l := map[string]string{labelConnectName: name}
-		for key, value := range more {
-			l[key] = value
-		}
+		maps.Copy(l, more)
 		return l
 	}
 	of := func(suffix string, more map[string]string) metav1.ObjectMeta {

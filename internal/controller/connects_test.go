@@ -3,18 +3,13 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -22,187 +17,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
-
-// later is a clock that a test may put on. Each pass looks at it.
-type later struct{ by, looks atomic.Int64 }
-
-func (l *later) now() time.Time {
-	l.looks.Add(1)
-	return time.Now().Add(time.Duration(l.by.Load()))
-}
-
-func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
-
-// runServers starts an operator that serves SparkConnects alone.
-func (w *world) runServers(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.t.Context(), cfg, env)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
-	if err := AddWhenServed(w.t.Context(), op, sparkConnects(cfg), clock); err != nil {
-		w.t.Fatal(err)
-	}
-	return w.run(op)
-}
-
-// server creates a SparkConnect.
-func (w *world) server(name string, change ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
-	w.t.Helper()
-	sc := &v1alpha1.SparkConnect{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
-		Spec:       v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4")},
-	}
-	sc.Spec.Executor.Instances = new(int32(1))
-	for _, c := range change {
-		c(sc)
-	}
-	w.create(sc)
-	return sc
-}
-
-func (w *world) getServer(name string) *v1alpha1.SparkConnect {
-	w.t.Helper()
-	sc := &v1alpha1.SparkConnect{}
-	if err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
-		w.t.Fatal(err)
-	}
-	return sc
-}
-
-// patchServer patches a SparkConnect.
-func (w *world) patchServer(name, patch string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), w.getServer(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// serverPod waits for the server's pod of an attempt.
-func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
-	w.t.Helper()
-	pod := &corev1.Pod{}
-	testkit.Wait(w.t, fmt.Sprintf("the server of %s, attempt %d", sc.Name, attempt), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: sc.Name + "-server"}, pod); err != nil {
-			return err
-		}
-		return errors.Join(want(pod.Labels[labelAttempt], fmt.Sprint(attempt)), want(pod.DeletionTimestamp == nil, true))
-	})
-	return pod
-}
-
-// waitServer waits until a SparkConnect is in a state, and whatever else holds of it.
-func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
-	w.t.Helper()
-	sc := &v1alpha1.SparkConnect{}
-	testkit.Wait(w.t, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
-			return err
-		}
-		if sc.Status.State != state {
-			return fmt.Errorf("it is %q: %+v", sc.Status.State, sc.Status.Conditions)
-		}
-		for _, check := range holds {
-			if err := check(sc); err != nil {
-				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
-			}
-		}
-		return nil
-	})
-	return sc
-}
-
-// holds is a condition that a SparkConnect has, with a reason and words in its message.
-func holds(kind string, status metav1.ConditionStatus, reason string, says ...string) func(*v1alpha1.SparkConnect) error {
-	return func(sc *v1alpha1.SparkConnect) error {
-		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
-		if c == nil {
-			return fmt.Errorf("there is no condition %s", kind)
-		}
-		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
-			return fmt.Errorf("%s: %w", kind, err)
-		}
-		for _, text := range says {
-			if !strings.Contains(c.Message, text) {
-				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
-			}
-		}
-		return nil
-	}
-}
-
-// absent is that a SparkConnect does not have a condition.
-func absent(kind string) func(*v1alpha1.SparkConnect) error {
-	return func(sc *v1alpha1.SparkConnect) error {
-		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
-	}
-}
-
-// serverService waits for a server's Service, and whatever holds of it.
-func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
-	w.t.Helper()
-	service := &corev1.Service{}
-	testkit.Wait(w.t, "Service "+name, func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, service); err != nil {
-			return err
-		}
-		for _, check := range holds {
-			if err := check(service); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return service
-}
-
-// selects is that a Service finds a pod.
-func selects(pod *corev1.Pod) func(*corev1.Service) error {
-	return func(service *corev1.Service) error {
-		for key, value := range service.Spec.Selector {
-			if pod.Labels[key] != value {
-				return fmt.Errorf("it selects %s=%s, the pod has %q", key, value, pod.Labels[key])
-			}
-		}
-		return want(len(service.Spec.Selector) > 0, true)
-	}
-}
-
-// serverExecutor is an executor as a server makes it: it has our labels by the configuration, and the server's pod as its only owner.
-func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
-	labels := map[string]string{labelRole: roleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
-	for _, key := range []string{labelAppUID, labelAttempt, labelConnectName, labelManaged} {
-		if value := server.Labels[key]; value != "" {
-			labels[key] = value
-		}
-	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[labelConnectName], server.UID[:4], id), Labels: labels,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: server.Name, UID: server.UID, Controller: new(true)}},
-		},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
-	}
-}
-
-// readyServer plays the kubelet until a server of an attempt is Ready, with one executor.
-func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
-	w.t.Helper()
-	pod := w.serverPod(sc, attempt)
-	w.ready(pod.Name)
-	executor := w.serverExecutor(pod, 1)
-	w.create(executor)
-	w.kubelet(executor.Name, corev1.PodRunning, running())
-	w.waitServer(sc.Name, v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
-		return errors.Join(want(sc.Status.Operator.Attempt, int32(attempt)), want(sc.Status.Executors["running"], 1))
-	})
-	return pod
-}
 
 // TestServerLives: from nothing to Ready, through a crash and its back-off to the next server, with one Service all the way.
 func TestServerLives(t *testing.T) {
@@ -249,28 +63,6 @@ func TestServerLives(t *testing.T) {
 	}
 }
 
-// pokeServer makes the operator look at a SparkConnect.
-func (w *world) pokeServer(name string) {
-	w.t.Helper()
-	w.patchServer(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
-}
-
-// waitNoServer waits until no pod and no ConfigMap of a SparkConnect is left.
-func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
-	w.t.Helper()
-	testkit.Wait(w.t, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
-		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.PodList{}} {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
-				return err
-			}
-			if n := metaLen(list); n != 0 {
-				return fmt.Errorf("%d in %T", n, list)
-			}
-		}
-		return nil
-	})
-}
-
 // TestEditedServerIsReplaced: nothing of the old server is left, the Service is the same and finds the new one, and Progressing tells all the while.
 func TestEditedServerIsReplaced(t *testing.T) {
 	t.Parallel()
@@ -307,8 +99,6 @@ func TestEditedServerIsReplaced(t *testing.T) {
 		t.Errorf("the server is %s with the labels %v", next.UID, next.Labels)
 	}
 }
-
-func template(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 
 // TestServiceIsEditedInPlace: what the spec says of the Service reaches the one that is there; another name means another Service. The server stays.
 func TestServiceIsEditedInPlace(t *testing.T) {
