@@ -16,7 +16,7 @@ const maxAttempt = math.MaxInt32
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {
-	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application", "server") + " is suspended"}
+	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
 }
 
 // suspend begins to take an attempt away. A run that goes on is spared: it did not end by itself.
@@ -96,7 +96,7 @@ func (s *step) leftover(left []int32) (pod string, cause lifecycle.Cause) {
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
-			if cause := s.stuck(s.noun("driver", "server")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
+			if cause := s.stuck(s.noun("driver")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
 				return d.Name, cause
 			}
 		}

@@ -19,7 +19,7 @@ func (s *step) live() bool {
 			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 		case lifecycle.DriverFailed:
-			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver", "server")+" container failed"), d.EndedAt)
+			return s.end(failedAs(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed"), d.EndedAt)
 		}
 	}
 	if s.app.Suspend {
@@ -116,7 +116,7 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 // pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting && d.Why.Reason == "" {
-		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver", "server"), d.Name)}
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver"), d.Name)}
 	}
 	return d.Why
 }
@@ -152,13 +152,13 @@ func (s *step) missing() bool {
 		return s.end(lifecycle.Evicted, before, s.now)
 	case lifecycle.ReasonNodeLost:
 		return s.end(lifecycle.Lost, lifecycle.Cause{Reason: before.Reason,
-			Message: s.noun("driver", "server") + " pod not found: its node was lost and the pod is gone"}, s.now)
+			Message: s.noun("driver") + " pod not found: its node was lost and the pod is gone"}, s.now)
 	case lifecycle.ReasonDriverDeleting: // as if its last status had been seen (lifecycle.DriverFacts)
 		return s.end(lifecycle.Failed, lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted,
-			Message: s.noun("driver", "server") + " pod not found: it was deleted before it ended"}, s.now)
+			Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 	}
 	return s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
-		Message: s.noun("driver", "server") + " pod not found: it was deleted before it ended"}, s.now)
+		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
 // silent reports whether the driver's node is taken to be lost: Kubernetes says so and the node had its time to prove it wrong, or it did not
@@ -193,11 +193,11 @@ func (s *step) silent(d **lifecycle.Driver) bool {
 // lostNode waits. The driver may still run where nobody can see it, so nothing is launched beside it. The time of the run is bounded all the same:
 // an attempt that ended by it waits in Ended for its driver to be gone.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
-	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver", "server")+"'s node does not answer")
+	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
 			"%s pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
-			s.noun("driver", "server"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
+			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if s.m.Phase != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)

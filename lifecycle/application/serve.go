@@ -13,12 +13,12 @@ var (
 	serverRungs = []lifecycle.Phase{lifecycle.Started, lifecycle.Running}
 )
 
-// noun is the word for what is a driver, or an application, and for what it is where it serves.
-func (s *step) noun(done, served string) string {
+// noun is what messages call a driver, a run or an application: each is the server, where it serves.
+func (s *step) noun(otherwise string) string {
 	if s.app.Serves {
-		return served
+		return "server"
 	}
-	return done
+	return otherwise
 }
 
 // ladder is what a driver comes through after its launch. A server awaits no executors.
