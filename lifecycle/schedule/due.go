@@ -20,7 +20,7 @@ func (s *step) base() time.Time {
 
 // candidates are the runs that are due: one that was asked for, and one of the ticks. Where one of them was refused the other is tried first.
 func (s *step) candidates() (due []candidate) {
-	if s.want.Request != "" && s.want.Request != s.m.LastRequest {
+	if s.asked() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
 	}
 	if !s.want.Suspend {
@@ -34,7 +34,8 @@ func (s *step) candidates() (due []candidate) {
 	return due
 }
 
-// tick is the latest tick that is due; the zero time where none is. Those before it are given up.
+// tick is the latest tick that is due; the zero time where none is. Those before it are given up, and so is one whose deadline has passed: after a live
+// read, since a run that was not written down may not be seen yet.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
@@ -44,17 +45,28 @@ func (s *step) tick() time.Time {
 		s.wake(s.base())
 		return tick
 	}
+	s.wake(tick)
+	start := s.startOf(tick)
+	late := s.now.Sub(start)
+	expired := s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline
+	if missed := s.want.Times.Next(s.m.Since, s.base()).Before(tick); missed || expired {
+		if s.seen.Weather != nil {
+			return tick // which nothing is done about
+		}
+		if !s.seen.Confirmed {
+			s.do(lifecycle.Confirm, "")
+			return time.Time{}
+		}
+	}
 	s.giveUp(tick)
-	if late := s.now.Sub(s.startOf(tick)); s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline {
+	if expired {
 		s.m.LastTick = tick
 		s.tell(ReasonSkipped, "", "the run of %s is not started: it is %s late, more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.why())
-		s.wake(tick)
 		return time.Time{}
 	}
-	s.wake(tick)
-	s.plan.NextRun = s.startOf(tick)
+	s.plan.NextRun = start
 	if s.want.Deadline != nil {
-		s.check(s.plan.NextRun.Add(*s.want.Deadline + time.Second).Sub(s.now))
+		s.check(start.Add(*s.want.Deadline + time.Second).Sub(s.now))
 	}
 	return tick
 }
@@ -144,11 +156,12 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		case i < limit:
 		case s.seen.Weather != nil:
 			s.check(reassert)
-		case !s.remembered(run):
-			s.check(lookAgain)
+		case !s.remembered(run, s.stored):
+			if s.check(lookAgain); s.remembered(run, s.m) {
+				s.check(0)
+			}
 		default:
-			s.do(lifecycle.Delete, run.Name)
-			continue
+			s.do(lifecycle.Delete, run.Name) // it is listed until it is gone, so that its end is not told again
 		}
 		if i < maxListed {
 			kept = append(kept, run.Name)
@@ -157,10 +170,10 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// remembered reports whether a run's tick, or request, would not start another run if it were gone.
-func (s *step) remembered(run lifecycle.Run) bool {
-	return !TickOf(s.want.Name, run.Name).After(s.stored.LastTick) &&
-		(s.want.Request == s.stored.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))
+// remembered reports whether a run's tick, or request, would by a memory not start another run if this one were gone.
+func (s *step) remembered(run lifecycle.Run, m Memory) bool {
+	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
+		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))
 }
 
 func (s *step) tellEnd(run lifecycle.Run) {

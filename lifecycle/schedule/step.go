@@ -14,6 +14,8 @@ const (
 	lookAgain = 10 * time.Minute
 	// reassert is after how long a deletion that shows no effect is asked for again, and bad weather is looked at again.
 	reassert = 15 * time.Second
+	// maxRetry is the longest wait for another try to create a run (lifecycle.AskAgain).
+	maxRetry = time.Minute
 	// skew is how far behind the last tick the clock may be before anybody is told.
 	skew = time.Minute
 )
@@ -98,7 +100,7 @@ func (s *step) begin() {
 		if s.m.Suspended = s.want.Suspend; s.want.Suspend {
 			s.tell(ReasonSuspended, "", "no runs are started until the schedule is resumed; runs that go on are left alone")
 		} else {
-			s.tell(ReasonResumed, "", "runs are started again")
+			s.tell(ReasonResumed, "", "the schedule is not suspended any more")
 		}
 	}
 }
@@ -110,7 +112,7 @@ func (s *step) accepted() { s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.
 // tell. Later ticks than now, which a clock that went back leaves, are found when their time comes.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
-		if s.want.Request != "" && s.want.Request != s.m.LastRequest && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
+		if s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
 			s.m.LastRequest = s.want.Request
 			s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
 		}
@@ -146,9 +148,7 @@ func (s *step) earlier(t time.Time) time.Time {
 
 // started remembers a run.
 func (s *step) started(c candidate, at time.Time) {
-	if at = at.UTC().Truncate(time.Second); !at.Before(s.m.LastRun) {
-		s.m.LastRun, s.m.LastRunName = at, c.name
-	}
+	s.m.LastRun, s.m.LastRunName = at.UTC().Truncate(time.Second), c.name
 	s.accepted()
 	if c.tick.IsZero() {
 		s.tell(ReasonStarted, c.name, "was asked for by annotation")
@@ -198,6 +198,9 @@ func bounded(c lifecycle.Cause) lifecycle.Cause {
 // start starts the run that is due, or says why not.
 func (s *step) start() {
 	due := s.candidates()
+	if s.confirms() {
+		return
+	}
 	if len(due) == 0 {
 		s.accepted()
 		s.m.Cause = lifecycle.Cause{}
@@ -218,7 +221,7 @@ func (s *step) start() {
 		s.do(lifecycle.Confirm, c.name)
 	case s.seen.Refusal != nil:
 		s.refused(c, *s.seen.Refusal)
-	case s.now.Before(s.m.Retry):
+	case s.now.Before(s.m.Retry) && s.m.Retry.Sub(s.now) <= maxRetry: // further ahead it is a clock that went back
 		s.check(s.m.Retry.Sub(s.now))
 	case s.others(c):
 	case s.doubts(c):
@@ -230,23 +233,25 @@ func (s *step) start() {
 	}
 }
 
-// doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask for,
-// unless one may have been started since and not be remembered: for a tick that is given up now, or for a request that nobody makes any more.
+// doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask
+// for: no tick is passed over without a live read (tick). Where a run is asked for it may be that run, or that of an earlier request, which nobody makes any more.
 func (s *step) doubts(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
-	if !s.m.LastTick.Equal(s.stored.LastTick) || c.tick.IsZero() {
-		s.do(lifecycle.Confirm, "")
-		return true
-	}
 	last := s.m.LastRunName
-	if last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }) {
+	switch {
+	case c.tick.IsZero() || s.asked():
+		last = ""
+	case last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }):
 		return false
 	}
 	s.do(lifecycle.Confirm, last)
 	return true
 }
+
+// asked reports whether a run is asked for that is not remembered to be started.
+func (s *step) asked() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
 // news tells the cause unless it is the one that was told last.
 func (s *step) news(reason, run string) {
@@ -267,14 +272,15 @@ func (s *step) create(c candidate) {
 	s.started(c, s.now)
 }
 
-// refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end.
+// refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end. It is told once a cause: what becomes of
+// each tick is told with the next.
 func (s *step) refused(c candidate, why lifecycle.Cause) {
 	if s.m.RefusedSince.IsZero() {
 		s.m.RefusedSince = s.now
 	}
 	s.m.Retry = s.now.Add(lifecycle.AskAgain(s.now.Sub(s.m.RefusedSince)))
 	s.check(s.m.Retry.Sub(s.now))
-	told := s.m.Refused == c.name && s.stored.Cause.Reason == why.Reason
+	told := s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
 	s.m.Refused, s.m.Cause = c.name, bounded(why)
 	if !told {
 		s.tell(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, s.m.Cause.Message)
@@ -287,7 +293,11 @@ func (s *step) others(c candidate) bool {
 	for _, run := range s.seen.Runs {
 		if run.Outcome == lifecycle.Undecided {
 			active = append(active, run.Name)
-			if !run.Deleting {
+			switch {
+			case run.Deleting:
+			case !s.remembered(run, s.stored):
+				s.check(0) // it was found just now, and goes once that is written down
+			default:
 				stay = append(stay, run.Name)
 			}
 		}

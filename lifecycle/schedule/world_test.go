@@ -1,0 +1,531 @@
+package schedule
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A world is a small cluster that one schedule lives in. It obeys plans as the controller carries them out (docs/architecture.md), and does to them what
+// a real one can: runs end in every way, the cache is late, calls fail before and after they took effect, the operator dies between any two
+// of them, users edit, suspend, ask and delete, and the operator's clock is set forward and back.
+type world struct {
+	r     *rand.Rand
+	real  time.Time     // as the API server has it
+	drift time.Duration // of the operator's clock
+	want  Schedule
+	spec  int // which of specs
+
+	stored Memory
+	runs   []*run
+	cache  []run
+	made   map[string]int // runs made, by name
+	full   bool           // a quota lets no more runs in
+	faults bool
+	users  bool
+	due    time.Time // when the operator wants to look again, by the real time; zero where it does not
+	held   time.Time
+	log    []string
+	breach string
+	passes int
+	counts map[string]int // of what happened
+	asked  int
+}
+
+// run is an application that the schedule started.
+type run struct {
+	name     string
+	made     time.Time
+	outcome  lifecycle.Outcome
+	deleting bool
+}
+
+var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *", "@every 45s", "@every 5m", "10 * * * *", "", "30 2 * * *"}
+
+// dawn is an hour before the clock is put back in Vienna, where some of the schedules are at home.
+var dawn = time.Date(2026, 10, 25, 0, 0, 17, 0, time.UTC)
+
+func newWorld(seed uint64) *world {
+	w := &world{r: rand.New(rand.NewPCG(seed, 11)), real: dawn, made: map[string]int{}, faults: true, users: true, counts: map[string]int{}}
+	w.want = Schedule{Name: "etl", UID: fmt.Sprint("u", seed), Created: dawn, Generation: 1}
+	w.edit()
+	w.choose()
+	w.configure()
+	return w
+}
+
+// edit writes another schedule; one of them is none.
+func (w *world) edit() {
+	w.spec = w.r.IntN(len(specs))
+	zone := []string{"", "Europe/Vienna"}[w.r.IntN(2)]
+	w.want.Key, w.want.Invalid = Key(specs[w.spec], zone), nil
+	var err error
+	if w.want.Times, err = Parse(specs[w.spec], zone); err != nil {
+		w.want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+}
+
+// configure is what an administrator does, with a restart of the operator.
+func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.r.IntN(4)] }
+
+// choose writes everything else of the spec.
+func (w *world) choose() {
+	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.r.IntN(4)]
+	w.want.Successful, w.want.Failed = w.r.IntN(4), w.r.IntN(4)
+	w.want.Deadline, w.want.Jitter = nil, 0
+	if w.r.IntN(3) == 0 {
+		w.want.Deadline = new(time.Duration(w.r.IntN(300)) * time.Second)
+	}
+	if w.r.IntN(3) == 0 {
+		w.want.Jitter = time.Duration(w.r.IntN(200)) * time.Second
+	}
+}
+
+func (w *world) chance(of float64) bool { return w.r.Float64() < of }
+
+func (w *world) now() time.Time { return w.real.Add(w.drift) }
+
+func (w *world) tell(format string, args ...any) {
+	w.log = append(w.log, w.now().Format("15:04:05 ")+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.breach == "" {
+		w.breach = fmt.Sprintf(format, args...)
+		w.tell("BREACH %s", w.breach)
+	}
+}
+
+func (w *world) sync() {
+	w.cache = w.cache[:0]
+	for _, r := range w.runs {
+		w.cache = append(w.cache, *r)
+	}
+}
+
+func factsOf(r run) lifecycle.Run {
+	return lifecycle.Run{Name: r.name, UID: r.name, CreatedAt: r.made.Truncate(time.Second), Deleting: r.deleting, Outcome: r.outcome}
+}
+
+func (w *world) observed() (seen lifecycle.Observed) {
+	for _, r := range w.cache {
+		seen.Runs = append(seen.Runs, factsOf(r))
+	}
+	return seen
+}
+
+// tick lets time pass and everybody but the operator act.
+func (w *world) tick() {
+	w.real = w.real.Add(time.Duration(1+w.r.IntN(40)) * time.Second)
+	if w.users && w.chance(0.01) {
+		w.real = w.real.Add(time.Duration(w.r.IntN(7200)) * time.Second) // nobody looks for long: the operator is down
+		w.sync()
+		w.due = w.real
+	}
+	for _, r := range slices.Clone(w.runs) {
+		switch {
+		case r.deleting && w.chance(0.4):
+			w.runs = slices.DeleteFunc(w.runs, func(q *run) bool { return q == r })
+		case r.deleting:
+		case r.outcome == lifecycle.Undecided && w.chance(0.1):
+			r.outcome = []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed}[w.r.IntN(2)]
+			w.tell("run %s: %s", r.name, r.outcome)
+		}
+	}
+	if w.users {
+		w.user()
+	}
+	if w.faults && w.chance(0.03) {
+		w.full = !w.full
+		w.tell("quota full: %v", w.full)
+	}
+	if w.chance(0.6) {
+		w.sync()
+	}
+}
+
+// user is whoever owns the schedule, and the machine that the operator runs on.
+func (w *world) user() {
+	switch {
+	case w.chance(0.01):
+		w.want.Suspend = !w.want.Suspend
+		w.want.Generation++
+		w.tell("user: suspend=%v", w.want.Suspend)
+	case w.chance(0.01):
+		w.edit()
+		w.want.Generation++
+		w.tell("user: schedule %q", w.want.Key)
+	case w.chance(0.01):
+		w.choose()
+		w.want.Generation++
+		w.tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed, w.want.Deadline, w.want.Jitter)
+	case w.chance(0.02):
+		w.asked++
+		w.want.Request = strconv.Itoa(w.asked)
+		w.tell("user: run now, %s", w.want.Request)
+	case w.chance(0.02):
+		for _, r := range w.runs {
+			// One that is deleted before it was written down can be started again: the one window that is left (docs), and not a breach.
+			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.chance(0.5) {
+				w.tell("user: deletes run %s", r.name)
+				r.deleting = true
+			}
+		}
+	case w.faults && w.chance(0.005):
+		w.drift = time.Duration(w.r.IntN(7200)-3600) * time.Second
+		w.tell("clock: %s off", w.drift)
+	}
+}
+
+func (w *world) writtenDown(name string) bool {
+	if tick := TickOf("etl", name); !tick.IsZero() {
+		return !tick.After(w.stored.LastTick)
+	}
+	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
+}
+
+// errCrash ends a pass: a call failed, or the operator died.
+type errCrash struct{ where string }
+
+// weather fails a call sometimes.
+func (w *world) weather(where string) {
+	often := 0.04
+	if !w.held.IsZero() {
+		often = 0.4
+	}
+	if w.faults && w.chance(often) {
+		panic(errCrash{where})
+	}
+}
+
+// pass is one reconcile. It reports how long the operator wants to wait at most.
+func (w *world) pass() (check time.Duration) {
+	defer func() {
+		if r := recover(); r != nil {
+			crash, ok := r.(errCrash)
+			if !ok {
+				panic(r)
+			}
+			w.tell("pass cut short: %s", crash.where)
+			if w.chance(0.3) {
+				if w.sync(); w.chance(0.1) { // a new process lists everything
+					w.configure()
+				}
+				w.held = time.Time{}
+			}
+			check = time.Second
+		}
+	}()
+	w.passes++
+	seen := w.observed()
+	for range 5 {
+		plan := Step(w.want, w.stored, seen, w.now())
+		w.shape(plan, seen)
+		fact, failed := w.attempt(plan, seen)
+		switch {
+		case failed != nil && seen.Weather == nil:
+			if w.held.IsZero() {
+				w.held = w.real
+			}
+			if w.real.Sub(w.held) < 3*time.Second {
+				panic(*failed)
+			}
+			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.where}, Since: w.held}
+			seen.Confirmed = false
+		case failed != nil:
+			panic(*failed)
+		case fact != nil:
+			fact(&seen)
+		default:
+			w.record(plan)
+			if seen.Weather == nil {
+				w.held = time.Time{}
+			}
+			return plan.Check
+		}
+	}
+	w.fail("no decision holds")
+	return 0
+}
+
+// attempt carries a plan out. Where a call fails the operator lives on, or not.
+func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *errCrash) {
+	defer func() {
+		if r := recover(); r != nil {
+			crash, ok := r.(errCrash)
+			if !ok || w.chance(0.3) {
+				panic(r)
+			}
+			failed = &crash
+		}
+	}()
+	for _, a := range plan.Do {
+		w.weather("before an action")
+		switch a.Verb {
+		case lifecycle.Create:
+			fact = w.create(a.Name)
+		case lifecycle.Confirm:
+			fact = w.confirm(a.Name, seen)
+		case lifecycle.Delete:
+			for _, r := range w.runs {
+				if r.name == a.Name {
+					w.deleted(r)
+				}
+			}
+		}
+		if fact != nil {
+			return fact, nil
+		}
+		w.weather("after an action")
+	}
+	return nil, nil
+}
+
+// deleted holds deletions to what they are for.
+func (w *world) deleted(r *run) {
+	w.tell("do Delete %s (%s)", r.name, r.outcome)
+	r.deleting = true
+	if !w.writtenDown(r.name) {
+		w.fail("run %s is deleted before it was written down", r.name)
+	}
+	told := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
+	if !told && w.want.Policy != Replace {
+		w.fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
+	}
+}
+
+// create is the API server, at which the invariants are held.
+func (w *world) create(name string) func(*lifecycle.Observed) {
+	w.tell("do Create %s", name)
+	if w.full {
+		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+	}
+	if slices.ContainsFunc(w.runs, func(r *run) bool { return r.name == name }) {
+		w.counts["found"]++
+		return nil
+	}
+	if w.made[name]++; w.made[name] > 1 {
+		w.fail("run %s is started twice", name)
+	}
+	if w.want.Policy != Allow {
+		for _, r := range w.runs {
+			if r.outcome == lifecycle.Undecided {
+				w.fail("run %s is started under %s while %s goes on", name, w.want.Policy, r.name)
+			}
+		}
+	}
+	tick := TickOf("etl", name)
+	switch {
+	case tick.IsZero() && name != RequestName("etl", w.want.UID, w.want.Request):
+		w.fail("run %s was not asked for", name)
+	case !tick.IsZero() && w.want.Suspend:
+		w.fail("run %s is started while suspended", name)
+	case !tick.IsZero() && tick.After(w.now()):
+		w.fail("run %s is started before its time", name)
+	case !tick.IsZero() && w.want.Deadline != nil && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
+		w.fail("run %s is started past its deadline", name)
+	case w.want.Invalid != nil:
+		w.fail("run %s is started of what is invalid", name)
+	}
+	w.counts["started"]++
+	w.runs = append(w.runs, &run{name: name, made: w.real})
+	return nil
+}
+
+func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	w.counts["confirmed"]++
+	if seen.Confirmed {
+		w.fail("asks again in one pass")
+	}
+	var found []lifecycle.Run
+	for _, r := range w.runs {
+		known := slices.ContainsFunc(seen.Runs, func(k lifecycle.Run) bool { return k.Name == r.name })
+		if !known && (name == "" || name == r.name) {
+			found = append(found, factsOf(*r))
+		}
+	}
+	return func(o *lifecycle.Observed) {
+		o.Runs = append(o.Runs, found...)
+		o.Confirmed = name == "" || len(found) == 0
+	}
+}
+
+// shape holds every plan to what the controller relies on.
+func (w *world) shape(plan Plan, seen lifecycle.Observed) {
+	creates := 0
+	for i, a := range plan.Do {
+		if a.Part != lifecycle.ScheduledRun || seen.Weather != nil {
+			w.fail("%v in weather %v", a, seen.Weather)
+		}
+		if a.Verb == lifecycle.Create {
+			creates++
+		}
+		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Do) > 1) {
+			w.fail("a live read is not alone: %v", plan.Do)
+		}
+		if seen.Refusal != nil && a.Verb == lifecycle.Create {
+			w.fail("what was refused is asked for again at once: %v", plan.Do)
+		}
+	}
+	if creates > 1 {
+		w.fail("%d runs at once", creates)
+	}
+	if plan.Check < 0 || plan.Check > lookAgain {
+		w.fail("looks again after %s", plan.Check)
+	}
+}
+
+// record is the status write.
+func (w *world) record(plan Plan) {
+	w.weather("before the status write")
+	w.told(plan)
+	w.stored = plan.Next
+	for _, n := range plan.Tell {
+		w.counts[n.Cause.Reason]++
+		w.tell("told: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
+	}
+	w.weather("after the status write")
+}
+
+// told holds the last tick to going forward, and every tick that it passes to having been started or told of.
+func (w *world) told(plan Plan) {
+	before, after := w.stored, plan.Next
+	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
+		w.fail("goes back from %s to %s", before.LastTick, after.LastTick)
+	}
+	base := after.Since
+	if before.LastTick.After(base) {
+		base = before.LastTick
+	}
+	if w.want.Times == nil || !after.LastTick.After(base) {
+		return
+	}
+	has := func(reason string) bool {
+		return slices.ContainsFunc(plan.Tell, func(n lifecycle.Notice) bool { return n.Cause.Reason == reason })
+	}
+	for tick := w.want.Times.Next(after.Since, base); !tick.After(after.LastTick) && !tick.IsZero(); tick = w.want.Times.Next(after.Since, tick) {
+		started := false
+		for _, p := range []Precision{Nanos, Seconds, Minutes} {
+			started = started || w.made[RunName("etl", tick, p)] > 0
+		}
+		if !started && !has(ReasonMissed) && !(tick.Equal(after.LastTick) && has(ReasonSkipped)) {
+			w.fail("the tick %s is lost without a word", tick)
+		}
+	}
+}
+
+// turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come.
+func (w *world) turn(sync bool) bool {
+	want, before := w.want, w.observed()
+	w.tick()
+	if sync {
+		w.sync()
+	}
+	if (w.due.IsZero() || w.real.Before(w.due)) && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
+		return false
+	}
+	// The operator wakes when it asked to, and not at the end of the turn.
+	w.due = time.Time{}
+	if check := w.pass(); check > 0 {
+		w.due = w.real.Add(check)
+	}
+	return true
+}
+
+// live plays one life: a time of trouble, then one of peace, in which everything must be as it is asked for.
+func (w *world) live() {
+	w.due = w.real
+	for range 300 {
+		if w.turn(false); w.breach != "" {
+			return
+		}
+	}
+	w.faults, w.users, w.full, w.drift = false, false, false, 0
+	w.sync()
+	w.due = w.real
+	for n := range 200 {
+		w.turn(true)
+		if w.breach != "" {
+			return
+		}
+		if n > 20 {
+			w.peaceful()
+		}
+	}
+}
+
+// peaceful holds a world without trouble to its rules.
+func (w *world) peaceful() {
+	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
+	ended := map[lifecycle.Outcome]int{}
+	for _, r := range w.runs {
+		if !r.deleting && w.writtenDown(r.name) { // others are kept until the clock, which went back, comes to their tick
+			ended[r.outcome]++
+		}
+	}
+	for outcome, limit := range limits {
+		if ended[outcome] > limit && w.due.Sub(w.real) > time.Minute {
+			w.fail("%d runs %s are kept, %d are asked for", ended[outcome], outcome, limit)
+		}
+	}
+	waits := w.stored.Cause.Reason == ReasonWaiting || w.stored.Cause.Reason == ReasonReplacing
+	active := slices.ContainsFunc(w.runs, func(r *run) bool { return r.outcome == lifecycle.Undecided })
+	if waits && !active && w.due.Sub(w.real) > time.Minute {
+		w.fail("waits for runs that there are none of: %+v", w.stored.Cause)
+	}
+	if w.want.Invalid != nil || waits || !w.due.IsZero() && w.due.Sub(w.real) < time.Second {
+		return
+	}
+	if w.want.Request != w.stored.LastRequest {
+		w.fail("request %q is not honored; the last was %q", w.want.Request, w.stored.LastRequest)
+	}
+	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
+		return
+	}
+	// A turn is 40 s at most, and a pass comes at the end of one.
+	base := w.stored.Since
+	if w.stored.LastTick.After(base) {
+		base = w.stored.LastTick
+	}
+	if tick := w.want.Times.Next(w.stored.Since, base); w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
+		w.fail("the tick %s is due for %s, and nothing is done or said: %+v", tick, w.now().Sub(tick), w.stored)
+	}
+}
+
+// TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
+func TestLives(t *testing.T) {
+	lives := 1500
+	if testing.Short() {
+		lives = 300
+	}
+	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
+		lives = n
+	}
+	passes, counts := 0, map[string]int{}
+	for seed := range uint64(lives) {
+		w := newWorld(seed)
+		w.live()
+		passes += w.passes
+		for what, n := range w.counts {
+			counts[what] += n
+		}
+		if w.breach != "" {
+			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-50):], "\n"))
+		}
+	}
+	t.Logf("%d lives, %d passes, no breach; %v", lives, passes, counts)
+	for _, what := range []string{"started", "found", "confirmed", ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
+		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid} {
+		if counts[what] == 0 {
+			t.Errorf("no life came to %q: the world is too tame", what)
+		}
+	}
+}
