@@ -278,7 +278,7 @@ func (s *step) refused(c candidate, why lifecycle.Cause) {
 	if s.m.RefusedSince.IsZero() {
 		s.m.RefusedSince = s.now
 	}
-	s.m.Retry = s.now.Add(lifecycle.AskAgain(s.now.Sub(s.m.RefusedSince)))
+	s.m.Retry = s.now.Add(lifecycle.AskAgain(s.now.Sub(s.m.RefusedSince)).Truncate(time.Microsecond)) // as a status can hold it
 	s.check(s.m.Retry.Sub(s.now))
 	told := s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
 	s.m.Refused, s.m.Cause = c.name, bounded(why)
