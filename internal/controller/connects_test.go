@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
@@ -160,6 +162,66 @@ func TestServerSuspends(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Suspended"))
 	if after := w.serverService("x-server", selects(next)); after.UID != service.UID || after.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("the Service is %+v", after)
+	}
+}
+
+// TestEditWaitsForTheOldServer: while that stops, nothing of the next is made, and the wait is told.
+func TestEditWaitsForTheOldServer(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.namespace), clock.now)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	goes := w.takesItsTime(pod)
+	w.patchServer("x", `{"spec":{"image":"other"}}`)
+	w.waitDeleting(pod)
+	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
+		holds("Reconciling", metav1.ConditionTrue, lifecycle.ReasonEdited, "spec"))
+	if got.Status.Operator.Attempt != 1 {
+		t.Errorf("it is at attempt %d", got.Status.Operator.Attempt)
+	}
+	clock.advance(time.Hour)
+	w.pokeServer("x")
+	if w.there(pod); pod.Labels[labelAttempt] != "1" {
+		t.Errorf("the server is of attempt %s", pod.Labels[labelAttempt])
+	}
+	goes()
+	if next := w.readyServer(sc, 2); next.Spec.Containers[0].Image != "other" {
+		t.Errorf("the server runs %s", next.Spec.Containers[0].Image)
+	}
+}
+
+// TestServerIsMadeAnew: one that was deleted leaves a pod and a Service that take their time; the next of its name waits for them, and says neither that
+// somebody else has the names nor that it failed.
+func TestServerIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.namespace), clock.now)
+	first := w.server("x")
+	pod := w.readyServer(first, 1)
+	service := w.serverService("x-server")
+	hold := `{"metadata":{"finalizers":["example.com/grace"]}}`
+	if err := w.api.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(hold))); err != nil {
+		t.Fatal(err)
+	}
+	goes := w.takesItsTime(pod)
+	w.remove(first)
+	w.waitGone(first)
+	second := w.server("x")
+	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, reasonNameTaken, "of the same name that was deleted"))
+	goes()
+	if err := w.api.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	next := w.readyServer(second, 1)
+	if after := w.serverService("x-server", selects(next)); after.UID == service.UID {
+		t.Error("the Service is the first one's")
+	}
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
+	for reason, told := range w.eventsOf(second) {
+		if strings.Contains(told, "already exists") || reason == "SparkServerRefused" {
+			t.Errorf("told %s: %s", reason, told)
+		}
 	}
 }
 

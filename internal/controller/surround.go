@@ -245,6 +245,9 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	case err != nil:
 		return nil, err // deleted just now, or weather
 	case !owned(existing, p.stored.GetUID()):
+		if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
+			return nil, &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
+		}
 		return nil, &causeError{nameTaken(existing, kindOf(object))}
 	case existing.GetDeletionTimestamp() != nil:
 		return nil, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
