@@ -46,7 +46,7 @@ var rules = []rule{
 	{below: "spark/connect", ours: []string{"spark/conf", "spark/overlay", "spark/submit", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "spark/podtemplate", ours: []string{"spark/conf"}, theirs: kubernetes, pure: true},
 	{below: "spark/submit", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
-	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1", "github.com/netresearch/go-cron"}, pure: true},
+	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
 	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "dialect/apache"}, theirs: kubernetes, pure: true},

@@ -1,0 +1,225 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// noon is when the schedules of these tests have a tick; they were made at half past ten, and have hourly ones.
+var noon = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
+
+func hourly(t *testing.T, change ...func(*Schedule)) Schedule {
+	s := Schedule{Name: "etl", UID: "u", Created: from, Generation: 1, Key: "0 * * * *", Times: parse(t, "0 * * * *", ""), Policy: Allow, Successful: 1, Failed: 1}
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+// ran is the memory of a schedule that started its run of eleven o'clock.
+func ran(want Schedule, change ...func(*Memory)) Memory {
+	m := Memory{Key: want.Key, Since: from, Generation: want.Generation, Suspended: want.Suspend,
+		LastTick: noon.Add(-time.Hour), LastRun: noon.Add(-time.Hour), LastRunName: "etl-1769943600"}
+	for _, c := range change {
+		c(&m)
+	}
+	return m
+}
+
+func going(name string) lifecycle.Run {
+	return lifecycle.Run{Name: name, UID: name, CreatedAt: noon.Add(-time.Hour)}
+}
+
+func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run {
+	return lifecycle.Run{Name: name, UID: name, Outcome: outcome, CreatedAt: noon.Add(-time.Duration(minutesAgo) * time.Minute)}
+}
+
+// said shows what a plan does and tells, in short.
+func said(p Plan) string {
+	var out []string
+	for _, a := range p.Do {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s", a.Verb, a.Name)))
+	}
+	for _, n := range p.Tell {
+		out = append(out, n.Cause.Reason)
+	}
+	return strings.Join(out, ", ")
+}
+
+const (
+	eleven, twelve = "etl-1769943600", "etl-1769947200"
+)
+
+func TestStep(t *testing.T) {
+	forbid := func(s *Schedule) { s.Policy = Forbid }
+	replace := func(s *Schedule) { s.Policy = Replace }
+	suspended := func(s *Schedule) { s.Suspend = true }
+	asks := func(s *Schedule) { s.Request = "1" }
+	within := func(d time.Duration) func(*Schedule) { return func(s *Schedule) { s.Deadline = new(d) } }
+	now := RequestName("etl", "u", "1")
+	quota := &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
+	for _, test := range []struct {
+		about string
+		want  []func(*Schedule)
+		mem   func(*Memory)
+		seen  lifecycle.Observed
+		late  time.Duration // after noon
+		said  string
+		next  string // run, by the clock
+		check time.Duration
+	}{
+		{about: "not due", late: -time.Minute, next: "12:00:00", check: time.Minute},
+		{about: "due", said: "Create " + twelve + ", RunStarted", next: "13:00:00", check: lookAgain},
+		{about: "due, and its run is there", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, said: "RunStarted", next: "13:00:00"},
+		{about: "due, and its run is there by another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, said: "RunStarted", next: "13:00:00"},
+		{about: "three were missed: a live read first", late: 3 * time.Hour, said: "Confirm", next: "16:00:00"},
+		{about: "three were missed", late: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, said: "Create etl-1769958000, RunsMissed, RunStarted", next: "16:00:00"},
+		{about: "within its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 10*time.Second + 999*time.Millisecond, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "past its deadline: a live read first", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, said: "Confirm", next: "13:00:00"},
+		{about: "past its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, seen: lifecycle.Observed{Confirmed: true}, said: "RunSkipped", next: "13:00:00"},
+		{about: "no deadline at all left, in its second", want: []func(*Schedule){within(0)}, late: 900 * time.Millisecond, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "suspended", want: []func(*Schedule){suspended}},
+		{about: "suspended, and one goes on", want: []func(*Schedule){suspended}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}},
+		{about: "resumed", mem: func(m *Memory) { m.Suspended = true }, late: time.Minute, said: "Create " + twelve + ", ScheduleResumed, RunStarted", next: "13:00:00"},
+		{about: "asked for while suspended", want: []func(*Schedule){suspended, asks}, said: "Create " + now + ", RunStarted"},
+		{about: "asked for beside a tick: one at a time", want: []func(*Schedule){asks}, said: "Create " + now + ", RunStarted", next: "12:00:00", check: time.Millisecond},
+		{about: "asked for, and it is there", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(now)}}, said: "RunStarted", next: "12:00:00"},
+		{about: "asked for before", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
+		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00"},
+		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
+		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
+		{about: "Forbid, with a deadline to come", want: []func(*Schedule){forbid, within(30 * time.Second)}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}},
+			said: "RunWaiting", next: "12:00:00", check: 31 * time.Second},
+		{about: "Forbid, and the last has ended", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 60)}}, said: "Create " + twelve + ", RunStarted, RunCompleted", next: "13:00:00"},
+		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, said: "Confirm " + eleven, next: "13:00:00"},
+		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, said: "RunWaiting", next: "12:00:00"},
+		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
+			said: "Delete " + eleven + ", Delete by-hand, RunReplaced, RunReplaced", next: "12:00:00", check: reassert},
+		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: reassert},
+		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
+			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "refused: a live read first", seen: lifecycle.Observed{Refusal: quota}, said: "Confirm " + twelve, next: "12:00:00"},
+		{about: "refused", seen: lifecycle.Observed{Refusal: quota, Confirmed: true}, said: "RunRefused", next: "12:00:00", check: 4 * time.Second},
+		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+			next: "12:00:00", check: 3 * time.Second},
+		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
+			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "refused, and tried again", late: 4 * time.Second, mem: func(m *Memory) { m.Refused, m.RefusedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "refused, and edited", late: time.Second, mem: func(m *Memory) {
+			m.Generation, m.Refused, m.RefusedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
+		},
+			said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "bad weather", seen: lifecycle.Observed{Weather: &lifecycle.Weather{}}, next: "12:00:00", check: reassert},
+		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, said: "ScheduleChanged", next: "13:00:00"},
+		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, said: "InvalidSpec"},
+		{about: "invalid, and told", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
+			mem: func(m *Memory) { m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
+		{about: "mended", mem: func(m *Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }, said: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
+		{about: "the clock went back a little", mem: func(m *Memory) { m.LastTick = noon }, late: -30 * time.Second, next: "13:00:00"},
+		{about: "the clock went back", mem: func(m *Memory) { m.LastTick = noon }, late: -time.Hour, said: "ClockWentBack", next: "13:00:00"},
+		{about: "deleted", want: []func(*Schedule){func(s *Schedule) { s.Deleting = true }}},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			want := hourly(t, test.want...)
+			mem := ran(want)
+			if test.mem != nil {
+				test.mem(&mem)
+			}
+			plan := Step(want, mem, test.seen, noon.Add(test.late))
+			if got := said(plan); got != test.said {
+				t.Errorf("%s; want %s", got, test.said)
+			}
+			next := ""
+			if !plan.NextRun.IsZero() {
+				next = plan.NextRun.Format("15:04:05")
+			}
+			if asksLive := strings.HasPrefix(test.said, "Confirm"); next != test.next && !asksLive {
+				t.Errorf("the next run is at %q, want %q", next, test.next)
+			}
+			if test.check != 0 && plan.Check != test.check {
+				t.Errorf("looks again after %s, want %s", plan.Check, test.check)
+			}
+		})
+	}
+}
+
+// A schedule that was never seen holds from its creation on: what came due before the operator came is made up for, once.
+func TestNewSchedule(t *testing.T) {
+	plan := Step(hourly(t), Memory{}, lifecycle.Observed{Confirmed: true}, noon.Add(time.Minute))
+	if got := said(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
+		t.Errorf("%s, since %s", got, plan.Next.Since)
+	}
+	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock is not ours
+	if plan = Step(ahead, Memory{}, lifecycle.Observed{}, noon); !plan.Next.Since.Equal(noon) || plan.Do != nil {
+		t.Errorf("%+v", plan)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	want := hourly(t, func(s *Schedule) { s.Successful, s.Failed = 1, 0 })
+	now := noon.Add(-30 * time.Minute)
+	seen := lifecycle.Observed{Runs: []lifecycle.Run{
+		ended("etl-1769940000", lifecycle.Succeeded, 120), ended(eleven, lifecycle.Succeeded, 60), ended("by-hand", lifecycle.Failed, 90), going("etl-1769936400"),
+		{Name: "etl-1769932800", Outcome: lifecycle.Failed, Deleting: true},
+	}}
+	first := Step(want, ran(want), seen, now)
+	if got := said(first); got != "RunCompleted, RunCompleted, RunFailed" || first.Check != time.Millisecond {
+		t.Errorf("first the ends are told: %s, after %s", got, first.Check)
+	}
+	second := Step(want, first.Next, seen, now)
+	if got := said(second); got != "Delete etl-1769940000, Delete by-hand" {
+		t.Errorf("then those beyond the limits go: %s", got)
+	}
+	seen.Runs = []lifecycle.Run{seen.Runs[1], seen.Runs[3]}
+	third := Step(want, second.Next, seen, now)
+	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Do != nil || third.Tell != nil {
+		t.Errorf("%s%+v", diff, third)
+	}
+	// One whose tick is not remembered would be started again if it were gone.
+	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
+	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
+	if plan.Do != nil || plan.Check != lookAgain {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// The jitter is the same for every run of a schedule, another for others, and never reaches the next tick.
+func TestJitter(t *testing.T) {
+	offsets := map[time.Duration]int{}
+	for n := range 300 {
+		want := hourly(t, func(s *Schedule) { s.UID, s.Jitter = fmt.Sprint("u", n), 5*time.Minute })
+		early := Step(want, ran(want), lifecycle.Observed{}, noon)
+		offset := early.NextRun.Sub(noon)
+		if offset > 0 && (early.Do != nil || early.Check > offset) || offset < 0 || offset > 5*time.Minute {
+			t.Fatalf("%s: %+v", offset, early)
+		}
+		plan := Step(want, ran(want), lifecycle.Observed{}, noon.Add(offset))
+		if said(plan) != "Create "+twelve+", RunStarted" || !offsetIs(plan, offset) {
+			t.Fatalf("after %s: %s, next %s", offset, said(plan), plan.NextRun)
+		}
+		offsets[offset]++
+		dense := hourly(t, func(s *Schedule) { s.UID, s.Jitter, s.Times = want.UID, time.Hour, parse(t, "* * * * *", "") })
+		if next := Step(dense, ran(dense, func(m *Memory) { m.LastTick = noon }), lifecycle.Observed{}, noon).NextRun; next.Sub(noon) >= 2*time.Minute || next.Sub(noon) < time.Minute {
+			t.Fatalf("the run of 12:01 is due at %s", next)
+		}
+	}
+	if len(offsets) < 100 {
+		t.Errorf("300 schedules start at %d times", len(offsets))
+	}
+}
+
+func offsetIs(p Plan, offset time.Duration) bool {
+	return p.NextRun.Equal(noon.Add(time.Hour + offset))
+}
