@@ -77,7 +77,7 @@ func randomModel(r *rand.Rand) model {
 		m.hour, hour = every(0, 23, step), fmt.Sprintf("*/%d", step)
 	case 2:
 		low := r.IntN(4)
-		m.hour, hour = span(low, low+r.IntN(3)), ""
+		m.hour = span(low, low+r.IntN(3))
 		hour = fmt.Sprintf("%d-%d", low, m.hour[len(m.hour)-1])
 	case 3:
 		m.hour = some(r, 0, 4, 1+r.IntN(2))
