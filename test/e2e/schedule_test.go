@@ -32,8 +32,8 @@ func (w *world) schedulesLong(t *testing.T) {
 // schedule is the example with another name and times.
 func (w *world) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
-	return exampleOf(t, "spark-pi-scheduled.yaml", func(s *v1beta2.ScheduledSparkApplication) {
-		s.Name, s.Spec.Schedule = name, times
+	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
+		s.Name, s.Spec.Schedule, s.Spec.StartingDeadlineSeconds = name, times, nil
 		s.Spec.Template.Executor.Instances = new(int32(1))
 		if change != nil {
 			change(s)
@@ -94,7 +94,7 @@ func (w *world) scheduleForbids(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := w.nextRun(t, s, first.Name)
-	if at := w.scheduledAt(t, second); at.Before(due.Time) || !at.Before(second.CreationTimestamp.Time) {
+	if at := w.scheduledAt(t, second); at.Before(due.Time) || at.After(second.CreationTimestamp.Time) {
 		t.Errorf("the run that was due at %s is for %s, and was started at %s", due, at, second.CreationTimestamp)
 	}
 	w.awaitHistory(t, s, nil, []string{first.Name})
