@@ -117,7 +117,7 @@ the time that it is due (docs/schedules.md). Each row is decided by the machine 
 ### What holds at any time
 
 - A run's name is computed from its tick, or from the request for it. A run that was created and not written down, because the operator died in between, is
-  found by its name and remembered; it is never started twice.
+  found by its name and remembered, and not started again. One window is left: one that ended and was deleted by somebody else in between is started again.
 - Nothing that was due at or before the last tick that is written down is ever started, wherever the clock goes.
 - Of several runs that are due the latest is started, the others are given up.
 - Where another run's going on matters (Forbid, Replace) it is believed only after a live read that the last one is over or gone.
