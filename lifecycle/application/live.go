@@ -235,7 +235,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	switch {
 	case d.Phase == lifecycle.DriverPending:
 		return lifecycle.Launched
-	case !d.Ready:
+	case !d.Ready, s.app.Serves && d.Deleting: // a pod that is being deleted is no Service's any more, and takes no new session
 		return lifecycle.Started
 	case s.app.Serves:
 		return lifecycle.Running

@@ -181,6 +181,38 @@ func TestNotReady(t *testing.T) {
 	s.after(time.Second, serves(1)).does().is(lifecycle.Running, "")
 }
 
+// TestServerThatGoes: no Service leads to a pod that is being deleted, whatever its readiness says. Why it goes is told, and what it was is not forgotten.
+func TestServerThatGoes(t *testing.T) {
+	evicted := func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"} }
+	for name, tc := range map[string]struct {
+		seen   lifecycle.Observed
+		reason string
+	}{
+		"deleted":          {server(1, lifecycle.DriverRunning, ready, deleting), lifecycle.ReasonDriverDeleting},
+		"taken away":       {server(1, lifecycle.DriverRunning, ready, deleting, evicted), lifecycle.ReasonEvicted},
+		"about to be gone": {server(1, lifecycle.DriverRunning, deleting), lifecycle.ReasonDriverDeleting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := running(t)
+			s.m.Runs, s.m.Submissions = 4, 6
+			s.after(Settled, tc.seen).does().is(lifecycle.Started, tc.reason)
+			if len(s.plan.Trail) != 1 || s.plan.Trail[0].Cause.Reason != tc.reason {
+				t.Errorf("trail: %+v", s.plan.Trail)
+			}
+			if s.m.Runs != 1 || s.m.Submissions != 1 {
+				t.Errorf("that it ran well is forgotten: %+v", s.m)
+			}
+			s.after(time.Second, tc.seen).does().is(lifecycle.Started, tc.reason)
+			if len(s.plan.Trail)+len(s.plan.Tell) > 0 {
+				t.Errorf("told again: %+v, %+v", s.plan.Trail, s.plan.Tell)
+			}
+		})
+	}
+	coming := tell(t).after(0, nothing).does(makes(1))
+	coming.after(time.Second, server(1, lifecycle.DriverPending, deleting)).is(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
+	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).is(lifecycle.Started, lifecycle.ReasonDriverDeleting)
+}
+
 // TestLostNode waits for a server that nobody can see: no other is made before it is gone or has failed.
 func TestLostNode(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().is(lifecycle.Unknown, lifecycle.ReasonNodeLost)

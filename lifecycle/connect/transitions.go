@@ -25,7 +25,7 @@ var Transitions = []application.Edge{
 
 	{From: one(lifecycle.Launched), To: lifecycle.Started, When: "the server's container runs"},
 	{From: one(lifecycle.Started), To: lifecycle.Running, When: "the server's pod is Ready"},
-	{From: one(lifecycle.Running), To: lifecycle.Started, When: "the server's pod is not Ready any more"},
+	{From: one(lifecycle.Running), To: lifecycle.Started, When: "the server's pod is not Ready any more, or is being deleted"},
 	{From: []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Running}, To: lifecycle.Unknown, When: "the server's node is lost"},
 	{From: one(lifecycle.Unknown), To: lifecycle.Launched, When: "the node is back, the server waits"},
 	{From: one(lifecycle.Unknown), To: lifecycle.Started, When: "the node is back, the server runs"},
