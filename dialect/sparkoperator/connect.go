@@ -13,12 +13,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -93,16 +95,56 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 // connectHashVersion is the version of ConnectHash's algorithm; see hashVersion.
 const connectHashVersion = 1
 
-// ConnectHash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service).
+// ConnectHash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service). Two
+// ways to write the same have one hash, since tools write differently what nobody means differently: an empty template and none, the creationTimestamp of
+// typed clients, 1000m and 1, an empty field and none, and a dynamicAllocation that is off and none.
 func ConnectHash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
+	s.Server.Template, s.Executor.Template = plainTemplate(s.Server.Template), plainTemplate(s.Executor.Template)
+	for _, text := range []**string{&s.Image, &s.Server.Memory, &s.Executor.Memory} {
+		if value(*text) == "" {
+			*text = nil
+		}
+	}
+	if s.DynamicAllocation != nil && !s.DynamicAllocation.Enabled {
+		s.DynamicAllocation = nil // as it is rendered
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		text = []byte(err.Error()) // a template that holds no JSON, which no API server stores
 	}
 	sum := sha256.Sum256(text)
 	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
+}
+
+// plainTemplate is a template less what is not its to say, each value in one spelling; nil where nothing is left. One that cannot be read is as it is.
+func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
+	read, err := podtemplate.Read(raw(template))
+	if err != nil {
+		return template
+	}
+	tree, err := podtemplate.Tree(read.Pod)
+	if err != nil {
+		return template
+	}
+	podtemplate.Graft(tree, runtime.DeepCopyJSON(read.Extra), func(string) {})
+	if read.Pod.Spec.Containers == nil {
+		if spec, ok := tree["spec"].(map[string]any); ok {
+			delete(spec, "containers") // which the type writes always
+			if len(spec) == 0 {
+				delete(tree, "spec")
+			}
+		}
+	}
+	if len(tree) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return template
+	}
+	return &runtime.RawExtension{Raw: text}
 }
 
 // Render returns the objects of a Create action: the ConfigMap in Objects.Before and the server's pod as Objects.Driver. An error is a *FieldError that

@@ -169,6 +169,31 @@ func TestConnectVersionWarning(t *testing.T) {
 	}
 }
 
+// TestConnectHashOfSpellings: the same template as people, kubectl, Helm and typed clients write it is no edit.
+func TestConnectHashOfSpellings(t *testing.T) {
+	hash := func(text string) string {
+		spec := aConnect().Spec
+		spec.Server.Template = &runtime.RawExtension{Raw: []byte(text)}
+		return ConnectHash(&spec)
+	}
+	for name, pair := range map[string][2]string{
+		"a typed client": {
+			`{"spec":{"containers":[{"name":"a"}]}}`,
+			`{"metadata":{"creationTimestamp":null},"spec":{"containers":[{"name":"a","resources":{}}]},"status":{}}`,
+		},
+		"the order of keys": {`{"spec":{"serviceAccountName":"s","hostNetwork":true}}`, `{"spec": {"hostNetwork": true, "serviceAccountName": "s"}}`},
+		"amounts": {
+			`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}}`,
+			`{"spec":{"containers":[{"resources":{"limits":{"cpu":1,"memory":"1Gi"}}}]}}`,
+		},
+		"what nobody knows": {`{"spec":{"x":{"a":1,"b":2}}}`, `{"spec":{"x":{"b":2,"a":1}},"metadata":{"creationTimestamp":null}}`},
+	} {
+		if a, b := hash(pair[0]), hash(pair[1]); a != b {
+			t.Errorf("%s: %s and %s", name, a, b)
+		}
+	}
+}
+
 // TestConnectHash changes with what a server is made from, and with nothing else.
 func TestConnectHash(t *testing.T) {
 	same := map[string]func(*v1alpha1.SparkConnectSpec){
@@ -176,7 +201,18 @@ func TestConnectHash(t *testing.T) {
 		"ui": func(s *v1alpha1.SparkConnectSpec) {
 			s.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "a.example.com"}
 		},
-		"service": func(s *v1alpha1.SparkConnectSpec) { s.Server.Service = &corev1.Service{} },
+		"service":               func(s *v1alpha1.SparkConnectSpec) { s.Server.Service = &corev1.Service{} },
+		"an empty sparkConf":    func(s *v1alpha1.SparkConnectSpec) { s.SparkConf, s.HadoopConf = map[string]string{}, map[string]string{} },
+		"an empty memory":       func(s *v1alpha1.SparkConnectSpec) { s.Server.Memory, s.Executor.Memory = new(""), new("") },
+		"dynamicAllocation {}":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{} },
+		"dynamicAllocation off": func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))} },
+	}
+	for _, empty := range []string{
+		`{}`, `null`, `{"spec":{}}`, `{"metadata":{"creationTimestamp":null}}`, `{"metadata":{},"spec":{"containers":null}}`, `{"metadata":{"labels":{},"name":"x"},"status":{}}`,
+	} {
+		same["template "+empty] = func(s *v1alpha1.SparkConnectSpec) {
+			s.Server.Template, s.Executor.Template = &runtime.RawExtension{Raw: []byte(empty)}, &runtime.RawExtension{Raw: []byte(empty)}
+		}
 	}
 	other := map[string]func(*v1alpha1.SparkConnectSpec){
 		"sparkVersion": func(s *v1alpha1.SparkConnectSpec) { s.SparkVersion = "4.1.5" },
@@ -185,7 +221,16 @@ func TestConnectHash(t *testing.T) {
 		"hadoopConf":   func(s *v1alpha1.SparkConnectSpec) { s.HadoopConf = map[string]string{"a": "b"} },
 		"server":       func(s *v1alpha1.SparkConnectSpec) { s.Server.Cores = new(int32(2)) },
 		"template": func(s *v1alpha1.SparkConnectSpec) {
-			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}
+			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"serviceAccountName":"a"}}`)}
+		},
+		"a field nobody knows": func(s *v1alpha1.SparkConnectSpec) {
+			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"fromTomorrow":1}}`)}
+		},
+		"a container": func(s *v1alpha1.SparkConnectSpec) {
+			s.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{}]}}`)}
+		},
+		"no template": func(s *v1alpha1.SparkConnectSpec) {
+			s.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":7}`)}
 		},
 		"executor": func(s *v1alpha1.SparkConnectSpec) { s.Executor.Instances = new(int32(3)) },
 		"dynamic":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{Enabled: true} },
