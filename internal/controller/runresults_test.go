@@ -2,7 +2,11 @@ package controller
 
 import (
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -22,6 +26,33 @@ func TestResultOf(t *testing.T) {
 	} {
 		if got := resultOf(lifecycle.Notice{Part: lifecycle.ScheduledRun, Cause: lifecycle.Cause{Reason: reason}}); got != want {
 			t.Errorf("%s counts as %q, want %q", reason, got, want)
+		}
+	}
+}
+
+// TestDueOf: a run that its jitter puts off is not late for that.
+func TestDueOf(t *testing.T) {
+	at := noon.UTC().Truncate(time.Second)
+	for name, test := range map[string]struct {
+		annotation string
+		jitter     *int64
+		next       time.Time
+		want       time.Time
+	}{
+		"on time":                   {at.Format(time.RFC3339), nil, at, at},
+		"with its jitter":           {at.Format(time.RFC3339), new(int64(60)), at.Add(40 * time.Second), at.Add(40 * time.Second)},
+		"another one came next":     {at.Format(time.RFC3339), new(int64(60)), at.Add(-time.Hour), at},
+		"an older one":              {at.Format(time.RFC3339), new(int64(60)), at.Add(time.Hour), at},
+		"the jitter was taken away": {at.Format(time.RFC3339), nil, at.Add(40 * time.Second), at},
+		"nothing was known to come": {at.Format(time.RFC3339), new(int64(60)), time.Time{}, at},
+		"it was asked for":          {"", new(int64(60)), at, time.Time{}},
+		"somebody wrote into it":    {"noon", nil, at, time.Time{}},
+	} {
+		s := &v1beta2.ScheduledSparkApplication{}
+		s.Spec.JitterSeconds, s.Status.NextRun = test.jitter, metav1.NewTime(test.next)
+		run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta2.ScheduledAtAnnotation: test.annotation}}}
+		if got := dueOf(s, run); !got.Equal(test.want) {
+			t.Errorf("%s: due at %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -39,8 +39,8 @@ type Runs[T client.Object] struct {
 	Render func(T, lifecycle.Action) (client.Object, error)
 	// Labels are what all runs of an owner have: they are looked for live by these.
 	Labels func(T) map[string]string
-	// Due tells when a run was to start; zero for one that has no time, since somebody asked for it.
-	Due func(client.Object) time.Time
+	// Due tells when a run was to start, of the object as it was stored before; zero for one that has no time, since somebody asked for it.
+	Due func(object T, run client.Object) time.Time
 	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
 	Result func(lifecycle.Notice) string
 }
@@ -186,7 +186,7 @@ func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Obj
 // startedRun notes that a run exists since a time, for what is told once that is stored.
 func (r *Reconciler[T]) startedRun(p *pass[T], run client.Object, at time.Time) {
 	p.remember(run)
-	p.started = append(p.started, runStart{name: run.GetName(), due: r.kind.Runs.Due(run), at: at})
+	p.started = append(p.started, runStart{name: run.GetName(), due: r.kind.Runs.Due(p.stored, run), at: at})
 }
 
 // tellRuns logs and counts what the stored status holds of runs.

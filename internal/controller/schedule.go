@@ -61,11 +61,18 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf reads from a run which time of its schedule it is for.
-func dueOf(run client.Object) time.Time {
+// dueOf tells when a run was to start: at the time of its schedule that it is for, or with its jitter, which the status had in what comes next.
+func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {
 		return time.Time{}
+	}
+	jitter := time.Duration(0)
+	if s.Spec.JitterSeconds != nil {
+		jitter = time.Duration(*s.Spec.JitterSeconds) * time.Second
+	}
+	if next := s.Status.NextRun.Time; next.After(due) && !next.After(due.Add(jitter)) {
+		return next
 	}
 	return due
 }
