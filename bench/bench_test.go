@@ -52,3 +52,22 @@ func TestSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestArrivals(t *testing.T) {
+	due := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	seen := arrivals{runs: map[string]int{}, asked: 4}
+	for i, of := range []string{"a", "b", "a"} {
+		seen.add(of, due, due.Add(time.Duration(i+1)*time.Second))
+	}
+	if doubled, lost := seen.faults(); doubled != 1 || lost != 2 || seen.seen() != 3 {
+		t.Errorf("%d doubled, %d lost, %d seen", doubled, lost, seen.seen())
+	}
+	for share, want := range map[float64]time.Duration{0: time.Second, 0.5: 2 * time.Second, 0.99: 3 * time.Second, 1: 3 * time.Second} {
+		if got := quantile(seen.late, share); got != want {
+			t.Errorf("quantile %v is %s, want %s", share, got, want)
+		}
+	}
+	if got := quantile(nil, 0.5); got != 0 {
+		t.Errorf("of nothing it is %s", got)
+	}
+}

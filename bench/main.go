@@ -19,17 +19,21 @@ import (
 
 // options are the command line.
 type options struct {
-	apps     int           // applications created at once
-	clients  int           // workers that create applications, and that send the direct writes
-	runtime  time.Duration // how long a simulated driver runs
-	timeout  time.Duration // for the whole run
-	root     string        // of the repository
-	operator string        // binary; built when empty
-	local    string        // sparklocal binary; built when empty
+	schedules int           // schedules that are due at one minute; 0 for applications instead
+	kill      int           // runs after which the operator is killed; 0 for never
+	apps      int           // applications created at once
+	clients   int           // workers that create applications, and that send the direct writes
+	runtime   time.Duration // how long a simulated driver runs
+	timeout   time.Duration // for the whole run
+	root      string        // of the repository
+	operator  string        // binary; built when empty
+	local     string        // sparklocal binary; built when empty
 }
 
 func main() {
 	var o options
+	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of applications")
+	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
 	flag.IntVar(&o.apps, "apps", 200, "applications created at once")
 	flag.IntVar(&o.clients, "clients", 16, "client workers")
 	flag.DurationVar(&o.runtime, "runtime", 200*time.Millisecond, "how long a simulated driver runs")
@@ -56,6 +60,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 
+	if o.schedules > 0 {
+		return w.schedulesAtOnce(ctx, out)
+	}
 	fmt.Fprintf(out, "%d applications at once, drivers that run %s, %d clients\n", o.apps, o.runtime, o.clients)
 	op, err := w.throughOperator(ctx)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -41,6 +42,7 @@ type world struct {
 	config   *rest.Config
 	core     kubernetes.Interface
 	dyn      dynamic.Interface
+	meta     metadata.Interface
 }
 
 // newWorld starts a control plane with an audit log in a directory of its own and installs the definitions.
@@ -86,6 +88,9 @@ func (w *world) start(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if w.dyn, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	if w.meta, err = metadata.NewForConfig(binary); err != nil {
 		return err
 	}
 	return w.install(ctx)
