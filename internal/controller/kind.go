@@ -63,6 +63,9 @@ type Kind[T client.Object] struct {
 	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above
 	// is left out.
 	Runs *Runs[T]
+	// Yields says that an object was not looked at yet and that its launch may wait for a few seconds while many runs are to be started. Without the
+	// function none waits.
+	Yields func(T) bool
 	// Events returns what to tell about a plan once the status that holds it is stored.
 	Events func(T, lifecycle.Plan) []Event
 }

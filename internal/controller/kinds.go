@@ -49,8 +49,11 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: dialect.GroupLeft,
 		Surroundings: func(app *v1beta2.SparkApplication) Surroundings { return asSurroundings(dialect.Surroundings(app)) },
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
-		Crowd:          []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
-		Standing:       standingOf,
+		Crowd:    []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
+		Standing: standingOf,
+		Yields: func(app *v1beta2.SparkApplication) bool {
+			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
+		},
 		ExecutorLabels: executorLabelsOf,
 		// Only pods that run spark-submit have one.
 		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,

@@ -47,6 +47,7 @@ type Reconciler[T client.Object] struct {
 	blind   atomic.Bool // the last read of Events failed
 
 	optional *optionalChildren
+	rush     *rush
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -109,6 +110,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	}
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
+	}
+	if r.yields(stored) {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
 	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}}

@@ -192,7 +192,11 @@ func (r *Reconciler[T]) startedRun(p *pass[T], run client.Object, at time.Time) 
 // tellRuns logs and counts what the stored status holds of runs.
 func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
 	for _, run := range p.started {
-		log.FromContext(ctx).Info("run started", "run", run.name, "due", run.due)
+		logger := log.FromContext(ctx).WithValues("run", run.name)
+		if !run.due.IsZero() {
+			logger = logger.WithValues("due", run.due)
+		}
+		logger.Info("run started")
 		r.metrics.RunStarted(r.kind.Name, run.due, run.at)
 	}
 	for _, notice := range p.plan.Tell {

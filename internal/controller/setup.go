@@ -58,6 +58,7 @@ type Operator struct {
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces
 	optional *optionalChildren
+	rush     rush
 }
 
 // newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
@@ -79,7 +80,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, metrics: metrics, traces: traces}
+	op := &Operator{Manager: mgr, config: cfg, metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err

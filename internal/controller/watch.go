@@ -49,15 +49,15 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
+		rush:     &op.rush,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
-	work := builder.ControllerManagedBy(op).Named(kind.Name).
-		For(kind.New()).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: op.config.Controller.Workers,
-			RateLimiter:             backoff[reconcile.Request](),
-		})
+	options := controller.Options{MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request]()}
+	if kind.Runs != nil {
+		options.NewQueue = op.rush.queue
+	}
+	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New()).WithOptions(options)
 	if kind.Runs != nil {
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {

@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// maxYield is how old a custom resource may be that still yields to a rush.
+const maxYield = 15 * time.Second
+
+// rush tells whether more is due of a kind that starts runs than its workers can take at once: a thousand schedules may be due at one minute. A run's launch is
+// several writes, and as many launches as starts at a time would let each schedule's run come half as fast. What is asked for by the clock is started first.
+type rush struct {
+	mu     sync.Mutex
+	queues map[string]func() int // of the kinds with Runs, by name: how many of them are due
+	atOnce int
+}
+
+// queue makes a controller's queue, as it would be without, and notes how long it is.
+func (u *rush) queue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	queue := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.queues == nil {
+		u.queues = map[string]func() int{}
+	}
+	u.queues[name] = queue.Len
+	return queue
+}
+
+func (u *rush) on() bool {
+	if u == nil {
+		return false // a reconciler without an operator
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, due := range u.queues {
+		if due() > u.atOnce {
+			return true
+		}
+	}
+	return false
+}
+
+// yields reports whether a custom resource's launch is put off since there is a rush.
+func (r *Reconciler[T]) yields(stored T) bool {
+	return r.kind.Yields != nil && r.kind.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush.on()
+}
