@@ -130,22 +130,32 @@ func (r *Reconciler[T]) createRun(ctx context.Context, p *pass[T], action lifecy
 	if slices.ContainsFunc(p.made, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return nil, nil // by an earlier round of this pass
 	}
-	run, err := r.kind.Runs.Render(p.object, action)
-	if err != nil {
-		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), nil
+	run, cause := r.renderRun(p, action)
+	if cause != nil {
+		return refused(*cause), nil
 	}
 	if err := oursToRun(run, p.stored, action); err != nil {
 		return nil, err
 	}
 	made := run.DeepCopyObject().(client.Object)
-	switch err = r.client.Create(ctx, made); {
+	switch err := r.client.Create(ctx, made); {
 	case err == nil:
 		r.startedRun(p, made, time.Now())
 		return nil, nil
 	case apierrors.IsAlreadyExists(err):
 		return r.adoptRun(ctx, p, run)
+	default:
+		return answer(run, err)
 	}
-	return answer(run, err)
+}
+
+// renderRun makes a cause of an error, which is the user's.
+func (r *Reconciler[T]) renderRun(p *pass[T], action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+	run, err := r.kind.Runs.Render(p.object, action)
+	if err != nil {
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return run, nil
 }
 
 // oursToRun refuses to create a run that a later pass could not find again. It guards against a fault in a dialect, not against users.
@@ -229,11 +239,12 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 	wanted.SetNamespace(p.stored.GetNamespace())
 	wanted.SetName(action.Name)
 	run, _, err := r.readLive(ctx, wanted)
-	if client.IgnoreNotFound(err) != nil {
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
 		return nil, err
 	}
 	known := func(one client.Object) bool { return one.GetUID() == run.GetUID() }
-	if err != nil || !owned(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
+	if missing || !owned(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
 		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
 	}
 	p.children.runs = append(p.children.runs, run)

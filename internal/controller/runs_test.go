@@ -148,8 +148,7 @@ func (w *world) schedule(name, times string, change ...func(*schedule)) *schedul
 	return s
 }
 
-func forbid(s *schedule)  { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid }
-func replace(s *schedule) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace }
+func forbid(s *schedule) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid }
 
 // editSchedule changes a schedule's spec by a merge patch.
 func (w *world) editSchedule(name, spec string) {
@@ -306,8 +305,11 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 		probe := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}, Spec: v1beta2.SparkApplicationSpec{
 			Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4",
 		}}
-		if err := w.api.Create(ctx, probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
-			return fmt.Errorf("another application: %v", err)
+		switch err := w.api.Create(ctx, probe, client.DryRunAll); {
+		case err == nil:
+			return errors.New("another application would be taken")
+		case !strings.Contains(err.Error(), "exceeded quota"):
+			return fmt.Errorf("another application: %w", err)
 		}
 		return nil
 	})
