@@ -15,9 +15,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
@@ -131,20 +133,27 @@ func (w *world) seldomIsTested(t *testing.T) {
 // OwnerReferencesPermissionEnforcement is switched on, as it is here. The operator may; who may not is refused.
 func (w *world) ownersNeedARight(t *testing.T) {
 	t.Helper()
-	owner := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name, a.Spec.Suspend = "owner", new(true) })
-	w.create(t, owner)
-	object := configMap("owned", "key", "value")
-	object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1beta2.GroupVersion.WithKind("SparkApplication"))}
-	for account, may := range map[string]bool{operatorAccount: true, driverAccount: false} {
+	clients := map[bool]client.Client{}
+	for may, account := range map[bool]string{true: operatorAccount, false: driverAccount} {
 		config := rest.CopyConfig(w.Config)
 		config.Impersonate.UserName = account
 		c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Create(t.Context(), object.DeepCopy(), client.DryRunAll)
-		if may != (err == nil) || !may && !apierrors.IsForbidden(err) {
-			t.Errorf("%s makes something with a controller: %v, want it to be allowed: %v", account, err, may)
+		clients[may] = c
+	}
+	for kind, version := range map[string]schema.GroupVersion{
+		"SparkApplication": v1beta2.GroupVersion, "ScheduledSparkApplication": v1beta2.GroupVersion, "SparkConnect": v1alpha1.GroupVersion,
+	} {
+		object := configMap("owned", "key", "value")
+		owner := &metav1.ObjectMeta{Name: "owner", UID: "nobody-asks-whether-it-is-there"}
+		object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, version.WithKind(kind))}
+		for may, c := range clients {
+			err := c.Create(t.Context(), object.DeepCopy(), client.DryRunAll)
+			if may != (err == nil) || !may && !apierrors.IsForbidden(err) {
+				t.Errorf("something with a %s as its controller is made: %v, want it to be allowed: %v", kind, err, may)
+			}
 		}
 	}
 }
