@@ -77,7 +77,8 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	}
 }
 
-// invalid is what keeps the spec from ever making a server; nil where nothing does. It depends on neither the attempt nor the time.
+// invalid is what keeps the spec from ever making a server, or that server from making executors, about which it would say nothing on any pod; nil
+// where nothing does. It depends on neither the attempt nor the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	if wrong := ValidateConnect(sc); len(wrong) > 0 {
 		var all []string
@@ -86,7 +87,11 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 		}
 		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
 	}
-	if _, err := c.build(sc, 1); err != nil {
+	_, err := c.build(sc, 1)
+	if err == nil {
+		_, err = c.Executor(sc, 1, 1, "", time.Time{})
+	}
+	if err != nil {
 		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
 	return nil

@@ -114,6 +114,31 @@ func TestConnectInvalidSpecs(t *testing.T) {
 			}
 		})
 	}
+	// What only executors are made of: the server would start, and say nothing on any pod of why they are not there.
+	for key, value := range map[string]string{
+		"spark.kubernetes.executor.label.bad":         "bad value!",
+		"spark.kubernetes.executor.label.ref":         "${env:TEAM}", // never replaced
+		"spark.kubernetes.executor.node.selector.a b": "c",
+		"spark.kubernetes.executor.request.cores":     "abc",
+		"spark.kubernetes.executor.limit.cores":       "abc",
+		"spark.executor.cores":                        "none",
+		"spark.executor.memoryOverhead":               "lots",
+		"spark.executor.memoryOverheadFactor":         "half",
+		"spark.executor.instances":                    "many",
+		"spark.dynamicAllocation.enabled":             "yes",
+		"spark.executor.resource.gpu.amount":          "some",
+		"spark.kubernetes.executor.secretKeyRef.A":    "no-key",
+	} {
+		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{key: value}
+			if key == "spark.executor.instances" {
+				sc.Spec.Executor.Instances = nil
+			}
+		})
+		if wrong := (Connects{}).invalid(sc); wrong == nil || !strings.HasPrefix(wrong.Message, "spec.sparkConf["+key+"]: ") {
+			t.Errorf("%s: %s: found %+v", key, value, wrong)
+		}
+	}
 	many := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Name, sc.Spec.Server.Memory = "A", new("x") })
 	if wrong := (Connects{}).invalid(many); !strings.Contains(wrong.Message, "metadata.name") || !strings.Contains(wrong.Message, "spec.server.memory") {
 		t.Errorf("not all that is wrong: %s", wrong.Message)
@@ -134,6 +159,15 @@ func TestConnectValidSpecs(t *testing.T) {
 		},
 		"a reference": func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "${spark.my.size}", "spark.my.size": "1g"}
+		},
+		"references that only the server can replace": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{
+				"spark.executor.memory": "${env:MEMORY}", "spark.executor.cores": "${spark.app.cores}", "spark.kubernetes.executor.request.cores": "${system:cores}",
+				"spark.executor.memoryOverhead": "${env:A}${env:B}",
+			}
+		},
+		"files of the image": func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{"spark.jars": "/opt/a.jar", "spark.files": "/opt/b", "spark.kubernetes.driver.secrets.a": "/a"}
 		},
 		"an empty field": func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("") },
 		"a bad Service": func(sc *v1alpha1.SparkConnect) {
@@ -201,11 +235,15 @@ func TestConnectHash(t *testing.T) {
 		"ui": func(s *v1alpha1.SparkConnectSpec) {
 			s.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "a.example.com"}
 		},
-		"service":               func(s *v1alpha1.SparkConnectSpec) { s.Server.Service = &corev1.Service{} },
-		"an empty sparkConf":    func(s *v1alpha1.SparkConnectSpec) { s.SparkConf, s.HadoopConf = map[string]string{}, map[string]string{} },
-		"an empty memory":       func(s *v1alpha1.SparkConnectSpec) { s.Server.Memory, s.Executor.Memory = new(""), new("") },
-		"dynamicAllocation {}":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{} },
-		"dynamicAllocation off": func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))} },
+		"service": func(s *v1alpha1.SparkConnectSpec) { s.Server.Service = &corev1.Service{} },
+		"an empty sparkConf": func(s *v1alpha1.SparkConnectSpec) {
+			s.SparkConf, s.HadoopConf = map[string]string{}, map[string]string{}
+		},
+		"an empty memory":      func(s *v1alpha1.SparkConnectSpec) { s.Server.Memory, s.Executor.Memory = new(""), new("") },
+		"dynamicAllocation {}": func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{} },
+		"dynamicAllocation off": func(s *v1alpha1.SparkConnectSpec) {
+			s.DynamicAllocation = &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}
+		},
 	}
 	for _, empty := range []string{
 		`{}`, `null`, `{"spec":{}}`, `{"metadata":{"creationTimestamp":null}}`, `{"metadata":{},"spec":{"containers":null}}`, `{"metadata":{"labels":{},"name":"x"},"status":{}}`,

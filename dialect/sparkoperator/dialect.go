@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,14 +103,19 @@ func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitt
 }
 
 // Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
-// known without the driver (submit.Executor). Nobody creates it.
+// known without the driver (submit.Executor). Nobody creates it. An error is a *FieldError that names what the user wrote, or a *submit.Error about what
+// spark-submit may make of it (NotNative).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {
 		return nil, err
 	}
 	r.AppID = cmp.Or(app.Status.SparkApplicationID, r.AppID) // spark-submit gives one of its own
-	return submit.Executor(r, id, driver)
+	pod, err := submit.Executor(r, id, driver)
+	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
+		err = asFieldError(app, refused)
+	}
+	return pod, err
 }
 
 // Render returns the objects that a Create action makes: those of an attempt's launch, or its driver's budget, which is alone in Objects.Before. Where spark-submit makes the driver pod, Objects.Driver is the pod that

@@ -2,10 +2,12 @@ package sparkoperator
 
 import (
 	"cmp"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	difference "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -105,4 +107,14 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	out["last"] = last
 	delete(out, "status")
 	return out
+}
+
+// TestExecutorThatCannotBe names the field that keeps an application from having executors.
+func TestExecutorThatCannotBe(t *testing.T) {
+	app := appOf(t)
+	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}
+	_, err := Dialect{}.Executor(app, 1, 1, "d", time.Time{})
+	if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.kubernetes.executor.label.bad]" {
+		t.Errorf("refused with %v", err)
+	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // allowedHolds is for how long it is believed that a driver's account has all its rights: each of them is a request of its own, and they hardly ever change.
@@ -42,16 +44,15 @@ func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.
 	return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
 }
 
-// executorCause is what stands in the way of another executor, or nothing.
+// executorCause is what stands in the way of another executor, or nothing. Where the operator can make none of the spec itself, Spark hardly can, unless
+// it takes a JVM: that is told where nothing else is to be found.
 func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
 	if r.kind.Executor == nil {
 		return lifecycle.Cause{}, nil
 	}
-	pod, err := r.kind.Executor(p.object, driver.Attempt, nextExecutor(p.seen.Executors, driver.Attempt), types.UID(driver.UID), p.now)
+	pod, unmade := r.kind.Executor(p.object, driver.Attempt, nextExecutor(p.seen.Executors, driver.Attempt), types.UID(driver.UID), p.now)
 	switch {
-	case err != nil:
-		// What its driver could be made of by spark-submit, the operator cannot follow. The account tells still.
-		log.FromContext(ctx).V(1).Info("no executor can be rendered", "cause", err.Error())
+	case unmade != nil:
 	case pod.Namespace != p.stored.GetNamespace():
 		return lifecycle.Cause{}, fmt.Errorf("executor %s is rendered for namespace %q", pod.Name, pod.Namespace)
 	default:
@@ -60,7 +61,12 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 			return cause, err
 		}
 	}
-	return r.accountCause(ctx, p, driver)
+	cause, err := r.accountCause(ctx, p, driver)
+	refused, _ := errors.AsType[*submit.Error](unmade)
+	if err == nil && cause.Reason == "" && unmade != nil && (refused == nil || !refused.NotNative) {
+		cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: unmade.Error()}
+	}
+	return cause, err
 }
 
 // accountCause is which right the driver's account lacks, or nothing. A right that is lacking is asked for each time, so that it is known soon that it

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // able lets the drivers' account do what Spark does.
@@ -347,6 +348,33 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 	a.rightsSeen++
 	review.Status.Allowed = review.Spec.ResourceAttributes.Verb != a.lacks
 	return nil
+}
+
+// TestProbeTellsWhatCannotBeRendered: a spec of which no executor can be made is told of by its field, behind a right that is lacking, which is sure.
+func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
+	api := &reviewing{}
+	kind := tinyKind()
+	var refused error
+	kind.Executor = func(*v1beta2.SparkApplication, int32, int, types.UID, time.Time) (*corev1.Pod, error) {
+		return nil, refused
+	}
+	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	for i, step := range []struct {
+		lacks, reason, says string
+		refused             error
+	}{
+		{"watch", reasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
+		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
+	} {
+		api.lacks, refused = step.lacks, step.refused
+		p := &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon}
+		p.object = p.stored
+		cause, err := r.executorCause(t.Context(), p, &lifecycle.Driver{Attempt: 1, UID: "d"})
+		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
+			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
+		}
+	}
 }
 
 // TestProbeTrustsRights: that an account has all its rights is asked once a minute and driver, not with each question about executors; one that it lacks

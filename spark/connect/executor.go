@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -87,7 +88,8 @@ func hygiene(pod *corev1.Pod, spark *corev1.Container) {
 
 // Executor returns the pod that the server of a Request asks the API server for when it wants the executor of an id, counted from 1. Server is the UID of
 // its pod, the executor's owner; without one it has none. Nobody but a server creates executors: this one is for asking the API server what it
-// would say (a server-side dry run). See submit.Executor, whose errors it has.
+// would say (a server-side dry run). See submit.Executor, whose errors it has. Where a value has a reference that only the server's process can
+// replace, such as ${env:NAME}, and is none without it, the pod is that of Spark's default.
 func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -108,7 +110,14 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)
 	}
-	return submit.Executor(request, id, server)
+	for {
+		pod, err := submit.Executor(request, id, server)
+		refused, ok := errors.AsType[*submit.Error](err)
+		if !ok || !readByServer(request.Conf, refused.Key) {
+			return pod, err
+		}
+		request.Conf.Delete(refused.Key)
+	}
 }
 
 // executorKeys begin the keys that an executor's pod follows from. A submission in cluster mode would refuse others that a server may well have, such as
@@ -120,15 +129,36 @@ var executorKeys = []string{
 	"spark.dynamicAllocation.", "spark.decommission.", "spark.blockManager.port", "spark.app.name",
 }
 
-// ofExecutors is the part of a configuration that an executor's pod follows from. The file of the template is not in it: a template goes by itself.
+// ofExecutors is the part of a configuration that an executor's pod follows from. The file of the template is not in it: a template goes by itself. What
+// values refer to need not be in it, so references are replaced here, where Spark replaces them.
 func ofExecutors(c *conf.Conf) *conf.Conf {
 	out := conf.New()
 	for key, value := range c.All() {
-		if key != templateFileKey && slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
-			out.Set(key, value)
+		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+			continue
 		}
+		if replaced, err := c.Expand(value); err == nil && !isVerbatim(key) {
+			value = replaced
+		}
+		out.Set(key, value)
 	}
+	out.Set(driverImageKey, "any") // there is no driver to make
 	return out
+}
+
+// verbatim are parts of keys whose values Spark takes as they stand (SparkConf.getAllWithPrefix).
+var verbatim = []string{".label.", ".annotation.", ".node.selector.", ".secrets.", ".secretKeyRef.", ".volumes.", "spark.executorEnv."}
+
+func isVerbatim(key string) bool {
+	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
+}
+
+// readByServer reports whether the value of a key has references that Spark replaces with what only the server's process knows: its environment, its
+// system properties, and what Spark sets itself.
+func readByServer(c *conf.Conf, key string) bool {
+	text, _ := c.Get(key)
+	replaced, err := c.Expand(text)
+	return err == nil && strings.Contains(replaced, "${") && !isVerbatim(key)
 }
 
 // digest is eight hexadecimal digits that depend on text alone.
