@@ -50,6 +50,9 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	if mayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		wanted.Invalid = c.invalid(sc)
 	}
+	if wanted.Invalid != nil {
+		wanted.MinExecutors = 0 // how many a server wants that goes on is not known: it is not of this spec
+	}
 	plan := machine.Step(wanted, memory, seen, now)
 	if wanted.Deleting {
 		return plan
@@ -60,8 +63,17 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	stampChange(sc, now, func() {
 		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
 		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen, now)...)
+		plan.Tell = append(plan.Tell, encodeConnectConditions(sc, plan.Next, seen.Weather, outlived(wanted, plan.Next), now)...)
 	})
 	return plan
+}
+
+// outlived is what is wrong with an edited spec beside which the server of the one before goes on; nil where there is none.
+func outlived(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
+	if m.Phase.Live() && lifecycle.Edited(m.SpecHash, wanted.SpecHash) {
+		return wanted.Invalid
+	}
+	return nil
 }
 
 // app reads what the SparkConnect asks for, but for whether that can be: Decide asks when it matters.

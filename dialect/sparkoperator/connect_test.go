@@ -287,6 +287,54 @@ func TestConnectInvalid(t *testing.T) {
 	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
 }
 
+// TestConnectUnusableEdit leaves the server alone that runs, says which field is wrong, and rolls out the next edit that can be used.
+func TestConnectUnusableEdit(t *testing.T) {
+	s := runs(t)
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	ready.Drivers[0].SpecHash = ConnectHash(&s.sc.Spec)
+	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
+	s.look(time.Second, ready).tells(EventConnectInvalid)
+	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
+	s.is(v1alpha1.SparkConnectStateReady, stalled...)
+	s.says(ConditionStalled, "spec.executor.memory").says(ConditionReady, "spec.executor.memory").says(ConditionProgressing, "spec.executor.memory")
+	if len(s.plan.Do) > 0 || s.sc.Status.ObservedGeneration != 2 {
+		t.Errorf("asked for %v, observedGeneration %d", s.plan.Do, s.sc.Status.ObservedGeneration)
+	}
+	s.look(time.Hour, ready).tells().is(v1alpha1.SparkConnectStateReady, stalled...)
+	if len(s.plan.Do) > 0 {
+		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Do)
+	}
+	unready := aServer(1, lifecycle.DriverRunning)
+	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
+	s.look(time.Second, unready).tells(EventServerNotReady)
+	s.says(ConditionStalled, "spec.executor.memory").look(time.Second, ready).tells(EventServerReady).is(v1alpha1.SparkConnectStateReady, stalled...)
+
+	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
+	s.look(time.Second, ready).tells(EventConnectInvalid).says(ConditionStalled, "spec.server.memory")
+	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
+	s.look(time.Second, ready).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+
+	s.sc.Spec.Server.Memory = new("most")
+	s.look(time.Second, ready).tells(EventConnectInvalid)
+	s.sc.Spec.Server.Memory = new("2g")
+	s.look(time.Second, ready).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
+	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+}
+
+// TestConnectEndsWithAnUnusableSpec tells of the end, and that no other server follows.
+func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
+	s := runs(t)
+	s.sc.Spec.Server.Memory = new("most")
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectInvalid)
+	s.look(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).tells(EventServerFailed, EventConnectInvalid)
+	s.is(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.says(ConditionReady, "spec.server.memory")
+	s.sc.Spec.Server.Memory = new("2g")
+	s.look(time.Hour, aServer(1, lifecycle.DriverFailed)).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
+}
+
 // TestConnectShortOfExecutors tells what the API server says against executors, on a server that goes on.
 func TestConnectShortOfExecutors(t *testing.T) {
 	s := runs(t)

@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,8 +31,9 @@ const (
 // passing are the conditions that are absent unless they are True.
 var passing = []string{ConditionReconciling, ConditionStalled, ConditionSuspended, ConditionDegraded}
 
-// encodeConnectConditions sets what holds. What stands beside the server is told of where it is known (Surroundings).
-func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weather *lifecycle.Weather, now time.Time) {
+// encodeConnectConditions sets what holds, and returns what is news of a spec that cannot be used beside a server that goes on (outlived). What stands
+// beside the server is told of where it is known (Surroundings).
+func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weather *lifecycle.Weather, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
 	why := connectAccount(m, weather, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
@@ -46,6 +48,14 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 	default:
 		hold[ConditionReconciling] = why
 	}
+	if outlived != nil {
+		hold[ConditionStalled] = *outlived
+		before := meta.FindStatusCondition(sc.Status.Conditions, ConditionStalled)
+		if before == nil || before.Message != outlived.Message {
+			news = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
+				Message: fmt.Sprintf("the server of attempt %d goes on; none can be made of the edited spec: %s", m.Attempt, outlived.Message)}}}
+		}
+	}
 	for _, kind := range passing {
 		if cause, holds := hold[kind]; holds {
 			setCondition(sc, kind, metav1.ConditionTrue, cause, now)
@@ -53,7 +63,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 			meta.RemoveStatusCondition(&sc.Status.Conditions, kind)
 		}
 	}
-	encodeProgress(sc, m, why, now)
+	encodeProgress(sc, m, why, outlived, now)
 	if m.Phase == lifecycle.Running {
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
 	} else {
@@ -64,6 +74,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
 	}
 	encodeReady(sc, m, why, now)
+	return news
 }
 
 // encodeReady sets the condition Ready: a server that takes sessions, and a Service that leads to it. It is set again when it is known what became of the
@@ -82,20 +93,29 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 		setCondition(sc, ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
 		return
 	}
-	setCondition(sc, ConditionReady, metav1.ConditionTrue, lifecycle.Cause{Reason: string(lifecycle.Running)}, now)
+	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
+	if stalled := meta.FindStatusCondition(sc.Status.Conditions, ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		why.Message = "the server is of the spec before it was edited; none can be made of this one: " + stalled.Message
+	}
+	setCondition(sc, ConditionReady, metav1.ConditionTrue, why, now)
 }
 
+// underWay are the phases in which a server is on its way.
+var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
+
 // encodeProgress sets the condition Progressing. A roll-out is one until its server is Ready or has ended.
-func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
+func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, outlived *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
 	status := metav1.ConditionFalse
-	switch m.Phase {
-	case lifecycle.Running:
+	switch {
+	case m.Phase == lifecycle.Running && outlived != nil:
+		why = *outlived
+	case m.Phase == lifecycle.Running:
 		why = lifecycle.Cause{Reason: reasonComplete, Message: "the server of the current spec takes sessions"}
-	case lifecycle.Editing:
+	case m.Phase == lifecycle.Editing:
 		status, why.Reason = metav1.ConditionTrue, reasonRollingOut
-	case lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended:
+	case slices.Contains(underWay, m.Phase):
 		status = metav1.ConditionTrue
 		switch {
 		case m.Phase == lifecycle.Started && sc.Status.State == v1alpha1.SparkConnectStateNotReady:

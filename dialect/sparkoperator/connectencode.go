@@ -65,7 +65,6 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 		s.StartTime = metav1.NewTime(m.SubmittedAt.Truncate(time.Second))
 	}
 	s.Executors = executorsByPhase(m, seen)
-	encodeConnectConditions(sc, m, seen.Weather, now)
 	return tellFailures(s.Operator, m, seen, told)
 }
 

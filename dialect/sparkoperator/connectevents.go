@@ -53,6 +53,10 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
 			return normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
+	case lifecycle.Retained, lifecycle.Done:
+		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // else its end tells
+			return warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
+		}
 	case lifecycle.Editing:
 		return normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
 	case lifecycle.Suspending:

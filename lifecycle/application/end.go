@@ -55,10 +55,11 @@ func (s *step) kept() bool {
 // finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application.
 func (s *step) finish() bool {
 	s.m.NextAttempt = time.Time{}
+	cause := s.unserved()
 	if s.kept() {
-		return s.to(lifecycle.Retained, s.m.Cause)
+		return s.to(lifecycle.Retained, cause)
 	}
-	return s.to(lifecycle.Done, s.m.Cause)
+	return s.to(lifecycle.Done, cause)
 }
 
 // again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are

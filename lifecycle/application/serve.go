@@ -29,6 +29,21 @@ func (s *step) ladder() []lifecycle.Phase {
 	return rungs
 }
 
+// keepsServing reports whether a server goes on although the spec is another by now: none could be made of that, and there are sessions to lose. What was
+// launched is remembered, so that an edit that can be used replaces the server, and one that takes all back does not.
+func (s *step) keepsServing() bool {
+	return s.app.Serves && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
+}
+
+// unserved is why a server that is over is not followed by another: the spec, whatever ended the last. Of that, too, it is known now what it is of.
+func (s *step) unserved() lifecycle.Cause {
+	if !s.app.Serves || s.app.Invalid == nil {
+		return s.m.Cause
+	}
+	s.m.SpecHash = s.app.SpecHash
+	return *s.app.Invalid
+}
+
 // servedOut is why a server is over that ended without an error. That of one that failed is in its facts.
 func servedOut(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting {

@@ -312,9 +312,13 @@ func (s *step) earlier(t time.Time) time.Time {
 // What is edited while it is suspended, or together with a suspension or its end, is not a new application: a queue that preempts and admits writes
 // node selectors and tolerations with every suspend. There is no run to replace then, and the counts go on. They start anew with an edit of what
 // is over, or goes on.
+//
+// A server that goes on is not replaced by one that cannot be made (keepsServing).
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:
+		return
+	case s.keepsServing():
 		return
 	case !lifecycle.Edited(s.m.SpecHash, s.app.SpecHash):
 		s.m.SpecHash = s.app.SpecHash

@@ -183,7 +183,9 @@ func TestNotReady(t *testing.T) {
 
 // TestServerThatGoes: no Service leads to a pod that is being deleted, whatever its readiness says. Why it goes is told, and what it was is not forgotten.
 func TestServerThatGoes(t *testing.T) {
-	evicted := func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"} }
+	evicted := func(d *lifecycle.Driver) {
+		d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"}
+	}
 	for name, tc := range map[string]struct {
 		seen   lifecycle.Observed
 		reason string
@@ -222,6 +224,41 @@ func TestLostNode(t *testing.T) {
 	s.app.SpecHash = "1:b"
 	s.after(time.Second, server(1, lifecycle.DriverUnknown)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonNodeLost)
 	s.after(time.Hour, nothing).does(makes(2))
+}
+
+// TestUnusableEdit leaves a server alone whose spec became one of which none can be made, until that can be used; and makes none when it ends meanwhile.
+func TestUnusableEdit(t *testing.T) {
+	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
+	edited := func(seen lifecycle.Observed) *story {
+		s := running(t)
+		s.app.SpecHash, s.app.Invalid = "1:b", wrong
+		return s.after(time.Minute, seen).does()
+	}
+	for name, seen := range map[string]lifecycle.Observed{"it serves": serves(1), "not ready": server(1, lifecycle.DriverRunning), "lost": server(1, lifecycle.DriverUnknown)} {
+		if s := edited(seen); !s.m.Phase.Live() || s.m.SpecHash != "1:a" || s.m.Attempt != 1 {
+			t.Errorf("%s: %+v", name, s.m)
+		}
+	}
+	s := edited(serves(1)).is(lifecycle.Running, "")
+	s.app.SpecHash, s.app.Invalid = "1:a", nil
+	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "") // taken back
+	s.app.SpecHash, s.app.Invalid = "1:c", wrong
+	s.after(time.Minute, serves(1)).does().is(lifecycle.Running, "")
+	s.app.SpecHash, s.app.Invalid = "1:d", nil
+	s.after(time.Minute, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Minute, nothing).does(makes(2)).is(lifecycle.Launched, "")
+
+	s = edited(serves(1)).after(time.Minute, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s.after(time.Hour, server(1, lifecycle.DriverFailed)).does().is(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s.app.SpecHash, s.app.Invalid = "1:a", nil // also what ran last is an edit of what did not
+	s.after(time.Minute, server(1, lifecycle.DriverFailed)).is(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.after(time.Minute, nothing).does(makes(2))
+
+	s = edited(serves(1))
+	s.app.Suspend = true
+	s.after(time.Minute, serves(1)).is(lifecycle.Suspending, lifecycle.ReasonSuspended).after(time.Minute, nothing).is(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.app.Suspend = false
+	s.after(time.Minute, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
 // TestEdit replaces the server: its pod first, its executors after it, and the next when nothing is left. The counts begin anew.
@@ -303,14 +340,6 @@ func TestInvalid(t *testing.T) {
 			s.after(time.Second, nothing).does(makes(2)).is(lifecycle.Launched, "")
 		})
 	}
-}
-
-// TestInvalidEdit keeps nothing of the server that ran before.
-func TestInvalidEdit(t *testing.T) {
-	s := running(t)
-	s.app.SpecHash, s.app.Invalid = "1:b", &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory: many"}
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).is(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Second, nothing).does().is(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
 // TestTakenOver lets a server that another operator made go on, whatever its spec is now.

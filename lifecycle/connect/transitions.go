@@ -49,7 +49,7 @@ var Transitions = []application.Edge{
 	{From: one(lifecycle.Resuming), To: lifecycle.Ended, When: "the server is refused"},
 	{From: one(lifecycle.Resuming), To: lifecycle.Suspended, When: "suspended again"},
 
-	{From: started, To: lifecycle.Editing, When: "the spec was edited"},
+	{From: started, To: lifecycle.Editing, When: "the spec was edited; a server that goes on is kept while none can be made of it"},
 	{From: one(lifecycle.Editing), To: lifecycle.Launched, When: "everything of the old spec is gone"},
 	{From: one(lifecycle.Editing), To: lifecycle.Ended, When: "the spec is invalid, or the server is refused"},
 

@@ -174,6 +174,9 @@ func (w *world) user() {
 			w.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
 		}
 		w.tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
+	case w.edits > 0 && w.chance(0.01):
+		w.app.SpecHash, w.app.Invalid = "1:0", nil
+		w.tell("user: takes all edits back")
 	case w.chance(0.01):
 		w.app.Invalid = nil
 		w.tell("the operator's configuration takes the spec")
@@ -338,6 +341,9 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		known := p.server && seen.Driver(p.attempt) != nil ||
 			slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
 		if known && p.attempt == a.Attempt && (p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
+			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
+				w.fail("the server of attempt %d is stopped for a spec of which none can be made", p.attempt)
+			}
 			p.deleting = true
 		}
 	}
@@ -393,7 +399,7 @@ func (w *world) arrived() string {
 		}
 	case m.Phase != lifecycle.Running || server == nil || !server.ready:
 		return fmt.Sprintf("%s, server %+v", m.Phase, server)
-	case server.hash != "" && server.hash != w.app.SpecHash:
+	case server.hash != "" && server.hash != w.app.SpecHash && w.app.Invalid == nil:
 		return fmt.Sprintf("the server is of %s, the spec is %s", server.hash, w.app.SpecHash)
 	}
 	return ""
