@@ -45,6 +45,7 @@ type Connects struct{ ConnectOptions }
 // status that it has.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
+	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
 	// What is over for good is over because of the spec, or of the operator's configuration, which may be another by now.
 	if mayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
@@ -61,6 +62,9 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		plan.Tell = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Tell...)
 	}
 	stampChange(sc, now, func() {
+		if unread {
+			plan.Tell = append(plan.Tell, c.serviceWarnings(sc)...)
+		}
 		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
 		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen, now)...)
 		plan.Tell = append(plan.Tell, encodeConnectConditions(sc, plan.Next, seen.Weather, outlived(wanted, plan.Next), now)...)

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
 const hadoopPrefix = "spark.hadoop."
@@ -88,11 +90,27 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
 			"name one in spec.server.template.spec.serviceAccountName", key))
 	}
+	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
+		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
+			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] says the same and wins; remove one of them", key, hadoopPrefix+key))
+		}
+	}
 	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || bringsConnect(spec.SparkConf) {
 		return warnings
 	}
 	return append(warnings, fmt.Sprintf("spec.sparkVersion: the distribution of Spark %s has no Connect server; use 4.0.0 or newer, or name the artifact in sparkConf: "+
 		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
+}
+
+// EventWarning is the reason of events that tell of something said in vain.
+const EventWarning = "SubmissionWarning"
+
+// serviceWarnings tell what of spec.server.service has no effect. They follow from the generation, as that may be edited while no server is made.
+func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.Notice) {
+	for _, text := range inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service)) {
+		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
+	}
+	return news
 }
 
 // bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look into.

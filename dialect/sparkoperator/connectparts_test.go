@@ -102,6 +102,12 @@ func TestConnectInvalidSpecs(t *testing.T) {
 		"one of the executors": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Executor.Template = template(`{"metadata":{"labels":{"sparkoperator.dev/x":"1"}}}`)
 		}, "spec.executor.template.metadata.labels[sparkoperator.dev/x]: "},
+		"an annotation of ours": {func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Server.Template = template(`{"metadata":{"annotations":{"sparkoperator.dev/adopted":"1"}}}`)
+		}, "spec.server.template.metadata.annotations[sparkoperator.dev/adopted]: "},
+		"one by key of ours": {func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.annotation.sparkoperator.dev/submitted-by": "x"}
+		}, "spec.sparkConf[spark.kubernetes.driver.annotation.sparkoperator.dev/submitted-by]: "},
 		"a port that is none":     {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, "spec.sparkConf[spark.driver.port]: "},
 		"a value that cannot go":  {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.a": "\x00 "} }, "spec.sparkConf[spark.a]: "},
 		"a hadoop value":          {func(sc *v1alpha1.SparkConnect) { sc.Spec.HadoopConf = map[string]string{"fs.a": "\x00 "} }, "spec.hadoopConf[fs.a]: "},
@@ -225,6 +231,52 @@ func TestConnectHashOfSpellings(t *testing.T) {
 		if a, b := hash(pair[0]), hash(pair[1]); a != b {
 			t.Errorf("%s: %s and %s", name, a, b)
 		}
+	}
+}
+
+// TestConnectWarnings name the field of each thing that is said in vain, once.
+func TestConnectWarnings(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Labels = map[string]string{LabelConnectName: "other"}
+		sc.Spec.SparkConf = map[string]string{
+			"--jars": "a", "spark.kubernetes.driverEnv.A": "b", "spark.master": "local", "spark.kubernetes.container.image": "other",
+		}
+		sc.Spec.HadoopConf = map[string]string{"k": "a", "spark.hadoop.k": "b", "same": "c", "spark.hadoop.same": "c"}
+		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"mine"}}`)}
+	})
+	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, text := range objects.Warnings {
+		field, _, _ := strings.Cut(text, ": ")
+		fields = append(fields, field)
+	}
+	slices.Sort(fields)
+	want := []string{
+		"metadata.labels[sparkoperator.k8s.io/connect-name]", "spec.hadoopConf[k]", "spec.server.template", "spec.sparkConf[--jars]",
+		"spec.sparkConf[spark.kubernetes.container.image]", "spec.sparkConf[spark.kubernetes.driverEnv.A]", "spec.sparkConf[spark.master]",
+	}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("warned of (-want +got):\n%s\n%s", diff, strings.Join(objects.Warnings, "\n"))
+	}
+}
+
+// TestConnectServiceWarnings are told with each edit, once, whether or not a server is made.
+func TestConnectServiceWarnings(t *testing.T) {
+	s := runs(t)
+	s.sc.Generation = 2
+	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	s.look(time.Second, ready).tells(EventWarning).look(time.Second, ready).tells()
+	events := s.connects.Events(s.sc, lifecycle.Plan{Tell: s.connects.serviceWarnings(s.sc)})
+	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
+		t.Errorf("told: %+v", events)
+	}
+	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
+		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
+		s.look(time.Second, ready).says(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")
 	}
 }
 

@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
@@ -62,22 +64,20 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 			return "metadata.labels[" + name + "]"
 		}
 	}
-	return cmp.Or(typed, "spec.sparkConf["+key+"]")
+	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
 }
 
-// inConnectFields are warnings of a rendering, each of which begins with a key or a field of a connect.Request, by the fields of a SparkConnect.
-func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []string) []string {
+// inConnectFields are warnings of a rendering by the fields of a SparkConnect, each once.
+func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
 	var out []string
 	for _, warning := range warnings {
-		about, said, _ := strings.Cut(warning, ": ")
-		field := connectFields[about]
-		if strings.HasPrefix(about, "spark.") {
-			field = connectKeyField(spec, about)
+		field := cmp.Or(connectFields[warning.Field], "spec")
+		if warning.Field == "" {
+			field = connectKeyField(spec, warning.Key)
 		}
-		if field != "" {
-			warning = field + ": " + said
+		if text := field + ": " + warning.Text; !slices.Contains(out, text) {
+			out = append(out, text)
 		}
-		out = append(out, warning)
 	}
 	return out
 }
@@ -97,7 +97,7 @@ func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, LabelLaunchedBy: "true"}
 	return connect.Request{
 		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: value(sc.Spec.Image), Master: cmp.Or(c.Master, DefaultMaster), Conf: connectConf(sc),
-		Owner: serverOwner(sc), Selector: selector,
+		Owner: serverOwner(sc), Selector: selector, Reserved: ownPrefix,
 		Labels: map[string]string{
 			LabelConnectName: sc.Name, LabelLaunchedBy: "true", LabelAppUID: string(sc.UID), LabelManaged: "true",
 		},

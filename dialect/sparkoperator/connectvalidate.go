@@ -1,18 +1,17 @@
 package sparkoperator
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // ValidateConnect says everything about a SparkConnect that could never work, without looking at a cluster; connect.Build finds what else is wrong with
@@ -20,7 +19,7 @@ import (
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*FieldError {
 	var wrong []*FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*FieldError{
-		validConnectName, validConnectTemplates, validConnectLabels, validConnectSizes,
+		validConnectName, validConnectTemplates, validConnectMarks, validConnectSizes,
 	} {
 		wrong = append(wrong, rule(sc)...)
 	}
@@ -41,38 +40,27 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*FieldError {
 }
 
 // validConnectTemplates decodes the pod templates, which the API server stores unseen.
-func validConnectTemplates(sc *v1alpha1.SparkConnect) (wrong []*FieldError) {
-	check := func(field string, template *runtime.RawExtension) {
-		var decoded corev1.PodTemplateSpec
-		if template == nil || len(template.Raw) == 0 {
-			return
-		}
-		if err := json.Unmarshal(template.Raw, &decoded); err != nil {
-			wrong = append(wrong, &FieldError{field, fmt.Sprintf("is not a pod template: %v", err)})
-		}
-	}
-	check("spec.server.template", sc.Spec.Server.Template)
-	check("spec.executor.template", sc.Spec.Executor.Template)
-	return wrong
+func validConnectTemplates(sc *v1alpha1.SparkConnect) []*FieldError {
+	return append(readsAsTemplate("spec.server.template", sc.Spec.Server.Template), readsAsTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
-// validConnectLabels refuses labels that only this operator may set: it finds its objects by them, and deletes by them.
-func validConnectLabels(sc *v1alpha1.SparkConnect) (wrong []*FieldError) {
-	check := func(field string, keys []string) {
-		for _, key := range keys {
-			if strings.HasPrefix(key, ownPrefix) {
-				wrong = append(wrong, &FieldError{fmt.Sprintf("%s[%s]", field, key), "labels that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
-			}
-		}
-	}
-	check("metadata.labels", slices.Sorted(maps.Keys(sc.Labels)))
+// validConnectMarks refuses labels and annotations that only this operator may set: it finds its objects by them, and deletes by them.
+func validConnectMarks(sc *v1alpha1.SparkConnect) []*FieldError {
+	wrong := append(ownKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), ownConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
-		if strings.Contains(key, ".label."+ownPrefix) {
-			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
+		if strings.Contains(key, ".annotation."+ownPrefix) {
+			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "annotations that begin with " + ownPrefix + " are the operator's own; remove the key, or give the annotation another name"})
 		}
 	}
-	check("spec.server.template.metadata.labels", templateLabels(sc.Spec.Server.Template))
-	check("spec.executor.template.metadata.labels", templateLabels(sc.Spec.Executor.Template))
+	for _, t := range []struct {
+		field    string
+		template *runtime.RawExtension
+	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
+		wrong = append(wrong, ownKeys(t.field+".metadata.labels", "labels", templateLabels(t.template))...)
+		if decoded, err := podtemplate.Read(raw(t.template)); err == nil {
+			wrong = append(wrong, ownKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(decoded.Pod.Annotations)))...)
+		}
+	}
 	return wrong
 }
 

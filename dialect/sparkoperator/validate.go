@@ -103,43 +103,58 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 }
 
 // validTemplates decodes the pod templates, which the API server stores unseen.
-func validTemplates(app *v1beta2.SparkApplication) (wrong []*FieldError) {
-	check := func(field string, template *runtime.RawExtension) {
-		if template == nil || len(template.Raw) == 0 {
-			return
-		}
-		var decoded corev1.PodTemplateSpec
-		if err := json.Unmarshal(template.Raw, &decoded); err != nil {
-			wrong = append(wrong, &FieldError{field, fmt.Sprintf("is not a pod template: %v", err)})
-		}
+func validTemplates(app *v1beta2.SparkApplication) []*FieldError {
+	return append(readsAsTemplate("spec.driver.template", app.Spec.Driver.Template), readsAsTemplate("spec.executor.template", app.Spec.Executor.Template)...)
+}
+
+func readsAsTemplate(field string, template *runtime.RawExtension) []*FieldError {
+	if template == nil || len(template.Raw) == 0 {
+		return nil
 	}
-	check("spec.driver.template", app.Spec.Driver.Template)
-	check("spec.executor.template", app.Spec.Executor.Template)
-	return wrong
+	var decoded corev1.PodTemplateSpec
+	if err := json.Unmarshal(template.Raw, &decoded); err != nil {
+		return []*FieldError{{field, fmt.Sprintf("is not a pod template: %v", err)}}
+	}
+	return nil
 }
 
 // validLabels refuses labels that only this operator may set, wherever a user's label reaches one of its objects: it finds them by these, and deletes by
 // them. Those of sparkUIOptions and driverIngressOptions give way to its own instead, as the rest of what they say never fails an application.
-func validLabels(app *v1beta2.SparkApplication) (wrong []*FieldError) {
-	check := func(field string, keys []string) {
-		for _, key := range keys {
-			if strings.HasPrefix(key, ownPrefix) {
-				wrong = append(wrong, &FieldError{fmt.Sprintf("%s[%s]", field, key), "labels that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
-			}
+func validLabels(app *v1beta2.SparkApplication) []*FieldError {
+	wrong := append(ownKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), ownConfLabels(app.Spec.SparkConf)...)
+	driver, executor := &app.Spec.Driver, &app.Spec.Executor
+	for _, of := range []struct {
+		field string
+		keys  []string
+	}{
+		{"spec.driver.labels", slices.Sorted(maps.Keys(driver.Labels))},
+		{"spec.driver.serviceLabels", slices.Sorted(maps.Keys(driver.ServiceLabels))},
+		{"spec.executor.labels", slices.Sorted(maps.Keys(executor.Labels))},
+		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
+		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
+	} {
+		wrong = append(wrong, ownKeys(of.field, "labels", of.keys)...)
+	}
+	return wrong
+}
+
+// ownKeys refuses the keys of a field that are the operator's own; what is "labels" or "annotations".
+func ownKeys(field, what string, keys []string) (wrong []*FieldError) {
+	for _, key := range keys {
+		if strings.HasPrefix(key, ownPrefix) {
+			wrong = append(wrong, &FieldError{fmt.Sprintf("%s[%s]", field, key), what + " that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
 		}
 	}
-	check("metadata.labels", slices.Sorted(maps.Keys(app.Labels)))
-	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
+	return wrong
+}
+
+// ownConfLabels refuses keys of sparkConf that set labels of the operator's own.
+func ownConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
+	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		if strings.Contains(key, ".label."+ownPrefix) {
 			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
 		}
 	}
-	driver, executor := &app.Spec.Driver, &app.Spec.Executor
-	check("spec.driver.labels", slices.Sorted(maps.Keys(driver.Labels)))
-	check("spec.driver.serviceLabels", slices.Sorted(maps.Keys(driver.ServiceLabels)))
-	check("spec.executor.labels", slices.Sorted(maps.Keys(executor.Labels)))
-	check("spec.driver.template.metadata.labels", templateLabels(driver.Template))
-	check("spec.executor.template.metadata.labels", templateLabels(executor.Template))
 	return wrong
 }
 

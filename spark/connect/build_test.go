@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, object := range []any{o.Config, server, service, o.Warnings} {
+			for _, object := range []any{o.Config, server, service, texts(o)} {
 				text, err := yaml.Marshal(object)
 				if err != nil {
 					t.Fatal(err)
@@ -223,7 +223,7 @@ func TestASecretIsNotShown(t *testing.T) {
 	}
 	r.Conf.Delete("spark.ssl.password")
 	o := build(t, r)
-	if len(o.Warnings) != 1 || strings.Contains(o.Warnings[0], "hunter2") {
+	if len(o.Warnings) != 1 || strings.Contains(texts(o)[0], "hunter2") {
 		t.Errorf("warnings are %q", o.Warnings)
 	}
 }

@@ -36,6 +36,7 @@ func (d *draft) settled(executor executorTemplate) (*conf.Conf, error) {
 	if d.r.Image != "" && !d.conf.Has(imageKey) {
 		before.Set(imageKey, d.r.Image)
 	}
+	d.tellIdle()
 	if !d.conf.Has(executorImageKey) {
 		before.Set(executorImageKey, executor.image)
 	}
@@ -78,7 +79,7 @@ func (d *draft) decide(c *conf.Conf, key, value string) {
 // take leaves out a key that is not the user's.
 func (d *draft) take(key, instead string) {
 	if was, ok := d.conf.Get(key); ok && was != instead {
-		d.warn("%s: %s has no effect, it is %s", key, conf.Quote(key, was), instead)
+		d.warnKey(key, "%s has no effect, it is %s", conf.Quote(key, was), instead)
 	}
 	d.conf.Delete(key)
 }
@@ -121,8 +122,8 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, err er
 			return nil, "", keyError(key, "cannot be handed to Spark as it is: it has blanks at its ends and something that only survives in a file "+
 				"(a carriage return, NUL, more than %d bytes); write it without", argumentLimit)
 		default:
-			d.warn("%s: %s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
-				key, conf.Quote(key, value))
+			d.warnKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
+				conf.Quote(key, value))
 		}
 		pairs = append(pairs, "--conf", key+"="+value)
 	}

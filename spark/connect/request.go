@@ -40,6 +40,9 @@ type Request struct {
 	// Selector are those of Labels that every attempt has and nobody else's pod. The Service selects by them and by the role connect-server, never by
 	// a version or an attempt: it must find the next server, too.
 	Selector map[string]string
+	// Reserved begins the names of labels and annotations that a Service's base may not have, since the caller knows its objects by them; empty
+	// reserves none.
+	Reserved string
 	// Annotations are put on the server's pod; they win over the template's.
 	Annotations map[string]string
 }
@@ -53,8 +56,24 @@ type Objects struct {
 	// ServerExtra are fields of the server's template that k8s.io/api does not know, as submit.Objects.DriverExtra has them: create what
 	// submit.Objects.DriverObject makes of the two. It is nil where there are none.
 	ServerExtra map[string]any
-	// Warnings are what the user should know, in plain words, each beginning with the key or field.
-	Warnings []string
+	// Warnings are what the user should know.
+	Warnings []Warning
+}
+
+// Warning tells of something that is said in vain, or may be wrong, about what is made all the same.
+type Warning struct {
+	// Key of the configuration, or else Field of the Request, that it is about.
+	Key, Field string
+	// Text says it in plain words, and the way out; no secret is in it.
+	Text string
+}
+
+// String is the text behind what it is about.
+func (w Warning) String() string {
+	if w.Key != "" {
+		return conf.Shorten(w.Key) + ": " + w.Text
+	}
+	return w.Field + ": " + w.Text
 }
 
 // ServerName is the name of the pod of a server, and of its Service where the user names none: "<name>-server".

@@ -91,19 +91,28 @@ func TestWhoseThePodIs(t *testing.T) {
 		"spark-version is not the template's", "spark.kubernetes.driver.label.example.org/server")
 }
 
+// texts are the warnings in words.
+func texts(o Objects) (out []string) {
+	for _, warning := range o.Warnings {
+		out = append(out, warning.String())
+	}
+	return out
+}
+
 // warned holds that each warning has one of the texts in it, and each text is in one.
-func warned(t *testing.T, o Objects, texts ...string) {
+func warned(t *testing.T, o Objects, want ...string) {
 	t.Helper()
 	in := func(text string) func(string) bool {
 		return func(warning string) bool { return strings.Contains(warning, text) }
 	}
-	for _, text := range texts {
-		if !slices.ContainsFunc(o.Warnings, in(text)) {
-			t.Errorf("no warning says %q: %q", text, o.Warnings)
+	got := texts(o)
+	for _, text := range want {
+		if !slices.ContainsFunc(got, in(text)) {
+			t.Errorf("no warning says %q: %q", text, got)
 		}
 	}
-	for _, warning := range o.Warnings {
-		if !slices.ContainsFunc(texts, func(text string) bool { return in(text)(warning) }) {
+	for _, warning := range got {
+		if !slices.ContainsFunc(want, func(text string) bool { return in(text)(warning) }) {
 			t.Errorf("unexpected warning: %s", warning)
 		}
 	}

@@ -3,6 +3,7 @@ package connect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -25,8 +27,8 @@ func ServiceName(name string, base *corev1.Service) string {
 // Service returns the Service that reaches the server, built on base, which may be nil and is not changed. Of the Request it reads names, labels, owner and
 // the ports that Conf says the server listens on; it is the same for every attempt and version.
 //
-// Of base name, labels, annotations and spec are kept, but for: the selector; the four ports of the server, of which only a node port, by the port's
-// name or number, is base's to say; labels that the Request has, too. Further ports of base stay, with a name where they lack one, since one of several
+// Of base name, labels, annotations and spec are kept, but for: the selector; the four ports of the server, of which only node port and appProtocol, by
+// the port's name or number, are base's to say; labels that the Request has, too (ServiceWarnings tells of each). Further ports of base stay, with a name where they lack one, since one of several
 // ports needs it. The error is a *submit.Error; its field Service is base.
 func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	d, err := newDraft(r)
@@ -43,6 +45,9 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	if base.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fieldError("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")
 	}
+	if err := checkMarks(r, base); err != nil {
+		return nil, err
+	}
 	service := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -56,6 +61,64 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	return service, nil
 }
 
+// checkMarks refuses labels and annotations by which objects are known: as whose they are, or as an attempt's, with which the Service would go.
+func checkMarks(r Request, base *corev1.Service) error {
+	for part, marks := range map[string]map[string]string{"labels": base.Labels, "annotations": base.Annotations} {
+		for _, key := range slices.Sorted(maps.Keys(marks)) {
+			switch {
+			case r.Reserved != "" && strings.HasPrefix(key, r.Reserved):
+				return fieldError("Service", "metadata.%s[%s]: %s that begin with %s are the operator's own; remove it, or give it another name", part, conf.Shorten(key), part, r.Reserved)
+			case part == "labels" && (key == submit.SelectorLabel || key == submit.RoleLabel):
+				return fieldError("Service", "metadata.labels[%s]: is Spark's own, for the pods of a server; remove it", key)
+			}
+		}
+	}
+	return nil
+}
+
+// ServiceWarnings tells what of base Service leaves out. Each is about the field Service.
+func ServiceWarnings(r Request, base *corev1.Service) []Warning {
+	service, err := Service(r, base)
+	if err != nil || base == nil {
+		return nil
+	}
+	d := &draft{}
+	for _, meta := range []struct {
+		field string
+		vain  bool
+	}{
+		{"namespace", base.Namespace != "" && base.Namespace != r.Namespace}, {"generateName", base.GenerateName != ""},
+		{"finalizers", len(base.Finalizers) > 0}, {"ownerReferences", len(base.OwnerReferences) > 0},
+	} {
+		if meta.vain {
+			d.warnField("Service", "metadata.%s has no effect: the Service stands beside the server and goes with it; remove it", meta.field)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(base.Labels)) {
+		if service.Labels[key] != base.Labels[key] {
+			d.warnField("Service", "metadata.labels[%s] has no effect, it is %q", conf.Shorten(key), service.Labels[key])
+		}
+	}
+	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
+		d.warnField("Service", "spec.selector has no effect: the operator's leads to the current server; remove it")
+	}
+	for i, b := range base.Spec.Ports {
+		for _, mine := range service.Spec.Ports[:serverPorts] {
+			if b.Name != mine.Name && (b.Port != mine.Port || cmp.Or(b.Protocol, corev1.ProtocolTCP) != mine.Protocol) {
+				continue
+			}
+			if b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort {
+				d.warnField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; give a further port another name and number",
+					i, mine.Port, mine.Name, mine.TargetPort.String())
+			}
+		}
+	}
+	return d.warns
+}
+
+// serverPorts is how many ports of a Service are the server's. They come first.
+const serverPorts = 4
+
 func servicePorts(ports []port, base []corev1.ServicePort) []corev1.ServicePort {
 	var all []corev1.ServicePort
 	taken := make([]bool, len(base))
@@ -67,6 +130,7 @@ func servicePorts(ports []port, base []corev1.ServicePort) []corev1.ServicePort 
 			if b.Name == p.name || b.Port == p.service && cmp.Or(b.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP {
 				taken[i] = true
 				mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
+				mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
 			}
 		}
 		all = append(all, mine)

@@ -102,8 +102,8 @@ type SparkPodSpec struct {
 type ServerSpec struct {
 	SparkPodSpec `json:",inline"`
 
-	// What the server's Service is built on. Its name (default NAME-server), labels, annotations and spec are kept; the ports and the selector are
-	// the operator's.
+	// What the server's Service is built on. Its name (default NAME-server), labels, annotations and spec are kept, further ports too; the selector and
+	// the server's four ports are the operator's, but for nodePort and appProtocol.
 	// +optional
 	Service *corev1.Service `json:"service,omitempty"`
 }

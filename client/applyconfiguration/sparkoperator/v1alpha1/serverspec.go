@@ -13,8 +13,8 @@ import (
 // ServerSpec says how the server runs.
 type ServerSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// What the server's Service is built on. Its name (default NAME-server), labels, annotations and spec are kept; the ports and the selector are
-	// the operator's.
+	// What the server's Service is built on. Its name (default NAME-server), labels, annotations and spec are kept, further ports too; the selector and
+	// the server's four ports are the operator's, but for nodePort and appProtocol.
 	Service *v1.Service `json:"service,omitempty"`
 }
 
