@@ -163,7 +163,7 @@ func (w *world) watchRuns(ctx context.Context, to *arrivals, due time.Time) (sto
 // allCompleted waits until the runs have ended well.
 func (w *world) allCompleted(ctx context.Context) error {
 	return until(ctx, "the runs to end", func() (bool, error) {
-		time.Sleep(time.Second) // the list is long
+		time.Sleep(5 * time.Second) // the list is long, and reading it takes what is measured
 		list, err := w.dyn.Resource(applications).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: scheduledLabel})
 		if err != nil {
 			return false, err
