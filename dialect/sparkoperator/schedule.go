@@ -34,19 +34,19 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	if s.DeletionTimestamp != nil {
 		return lifecycle.Plan{}
 	}
-	want, doubt := d.schedule(s, now)
+	want, doubts := d.schedule(s, now)
 	taken := s.Status.Operator == nil && s.Status.ScheduleState != v1beta2.ScheduleStateNew
 	plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
 	if taken {
 		plan.Tell = append([]lifecycle.Notice{{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: schedule.ReasonTakenOver,
 			Message: "taken over from another operator; the last run was " + cmp.Or(s.Status.LastRunName, "none")}}}, plan.Tell...)
 	}
-	plan.Tell = append(plan.Tell, encodeSchedule(s, want, plan, doubt, seen.Weather, now)...)
+	plan.Tell = append(plan.Tell, encodeSchedule(s, want, plan, doubts, seen.Weather, now)...)
 	return lifecycle.Plan{Do: plan.Do, Tell: plan.Tell, Check: plan.Check}
 }
 
-// schedule reads what the custom resource asks for. Doubt is what of it is not understood, and does not keep runs from being started.
-func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubt *FieldError) {
+// schedule reads what the custom resource asks for. Doubts are what of it may be meant otherwise than it is taken, and keep no runs from being started.
+func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
 	spec := &s.Spec
 	want = schedule.Schedule{
 		Name:       s.Name,
@@ -64,8 +64,14 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	if spec.StartingDeadlineSeconds != nil {
 		want.Deadline = new(seconds(spec.StartingDeadlineSeconds, 0))
 	}
-	want.Policy, doubt = policy(spec.ConcurrencyPolicy)
+	var unknown *FieldError
+	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
+		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
+	}
 	want.Times, _ = schedule.Parse(spec.Schedule, spec.TimeZone) // the error is one of Validate's
+	if want.Times != nil && want.Times.Local() {
+		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
+	}
 	if wrong := d.Validate(s, now); len(wrong) > 0 {
 		var all []string
 		for _, e := range wrong {
@@ -73,7 +79,17 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 		}
 		want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
 	}
-	return want, doubt
+	return want, doubts
+}
+
+// localZoneDoubt tells that a zone which says nothing is read as if there were none.
+func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
+	field := "spec.timeZone"
+	if strings.Contains(spec.Schedule, "TZ=") { // its own zone counts
+		field = "spec.schedule"
+	}
+	doubt := FieldError{field, "the zone Local is that of no place in particular, and is read as UTC wherever the operator runs; write UTC, or a name of the IANA database such as Europe/Vienna"}
+	return doubt.Error()
 }
 
 // kept is a history limit. Nothing is deleted by one that makes no sense.

@@ -2,6 +2,7 @@ package sparkoperator
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,10 +76,11 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 const (
 	reasonScheduled     = "Scheduled"
 	reasonUnknownPolicy = "UnknownConcurrencyPolicy"
+	reasonLocalZone     = "LocalTimeZone"
 )
 
 // encodeSchedule writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known.
-func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubt *FieldError, weather *lifecycle.Weather,
+func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, weather *lifecycle.Weather,
 	now time.Time) (news []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
 	rememberSchedule(st, m)
@@ -87,10 +89,12 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	if want.Invalid != nil {
 		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
 	}
-	if doubt != nil && meta.FindStatusCondition(st.Conditions, ConditionDegraded) == nil {
-		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: reasonUnknownPolicy, Message: doubt.Error()}})
+	for _, doubt := range doubts {
+		if told := meta.FindStatusCondition(st.Conditions, ConditionDegraded); told == nil || !strings.Contains(told.Message, doubt.Message) {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
+		}
 	}
-	hold := scheduleConditions(want, m, doubt, weather)
+	hold := scheduleConditions(want, m, doubts, weather)
 	before := slices.Clone(st.Conditions)
 	st.Conditions = slices.DeleteFunc(st.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
@@ -111,7 +115,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 
 // scheduleConditions are those that hold. A schedule is Ready while its runs are started when they are due, also where the next one waits for the last by
 // its own policy.
-func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubt *FieldError, weather *lifecycle.Weather) []metav1.Condition {
+func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, weather *lifecycle.Weather) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
 	var more []metav1.Condition
@@ -140,8 +144,12 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubt *FieldE
 		}
 		more = append(more, held)
 	}
-	if doubt != nil {
-		more = append(more, metav1.Condition{Type: ConditionDegraded, Status: yes, Reason: reasonUnknownPolicy, Message: doubt.Error()})
+	if len(doubts) > 0 {
+		var all []string
+		for _, doubt := range doubts {
+			all = append(all, doubt.Message)
+		}
+		more = append(more, metav1.Condition{Type: ConditionDegraded, Status: yes, Reason: doubts[0].Reason, Message: strings.Join(all, "; ")})
 	}
 	return append([]metav1.Condition{ready}, more...)
 }

@@ -186,7 +186,6 @@ func TestScheduleRefusals(t *testing.T) {
 		{"never", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 30 2 *" }, "spec.schedule: never comes due"},
 		{"zone", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Mars/Olympus" }, "spec.timeZone: "},
 		{"zone of the schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=../../etc/passwd @daily" }, "spec.schedule: its time zone"},
-		{"local zone", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }, "spec.timeZone: "},
 		{"kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(-1)) }, "spec.successfulRunHistoryLimit: -1"},
 		{"kept failures", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.FailedRunHistoryLimit = new(int32(math.MinInt32)) }, "spec.failedRunHistoryLimit: "},
 		{"deadline", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.StartingDeadlineSeconds = new(int64(-5)) }, "spec.startingDeadlineSeconds: -5"},

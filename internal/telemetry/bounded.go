@@ -174,7 +174,7 @@ func init() {
 		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
 		"InvalidService",
 		// Of schedules whose run is due and does not start.
-		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy",
+		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
 		// The operator's, of an API server that cannot do what it is asked for at the moment.
 		"Conflict", "NoAnswer", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
 		// Kubernetes', of containers and pods.

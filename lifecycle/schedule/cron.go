@@ -31,6 +31,7 @@ func (e *Error) Error() string { return e.Message }
 type Times struct {
 	every time.Duration // of an interval, in whole seconds; 0 for a pattern
 	zone  *time.Location
+	local bool // the zone was written as Local
 	// The values that a pattern allows, a bit each.
 	minute, hour, day, month, weekday uint64
 	// anyDay and anyWeekday tell that the field is a star: the other one decides alone. Where both are given, a day that either allows is allowed.
@@ -42,7 +43,11 @@ const maxSpec = 1024
 
 // Parse reads a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor such as @daily, or @every with
 // a duration. CRON_TZ= or TZ= with a zone and a space may come before it; that zone counts then, not the other. A zone is a name of the IANA
-// database; empty means UTC. It is read as robfig/cron's ParseStandard reads it, which users of this API have written for. An error is an *Error.
+// database; empty means UTC, and so does Local: see Local. An error is an *Error.
+//
+// Whatever is accepted means what robfig/cron v3.0.1 (ParseStandard) makes of it, for which users of this API have written. Some that it accepts are
+// refused, since nobody can mean them: a list without a value, a range from a star (*-5), a sign (+5), a step of more than six digits, an interval of
+// nothing, TZ= without a name.
 //
 // A schedule that can never come due, such as the 30th of February, is an error too.
 func Parse(spec, zone string) (*Times, error) {
@@ -58,8 +63,18 @@ func Parse(spec, zone string) (*Times, error) {
 		if location, err = loadZone(FieldSchedule, name); err != nil {
 			return nil, err
 		}
-		rest = after
+		zone, rest = name, after
 	}
+	times, err := parseIn(rest, location)
+	if err != nil {
+		return nil, err
+	}
+	times.local = zone == localZone
+	return times, nil
+}
+
+// parseIn reads a schedule without its zone.
+func parseIn(rest string, location *time.Location) (*Times, error) {
 	switch {
 	case rest == "":
 		return nil, wrong("is empty; write five fields, such as 30 2 * * *, or a descriptor, such as @daily")
@@ -75,13 +90,22 @@ func Parse(spec, zone string) (*Times, error) {
 	return parseFields(strings.Fields(rest), location)
 }
 
-// Key names what Parse reads, so that another one is known for an edit.
+// Local reports whether the schedule is read in a zone that was written as Local. Elsewhere in this API that is the zone of the machine which the
+// operator happens to run on, in a container mostly UTC; here it is UTC, wherever the operator runs.
+func (t *Times) Local() bool { return t.local }
+
+// Key names what Parse reads, so that another schedule is known for an edit, and another spelling of the same one for none: blanks, and UTC written out
+// or left out, make no difference.
 func Key(spec, zone string) string {
-	spec = strings.TrimSpace(spec)
-	if _, _, own := cutZone(spec); own || zone == "" {
-		return spec
+	rest := strings.TrimSpace(spec)
+	if own, after, ok := cutZone(rest); ok {
+		zone, rest = own, after
 	}
-	return "CRON_TZ=" + zone + " " + spec
+	rest = strings.Join(strings.Fields(rest), " ")
+	if zone == "" || zone == "UTC" || zone == localZone {
+		return rest
+	}
+	return "CRON_TZ=" + zone + " " + rest
 }
 
 func wrong(format string, args ...any) error {
@@ -106,6 +130,9 @@ var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,
 // notZones are files beside the database, or copies of it that count leap seconds.
 var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
 
+// localZone is what robfig/cron and Go call the zone of the machine. Only this spelling is theirs.
+const localZone = "Local"
+
 func loadZone(field Field, name string) (*time.Location, error) {
 	fail := func(format string, args ...any) (*time.Location, error) {
 		subject := "" // the field is the zone
@@ -115,12 +142,12 @@ func loadZone(field Field, name string) (*time.Location, error) {
 		return nil, &Error{field, subject + fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case name == "" && field == FieldZone:
+	case name == "" && field == FieldZone, name == localZone:
 		return time.UTC, nil
 	case name == "":
 		return fail("is empty; write a name such as TZ=Europe/Vienna and a space before the schedule")
 	case strings.EqualFold(name, "local"):
-		return fail("%q would be that of the machine which the operator happens to run on; name one of the IANA database, such as UTC or Europe/Vienna", name)
+		return fail("%q is not in the IANA database; write a name such as UTC or Europe/Vienna", name)
 	case !zoneName.MatchString(name) || notZones.MatchString(name):
 		return fail("%q is no name of the IANA database; write one such as UTC or Europe/Vienna", name)
 	}
@@ -196,9 +223,14 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	return t, nil
 }
 
-// parse reads a list of values, ranges and steps. A star is one with every value and no step: */1, but not */2.
+// parse reads a list of values, ranges and steps. A star is one with every value and no step: */1, but not */2. A comma too many (1,2,) is nothing, as
+// users of this API know it; a list of commas alone would never come due.
 func (b bounds) parse(text string) (set uint64, star bool, err error) {
-	for item := range strings.SplitSeq(text, ",") {
+	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+	if len(items) == 0 {
+		return 0, false, wrong("%s %q names no value", b.what, text)
+	}
+	for _, item := range items {
 		values, all, err := b.item(item)
 		if err != nil {
 			return 0, false, err

@@ -32,6 +32,9 @@ func TestParse(t *testing.T) {
 		{"0 */24 * * *", "", "2026-02-02T00:00:00Z"},
 		{"0-10/5,50 11-12 * * *", "", "2026-02-01T11:00:00Z"},
 		{"007 * * * *", "", "2026-02-01T11:07:00Z"},
+		{"40,45, * * * *", "", "2026-02-01T10:40:00Z"}, // a comma too many is nothing
+		{",40,,45 ,12 * * *", "", "2026-02-01T12:40:00Z"},
+		{"0 12 10, * *", "", "2026-02-10T12:00:00Z"},
 		{"? ? ? ? ?", "", "2026-02-01T10:31:00Z"},
 		{"0 12 ? * MON-fri", "", "2026-02-02T12:00:00Z"},
 		{"0 12 10 * ?", "", "2026-02-10T12:00:00Z"},
@@ -59,6 +62,8 @@ func TestParse(t *testing.T) {
 		{"TZ=Asia/Kolkata   30 2 * * *", "Europe/Vienna", "2026-02-01T21:00:00Z"}, // the schedule's own wins
 		{"TZ=UTC @daily", "Europe/Vienna", "2026-02-02T00:00:00Z"},
 		{"TZ=America/New_York @every 1h", "", "2026-02-01T11:30:00Z"},
+		{"30 2 * * *", "Local", "2026-02-02T02:30:00Z"},
+		{"TZ=Local 30 2 * * *", "Europe/Vienna", "2026-02-02T02:30:00Z"},
 		{"@daily", "America/Argentina/Buenos_Aires", "2026-02-01T03:00:00Z" /* has passed */},
 		{"@daily", "Etc/GMT+5", "2026-02-02T05:00:00Z"},
 		{"@daily", "Pacific/Kiritimati", "2026-02-01T10:00:00Z" /* has passed */},
@@ -102,8 +107,8 @@ func TestParseRefuses(t *testing.T) {
 		{"*/5/5 * * * *", "", FieldSchedule, "step"},
 		{"+5 * * * *", "", FieldSchedule, "minute"},
 		{"-5 * * * *", "", FieldSchedule, "minute"},
-		{"1,,2 * * * *", "", FieldSchedule, "minute"},
-		{", * * * *", "", FieldSchedule, "minute"},
+		{", * * * *", "", FieldSchedule, `minute "," names no value`},
+		{"0 0 1 * ,,", "", FieldSchedule, `day of the week ",," names no value`},
 		{"H * * * *", "", FieldSchedule, "minute"},
 		{"* * L * *", "", FieldSchedule, "day of the month"},
 		{"* * 15W * *", "", FieldSchedule, "day of the month"},
@@ -125,11 +130,11 @@ func TestParseRefuses(t *testing.T) {
 		{"TZ=Europe/Vienna", "", FieldSchedule, "is empty"},
 		{"TZ= 30 2 * * *", "", FieldSchedule, "time zone is empty"},
 		{"TZ=Mars/Olympus 30 2 * * *", "", FieldSchedule, "time zone"},
-		{"CRON_TZ=Local 30 2 * * *", "", FieldSchedule, "happens to run on"},
+		{"CRON_TZ=local 30 2 * * *", "", FieldSchedule, "not in the IANA database"},
 		{"CRON_TZ=../../etc/passwd @daily", "", FieldSchedule, "no name of the IANA database"},
 		{"@daily", "Mars/Olympus", FieldZone, "not in the IANA database"},
-		{"@daily", "Local", FieldZone, "happens to run on"},
-		{"@daily", "local", FieldZone, "happens to run on"},
+		{"@daily", "local", FieldZone, "not in the IANA database"}, // nor does Go know it
+		{"@daily", "LOCAL", FieldZone, "not in the IANA database"},
 		{"TZ=UTC @daily", "Nowhere", FieldZone, "not in the IANA database"}, // both are looked at, as ever
 		{"@daily", "/etc/localtime", FieldZone, "no name"},
 		{"@daily", "../Europe/Vienna", FieldZone, "no name"},
@@ -151,14 +156,59 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestKey(t *testing.T) {
-	for _, test := range []struct{ spec, zone, want string }{
-		{"@daily", "", "@daily"},
-		{" @daily ", "Europe/Vienna", "CRON_TZ=Europe/Vienna @daily"},
-		{"TZ=UTC @daily", "Europe/Vienna", "TZ=UTC @daily"},
+// TestLocal: it is told where it counts, and only there.
+func TestLocal(t *testing.T) {
+	for _, test := range []struct {
+		spec, zone string
+		want       bool
+	}{
+		{"@daily", "Local", true},
+		{"@every 5m", "Local", true},
+		{"TZ=Local @daily", "", true},
+		{"CRON_TZ=Local 0 2 * * *", "Europe/Vienna", true},
+		{"TZ=UTC @daily", "Local", false},
+		{"@daily", "", false},
+		{"@daily", "UTC", false},
 	} {
-		if got := Key(test.spec, test.zone); got != test.want {
-			t.Errorf("%q in %q is known as %q, want %q", test.spec, test.zone, got, test.want)
+		if got := parse(t, test.spec, test.zone).Local(); got != test.want {
+			t.Errorf("%q in %q: %t, want %t", test.spec, test.zone, got, test.want)
+		}
+	}
+}
+
+// TestKey: spellings of one schedule have one key, which is one for Parse too and the same schedule; others have others.
+func TestKey(t *testing.T) {
+	keys := map[string]bool{}
+	for _, test := range []struct {
+		want string
+		of   [][2]string
+	}{
+		{"@daily", [][2]string{{"@daily", ""}, {" @daily ", "UTC"}, {"@daily", "Local"}, {"TZ=UTC @daily", "Europe/Vienna"}, {"CRON_TZ=Local   @daily", ""}}},
+		{"CRON_TZ=Europe/Vienna @daily", [][2]string{{" @daily ", "Europe/Vienna"}, {"TZ=Europe/Vienna @daily", ""}, {"CRON_TZ=Europe/Vienna  @daily", "Asia/Kolkata"}}},
+		{"30 2 * * *", [][2]string{{"30 2 * * *", ""}, {"30  2 *\t* *", ""}, {"\n30 2 * * * ", "UTC"}}},
+		{"CRON_TZ=Asia/Kolkata 30 2 * * *", [][2]string{{"30 2  * * *", "Asia/Kolkata"}, {"TZ=Asia/Kolkata 30 2 * * *", ""}}},
+		{"30 3 * * *", [][2]string{{"30 3 * * *", ""}}},
+		{"@every 90m", [][2]string{{"@every   90m", ""}}},
+		{"nonsense of somebody", [][2]string{{"nonsense  of somebody", ""}}},
+	} {
+		if keys[test.want] {
+			t.Errorf("%q is the key of two schedules", test.want)
+		}
+		keys[test.want] = true
+		for _, of := range test.of {
+			if got := Key(of[0], of[1]); got != test.want {
+				t.Errorf("%q in %q is known as %q, want %q", of[0], of[1], got, test.want)
+			}
+			if again := Key(test.want, ""); again != test.want {
+				t.Errorf("the key %q has another: %q", test.want, again)
+			}
+			times, err := Parse(of[0], of[1])
+			if err != nil {
+				continue
+			}
+			if same := parse(t, test.want, "").Next(from, from); !same.Equal(times.Next(from, from)) {
+				t.Errorf("%q in %q comes due at %s, its key at %s", of[0], of[1], times.Next(from, from), same)
+			}
 		}
 	}
 }
