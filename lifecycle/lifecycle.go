@@ -239,6 +239,7 @@ type Run struct {
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool      // has a deletion timestamp
+	Gone      bool      // the application does not exist any more, and pods of it still stop: they are all that tells of it. It is Deleting too
 	Outcome   Outcome   // Undecided while it goes on; else Succeeded or Failed
 	EndedAt   time.Time // zero while it goes on, or where the application does not say
 }

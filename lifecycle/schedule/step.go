@@ -28,6 +28,7 @@ func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Pla
 	}
 	s := &step{want: want, stored: mem, m: mem, seen: seen, now: now}
 	s.begin()
+	s.request()
 	s.adopt()
 	if s.mayStart() {
 		s.start()
@@ -87,7 +88,7 @@ func (s *step) begin() {
 			s.m.Since = s.now
 		}
 		s.m.Since = s.m.Since.UTC()
-	case s.m.Key != s.want.Key:
+	case Key(s.m.Key, "") != Key(s.want.Key, ""):
 		s.m.Since = s.now
 		s.tell(ReasonEdited, "", "the schedule is %q now, from %q; nothing that was due before is made up for", s.want.Key, s.m.Key)
 	}
@@ -106,22 +107,27 @@ func (s *step) begin() {
 }
 
 // accepted forgets refusals.
-func (s *step) accepted() { s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{} }
+func (s *step) accepted() {
+	s.acceptedTick()
+	s.m.Asked = Waiting{Run: s.m.Asked.Run}
+}
+
+func (s *step) acceptedTick() { s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{} }
 
 // adopt takes up what was started and is not remembered, because the operator died between a creation and its status write: the names of the runs
-// tell. Later ticks than now, which a clock that went back leaves, are found when their time comes.
+// tell. Later ticks than now, which a clock that went back leaves, are found when their time comes. One that is Gone tells nothing: whose pods they are that
+// say so only their labels tell, by which nobody may have ticks passed over.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
-		if s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
-			s.m.LastRequest = s.want.Request
-			s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
+		if !run.Gone && s.asked() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
+			s.honored(run)
 		}
 	}
 	var newest candidate
 	var at time.Time
 	for _, run := range s.seen.Runs {
 		tick := TickOf(s.want.Name, run.Name)
-		if tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
+		if !run.Gone && tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
 			newest, at = candidate{run.Name, tick}, s.earlier(run.CreatedAt)
 		}
 	}
@@ -138,6 +144,17 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
+// honored takes up the run of the request. One from before the last run was started for the same value, and others were asked for since.
+func (s *step) honored(run lifecycle.Run) {
+	before := run.CreatedAt.Before(s.m.LastRun) || slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
+	if s.m.LastRequest = s.want.Request; !before {
+		s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
+		return
+	}
+	s.m.Asked = Waiting{}
+	s.tell(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
+}
+
 // earlier returns t, or now when t is not known or lies ahead: other machines' clocks are not ours.
 func (s *step) earlier(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
@@ -146,14 +163,18 @@ func (s *step) earlier(t time.Time) time.Time {
 	return t
 }
 
-// started remembers a run.
+// started remembers a run. The time of the last one goes back only where it lies ahead.
 func (s *step) started(c candidate, at time.Time) {
-	s.m.LastRun, s.m.LastRunName = at.UTC().Truncate(time.Second), c.name
-	s.accepted()
+	if at = at.UTC().Truncate(time.Second); at.After(s.m.LastRun) || s.m.LastRun.After(s.now) {
+		s.m.LastRun = at
+	}
+	s.m.LastRunName = c.name
 	if c.tick.IsZero() {
+		s.m.Asked = Waiting{}
 		s.tell(ReasonStarted, c.name, "was asked for by annotation")
 		return
 	}
+	s.acceptedTick()
 	s.tell(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
 }
 
@@ -202,34 +223,47 @@ func (s *step) start() {
 		return
 	}
 	if len(due) == 0 {
-		s.accepted()
+		s.idle()
+		return
+	}
+	if s.seen.Weather != nil {
+		s.check(reassert)
+		return
+	}
+	if due[len(due)-1].tick.IsZero() && due[0].tick.IsZero() { // what was wrong with a tick is over
+		s.acceptedTick()
 		s.m.Cause = lifecycle.Cause{}
-		if s.m.LastTick.Sub(s.now) > skew && !s.want.Suspend {
-			s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
-				"the clock shows %s, and the run of %s was started or given up already: there is no other before that; "+
-					"if the clock was wrong then and not now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
-			s.news(ReasonClock, "")
-		}
+	}
+	if due = slices.DeleteFunc(due, s.early); len(due) == 0 {
 		return
 	}
 	c := due[0]
 	switch {
-	case s.seen.Weather != nil:
-		s.check(reassert)
 	case s.seen.Refusal != nil && !s.seen.Confirmed:
 		// A creation that is not remembered is refused the second time by the very quota that it took.
 		s.do(lifecycle.Confirm, c.name)
+		return
 	case s.seen.Refusal != nil:
 		s.refused(c, *s.seen.Refusal)
-	case s.now.Before(s.m.Retry) && s.m.Retry.Sub(s.now) <= maxRetry: // further ahead it is a clock that went back
-		s.check(s.m.Retry.Sub(s.now))
-	case s.others(c):
-	case s.doubts(c):
+	case s.others(c), s.doubts(c):
+		return
 	default:
 		s.create(c)
-		if len(due) > 1 {
-			s.check(0)
-		}
+	}
+	if len(due) > 1 {
+		s.check(0)
+	}
+}
+
+// idle is when nothing is due.
+func (s *step) idle() {
+	s.accepted()
+	s.m.Cause = lifecycle.Cause{}
+	if s.m.LastTick.Sub(s.now) > skew && !s.want.Suspend {
+		s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
+			"the clock shows %s, and the run of %s was started or given up already: there is no other before that; "+
+				"if the clock was wrong then and not now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
+		s.news(ReasonClock, "")
 	}
 }
 
@@ -262,12 +296,15 @@ func (s *step) news(reason, run string) {
 
 func (s *step) create(c candidate) {
 	s.do(lifecycle.Create, c.name)
-	s.m.Cause = lifecycle.Cause{}
-	if c.tick.IsZero() {
-		s.m.LastRequest = s.want.Request
-	} else {
+	if !c.tick.IsZero() {
+		s.acceptedTick()
 		s.m.LastTick = c.tick
 		s.wake(c.tick)
+	} else {
+		s.m.LastRequest = s.want.Request
+	}
+	if s.m.Refused == "" {
+		s.m.Cause = lifecycle.Cause{}
 	}
 	s.started(c, s.now)
 }
@@ -275,26 +312,39 @@ func (s *step) create(c candidate) {
 // refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end. It is told once a cause: what becomes of
 // each tick is told with the next.
 func (s *step) refused(c candidate, why lifecycle.Cause) {
-	if s.m.RefusedSince.IsZero() {
-		s.m.RefusedSince = s.now
+	why = bounded(why)
+	since, told := s.m.RefusedSince, s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
+	if c.tick.IsZero() {
+		since, told = s.m.Asked.Since, s.m.Asked.Cause.Reason == why.Reason
 	}
-	s.m.Retry = s.now.Add(lifecycle.AskAgain(s.now.Sub(s.m.RefusedSince)).Truncate(time.Microsecond)) // as a status can hold it
-	s.check(s.m.Retry.Sub(s.now))
-	told := s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
-	s.m.Refused, s.m.Cause = c.name, bounded(why)
+	if since.IsZero() {
+		since = s.now
+	}
+	retry := s.now.Add(lifecycle.AskAgain(s.now.Sub(since)).Truncate(time.Microsecond)) // as a status can hold it
+	if s.check(retry.Sub(s.now)); c.tick.IsZero() {
+		s.m.Asked = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
+	} else {
+		s.m.Refused, s.m.RefusedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
+	}
 	if !told {
-		s.tell(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, s.m.Cause.Message)
+		s.tell(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, why.Message)
 	}
 }
 
 // others deals with the runs that go on as the policy wants it. It reports whether the next one waits for them.
 func (s *step) others(c candidate) bool {
-	var active, stay []string
+	var active, stay, ahead []string
 	for _, run := range s.seen.Runs {
 		if run.Outcome == lifecycle.Undecided {
-			active = append(active, run.Name)
+			name := run.Name
+			if run.Gone {
+				name += " (deleted, its pods still stop)"
+			}
+			active = append(active, name)
 			switch {
 			case run.Deleting:
+			case !s.remembered(run, s.m):
+				ahead = append(ahead, run.Name)
 			case !s.remembered(run, s.stored):
 				s.check(0) // it was found just now, and goes once that is written down
 			default:
@@ -307,6 +357,7 @@ func (s *step) others(c candidate) bool {
 	}
 	slices.Sort(active)
 	s.check(lookAgain)
+	s.accepted() // it waits for something else now
 	if s.want.Policy == Forbid {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: fmt.Sprintf("waits until no run goes on: %s", list(active))}
 		s.news(ReasonWaiting, c.name)
@@ -320,6 +371,13 @@ func (s *step) others(c candidate) bool {
 	}
 	s.check(reassert)
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
+	if len(ahead) > 0 {
+		// By hand, or by a clock that was ahead. Without it the run of that time would be started, which may have been it.
+		s.m.Cause.Message += fmt.Sprintf("; not deleted, since the name is that of a run to come: %s", list(ahead))
+		if s.stored.Cause.Reason != ReasonReplacing {
+			s.tell(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
+		}
+	}
 	return true
 }
 

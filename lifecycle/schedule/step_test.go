@@ -36,6 +36,13 @@ func going(name string) lifecycle.Run {
 	return lifecycle.Run{Name: name, UID: name, CreatedAt: noon.Add(-time.Hour)}
 }
 
+// leftOf is what is seen of a run that is gone while its driver stops.
+func leftOf(name string) lifecycle.Run {
+	run := going(name)
+	run.Deleting, run.Gone = true, true
+	return run
+}
+
 func ended(name string, outcome lifecycle.Outcome, minutesAgo int) lifecycle.Run {
 	return lifecycle.Run{Name: name, UID: name, Outcome: outcome, CreatedAt: noon.Add(-time.Duration(minutesAgo) * time.Minute)}
 }
@@ -103,6 +110,11 @@ func TestStep(t *testing.T) {
 		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, said: "Confirm " + eleven, next: "13:00:00"},
 		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, said: "RunWaiting", next: "12:00:00"},
+		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
+		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, next: "12:00:00", check: reassert},
+		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, said: "Create " + now + ", RunStarted", next: "12:00:00"},
 		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
 			said: "Delete " + eleven + ", Delete by-hand, RunReplaced, RunReplaced", next: "12:00:00", check: reassert},
 		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
