@@ -66,7 +66,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 			plan.Tell = append(plan.Tell, c.serviceWarnings(sc)...)
 		}
 		plan.Tell = append(plan.Tell, c.encodeService(sc, now)...)
-		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen, now)...)
+		plan.Tell = append(plan.Tell, encodeConnect(sc, plan, seen)...)
 		plan.Tell = append(plan.Tell, encodeConnectConditions(sc, plan.Next, seen.Weather, outlived(wanted, plan.Next), now)...)
 	})
 	return plan

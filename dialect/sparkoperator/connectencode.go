@@ -43,7 +43,7 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 
 // encodeConnect writes a decision into the status: what this API's readers expect, and what must be remembered.
 // It returns which executors have failed since the last time.
-func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) []lifecycle.Notice {
+func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
 	told := toldFailures(s, m)
 	rememberConnect(s, m)

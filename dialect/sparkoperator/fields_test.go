@@ -145,7 +145,7 @@ func leaves(t reflect.Type, at string) (paths []string) {
 			below = below.Elem()
 		}
 		path := strings.TrimPrefix(at+"."+name, ".")
-		ours := below.Kind() == reflect.Struct && below.PkgPath() == t.PkgPath()
+		ours := below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/api/sparkoperator/")
 		switch {
 		case strings.Contains(options, "inline"):
 			paths = append(paths, leaves(below, at)...)
@@ -246,6 +246,7 @@ func TestFieldsDocument(t *testing.T) {
 	d.spec()
 	d.roles()
 	d.overwritten()
+	d.connect()
 	d.refusals()
 	if *update {
 		if err := os.WriteFile(fieldsDocument, []byte(d.text.String()), 0o644); err != nil {

@@ -104,16 +104,23 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	}
 	for i, b := range base.Spec.Ports {
 		for _, mine := range service.Spec.Ports[:serverPorts] {
-			if b.Name != mine.Name && (b.Port != mine.Port || cmp.Or(b.Protocol, corev1.ProtocolTCP) != mine.Protocol) {
-				continue
-			}
-			if b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort {
+			if inPlaceOf(b, mine) && saysOtherwise(b, mine) {
 				d.warnField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; give a further port another name and number",
 					i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
 		}
 	}
 	return d.warns
+}
+
+// inPlaceOf reports whether a port of a Service's base is one of the server's.
+func inPlaceOf(b, mine corev1.ServicePort) bool {
+	return b.Name == mine.Name || b.Port == mine.Port && cmp.Or(b.Protocol, corev1.ProtocolTCP) == mine.Protocol
+}
+
+// saysOtherwise reports whether it says something that is not its to say.
+func saysOtherwise(b, mine corev1.ServicePort) bool {
+	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
 }
 
 // serverPorts is how many ports of a Service are the server's. They come first.
@@ -127,7 +134,7 @@ func servicePorts(ports []port, base []corev1.ServicePort) []corev1.ServicePort 
 			Name: p.name, Protocol: corev1.ProtocolTCP, AppProtocol: new(p.protocol), Port: p.service, TargetPort: intstr.FromInt32(p.number),
 		}
 		for i, b := range base {
-			if b.Name == p.name || b.Port == p.service && cmp.Or(b.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP {
+			if inPlaceOf(b, mine) {
 				taken[i] = true
 				mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
 				mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
