@@ -41,6 +41,9 @@ type Kind[T client.Object] struct {
 	// Surroundings returns what is to stand beside the driver for others than Spark, of the object as Decide left it, and what writes into that object
 	// what became of it. Without the function there is nothing.
 	Surroundings func(T) Surroundings
+	// Vital names kinds of what stands beside the driver that its clients cannot do without. An object of such a kind that is not wanted any more stays
+	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
+	Vital []string
 	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
 	Standing func(T) telemetry.Standing
 	// NoApplication leaves the kind out of the metrics that count SparkApplications alone.
@@ -58,6 +61,9 @@ type Kind[T client.Object] struct {
 	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for a
 	// second or two. Without it nothing is.
 	Crowd []string
+	// CrowdNews lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
+	// then. The status must need nothing but the next look at it to tell.
+	CrowdNews bool
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
 	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // How often at most a status is written for its crowd alone (Kind.Crowd): a thousand executors that come, run and go are three thousand events, and each
@@ -35,11 +37,11 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, executors int) tim
 	return 0
 }
 
-// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing to tell. Whatever else there is takes that along at
-// once. A shortage that begins is not put off: its time counts from the pass that saw it.
+// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
+// at once. A shortage that begins is not put off: its time counts from the pass that saw it.
 func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
-	if len(r.kind.Crowd) == 0 || len(p.plan.Trail)+len(p.plan.Tell)+len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
-		p.plan.Next.ShortSince.Equal(p.now) {
+	if len(r.kind.Crowd) == 0 || len(p.plan.Trail)+len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
+		p.plan.Next.ShortSince.Equal(p.now) || slices.ContainsFunc(p.plan.Tell, r.pressing) {
 		return false
 	}
 	var change map[string]any
@@ -48,6 +50,12 @@ func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
 	}
 	status, _ := change["status"].(map[string]any)
 	return len(status) > 0 && within(status, "", r.kind.Crowd)
+}
+
+// pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost
+// meanwhile (ends).
+func (r *Reconciler[T]) pressing(n lifecycle.Notice) bool {
+	return !r.kind.CrowdNews || n.Part != lifecycle.Executors || n.Waits
 }
 
 // within reports whether a merge patch changes nothing but what lies at the paths, such as "operator.executors".
