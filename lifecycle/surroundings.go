@@ -10,6 +10,9 @@ type Surrounding struct {
 	Kind, Name string
 	// Stands tells that the object is there as it is wanted. One that is neither there nor has a cause is on its way.
 	Stands bool
+	// Old tells that what stands there does what it did before, and is not what is wanted: it could not be brought to that, or is kept until what replaces
+	// it stands. It is only told of what clients cannot do without.
+	Old bool
 	// Address is the cluster address of a Service, where it was read. What is known to stand is not read again.
 	Address string
 	// Cause is why the object is not there, or not as it is wanted, or there although nobody wants it any more.

@@ -409,7 +409,7 @@ func TestConnectInvalidService(t *testing.T) {
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.look(time.Second, ready).tells(reasonInvalidService)
-	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", notReady+"InvalidService", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.says(ConditionServiceReady, "spec.server.service: spec.type")
 	s.look(time.Minute, ready).tells()
 	s.sc.Spec.Server.Service = nil

@@ -17,7 +17,7 @@ import (
 const (
 	// ConditionProgressing is True while a server is on its way: the first, one of an edited spec, or the next after one that ended.
 	ConditionProgressing = "Progressing"
-	// ConditionServiceReady tells whether the Service is there by which clients find the server. False makes Ready False.
+	// ConditionServiceReady tells whether the Service is there, as it is wanted, by which clients find the server. False makes Ready False where none leads to it.
 	ConditionServiceReady = "ServiceReady"
 )
 
@@ -87,9 +87,10 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 	setCondition(sc, ConditionReady, metav1.ConditionFalse, why, now)
 }
 
-// encodeServing sets the condition Ready of a server that takes sessions.
+// encodeServing sets the condition Ready of a server that takes sessions: one that a Service leads to, be it not the one that is wanted.
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
-	if service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady); service != nil && service.Status == metav1.ConditionFalse {
+	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
 		setCondition(sc, ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
 		return
 	}

@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) Surroundings {
 	}
 	return Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []Event) {
 		stampChange(sc, now, func() {
-			news = slices.Concat(tellService(sc, named(is, "Service", service.Name), now), tellServerExposed(sc, e, is, now))
+			news = slices.Concat(tellService(sc, service.Name, is, now), tellServerExposed(sc, e, is, now))
 		})
 		return news
 	}}
@@ -45,6 +46,7 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
+	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP) // what is not said could not be put back
 	return service, nil
 }
 
@@ -64,8 +66,10 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// tellService writes what became of the Service, and returns an event where that is bad news. Of one that is on its way what was told last holds.
-func tellService(sc *v1alpha1.SparkConnect, service *lifecycle.Surrounding, now time.Time) (news []Event) {
+// tellService writes what became of the Service, and returns an event where that is bad news. Of one that is on its way what was told last holds. Where it
+// is not as it is wanted, the one that stood before serves on.
+func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surrounding, now time.Time) (news []Event) {
+	service := named(is, "Service", name)
 	switch {
 	case service == nil:
 		return nil
@@ -75,9 +79,7 @@ func tellService(sc *v1alpha1.SparkConnect, service *lifecycle.Surrounding, now 
 			news = []Event{{corev1.EventTypeWarning, why.Reason, why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
-		if !service.Stands {
-			sc.Status.Server.ServiceName = ""
-		}
+		sc.Status.Server.ServiceName = serving(is)
 	case service.Stands:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
@@ -86,6 +88,15 @@ func tellService(sc *v1alpha1.SparkConnect, service *lifecycle.Surrounding, now 
 		encodeServing(sc, now)
 	}
 	return news
+}
+
+// serving is the name of the Service that leads to the server, whether or not it is as it is wanted; empty where none does.
+func serving(is []lifecycle.Surrounding) string {
+	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && (s.Stands || s.Old) })
+	if i < 0 {
+		return ""
+	}
+	return is[i].Name
 }
 
 // isNews reports whether a condition that is False for a cause was not so before.

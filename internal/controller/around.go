@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -13,39 +14,73 @@ import (
 // around remembers what came of the last try to bring what stands beside each driver to what is wanted.
 type around struct {
 	tries memory[types.NamespacedName, aroundState]
-	// edits are the generations of Ingresses and routes as they were written, or first seen, by nameOf.
-	edits memory[types.NamespacedName, map[string]generation]
+	// edits are what stands beside drivers as it was written, looked at or first seen, by nameOf.
+	edits memory[types.NamespacedName, map[string]edition]
 }
 
-// generation is one that the operator wrote, and when it did so over what was there; zero for an object that it made or found.
-type generation struct {
+// edition is what an object was like when the operator dealt with it last.
+type edition struct {
 	uid        types.UID
 	generation int64
-	at         time.Time
+	version    string    // resourceVersion
+	at         time.Time // when the operator wrote over what was there; zero for an object that it made or found
+	looked     time.Time // when it was read and found right; zero where it was not
 }
 
-// wrote notes the generation of what was written.
-func (a *around) wrote(key types.NamespacedName, object client.Object, at time.Time) {
-	if object.GetGeneration() == 0 {
-		return
+// olderThan reports whether an object may have been changed since. Of one that is not known nobody knows.
+func (e edition) olderThan(object client.Object) bool {
+	if e.uid != object.GetUID() {
+		return true
 	}
-	a.edits.update(key, func(all map[string]generation, _ bool) (map[string]generation, bool) {
+	order, err := resourceversion.CompareResourceVersion(e.version, object.GetResourceVersion())
+	return err != nil || order < 0
+}
+
+// wrote notes what was written.
+func (a *around) wrote(key types.NamespacedName, object client.Object, at time.Time) {
+	a.remember(key, object, func(e *edition) { e.at = at })
+}
+
+// looked notes that an object was read, and is as it should be.
+func (a *around) looked(key types.NamespacedName, object client.Object, now time.Time) {
+	a.remember(key, object, func(e *edition) { e.looked = now })
+}
+
+func (a *around) remember(key types.NamespacedName, object client.Object, change func(*edition)) {
+	a.edits.update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
 		all = maps.Clone(all) // others read what was there
 		if all == nil {
-			all = map[string]generation{}
+			all = map[string]edition{}
 		}
-		all[nameOf(object)] = generation{object.GetUID(), object.GetGeneration(), at}
+		is := all[nameOf(object)]
+		if is.uid != object.GetUID() {
+			is = edition{uid: object.GetUID()}
+		}
+		is.generation, is.version = object.GetGeneration(), object.GetResourceVersion()
+		change(&is)
+		all[nameOf(object)] = is
 		return all, true
 	})
 }
 
-// written is what wrote noted of an object; of one that it knows nothing about, the object is taken to be as it was written.
-func (a *around) written(key types.NamespacedName, object client.Object) (generation, bool) {
+// seen is what is remembered of an object; the zero edition of one that nothing is known about.
+func (a *around) seen(key types.NamespacedName, object client.Object) edition {
 	all, _ := a.edits.get(key)
-	was := all[nameOf(object)]
-	if was.uid != object.GetUID() {
+	if was := all[nameOf(object)]; was.uid == object.GetUID() {
+		return was
+	}
+	return edition{}
+}
+
+// written is what wrote noted of an object; of one that it knows nothing about, the object is taken to be as it was written.
+func (a *around) written(key types.NamespacedName, object client.Object) (edition, bool) {
+	was := a.seen(key, object)
+	switch {
+	case object.GetGeneration() == 0:
+		return edition{}, false
+	case was.uid == "":
 		a.wrote(key, object, time.Time{})
-		return generation{}, false
+		return edition{}, false
 	}
 	return was, true
 }

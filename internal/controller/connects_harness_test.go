@@ -88,7 +88,7 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: sc.Name + "-server"}, pod); err != nil {
 			return err
 		}
-		return errors.Join(want(pod.Labels[labelAttempt], fmt.Sprint(attempt)), want(pod.DeletionTimestamp == nil, true))
+		return errors.Join(want(pod.Labels[labelAttempt], fmt.Sprint(attempt)), want(pod.Labels[labelAppUID], string(sc.UID)), want(pod.DeletionTimestamp == nil, true))
 	})
 	return pod
 }

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
@@ -37,8 +36,6 @@ const (
 	weatherTries = 3
 	// ownTrust is how long what was just written is believed although the cache does not show it.
 	ownTrust = 5 * time.Second
-	// editInterval is between two times that somebody's edit of an Ingress or a route is put back.
-	editInterval = time.Minute
 	// gone is the content of what was deleted.
 	gone = "-"
 	// reasonUnavailable is the cause's reason where the API server gave no answer that is for good.
@@ -80,7 +77,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		return
 	}
 	asked := digestOf(wanted.Objects, remove)
-	if last.asked != asked {
+	if last.asked != asked || p.lost(last.results) {
 		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
 	if p.now.Before(last.until) {
@@ -124,7 +121,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	r.around.note(key, next)
 }
 
-// bring carries out what is missing, side by side, and says what came of it.
+// bring carries out what is missing, side by side, and says what came of it. What is to go goes after that, since it may have to stay for it (kept).
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
@@ -136,12 +133,14 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 			results[i], errs[i] = r.ensure(ctx, p, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
 		})
 	}
-	for i, object := range remove {
+	all.Wait()
+	stay, goes := r.kept(remove, results[:len(wanted.Objects)])
+	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
-		all.Go(func() {
-			results[at] = lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
-			errs[at] = r.deleteOne(ctx, object)
-		})
+		results[at] = lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName(), Old: i >= len(goes)}
+		if i < len(goes) {
+			all.Go(func() { errs[at] = r.deleteOne(ctx, object) })
+		}
 	}
 	all.Wait()
 	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
@@ -220,7 +219,8 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		err := r.client.Create(ctx, first)
 		if err == nil {
 			is.Stands, is.Address = true, clusterAddress(first)
-			r.around.wrote(keyOf(p.stored), first, time.Time{})
+			first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind()) // an answer that is read into a type loses it
+			r.wrote(p, first, time.Time{})
 			return is, nil
 		}
 		if cause, missing := notServed(object, err); missing {
@@ -230,40 +230,59 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 			return is, fmt.Errorf("create %s %s: %w", is.Kind, is.Name, err)
 		}
 	}
-	existing, err := r.correct(ctx, p, object, edited)
-	is.Stands, is.Address = err == nil, ""
+	existing, old, err := r.correct(ctx, p, object, edited)
+	is.Stands, is.Address, is.Old = err == nil, "", old
 	if err == nil {
 		is.Address = clusterAddress(existing)
 	}
 	return is, err
 }
 
-// correct looks at an object that exists, and applies what is wanted where it differs or was edited.
-func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.Object, edited bool) (*unstructured.Unstructured, error) {
+// correct looks at an object that exists, and applies what is wanted where it differs or was edited. With an error it tells whether the object, which could
+// not be brought to what is wanted, does what it did before.
+func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.Object, edited bool) (is *unstructured.Unstructured, old bool, err error) {
 	existing, err := r.readTree(ctx, object)
 	switch {
 	case err != nil:
-		return nil, err // deleted just now, or weather
+		there := r.vital(object) && p.inCache(object) != nil && !apierrors.IsNotFound(err)
+		return nil, there, err // deleted just now, or weather, in which what was there is taken to be
 	case !owned(existing, p.stored.GetUID()):
 		if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
-			return nil, &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
+			return nil, false, &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
 		}
-		return nil, &causeError{nameTaken(existing, kindOf(object))}
+		return nil, false, &causeError{nameTaken(existing, kindOf(object))}
 	case existing.GetDeletionTimestamp() != nil:
-		return nil, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
-	case edited, existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]:
-		if existing, err = r.update(ctx, object, existing); err != nil {
-			return nil, err
-		}
-		r.around.wrote(keyOf(p.stored), existing, p.now)
+		return nil, false, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
 	}
-	return existing, nil
+	tree, err := appliedTree(object)
+	if err != nil {
+		return nil, false, err
+	}
+	old = r.vital(object) && leads(tree, existing.Object)
+	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
+	if edited && !differs {
+		if differs, err = r.putsBack(p, object, existing); err != nil {
+			return nil, old, err
+		}
+	}
+	if !differs {
+		return existing, false, nil
+	}
+	updated, err := r.update(ctx, existing, tree)
+	if err != nil {
+		return nil, old, err
+	}
+	r.wrote(p, updated, p.now)
+	return updated, false, nil
 }
 
 // update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer
 // want, and fails where the object was replaced or changed since it was read. What a create wrote belongs to another kind of field owner than what
 // is applied, and has to become the latter's first: else a label that is not wanted any more would stay.
-func (r *Reconciler[T]) update(ctx context.Context, object client.Object, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+	if err := r.clearPorts(ctx, existing, tree); err != nil {
+		return nil, err
+	}
 	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(fieldOwner), fieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("read who owns the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
@@ -273,14 +292,8 @@ func (r *Reconciler[T]) update(ctx context.Context, object client.Object, existi
 			return nil, fmt.Errorf("take over the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 		}
 	}
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
 	applied := &unstructured.Unstructured{Object: tree}
 	applied.SetGroupVersionKind(existing.GroupVersionKind())
-	unstructured.RemoveNestedField(applied.Object, "status")
-	unstructured.RemoveNestedField(applied.Object, "metadata", "creationTimestamp")
 	applied.SetUID(existing.GetUID())
 	applied.SetResourceVersion(existing.GetResourceVersion())
 	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
@@ -388,21 +401,4 @@ func digestOf(wanted, remove []client.Object) string {
 	}
 	slices.Sort(words)
 	return strings.Join(words, " ")
-}
-
-// edited reports whether somebody else changed what an Ingress or a route says, which is put back at intervals: two who want it otherwise must not keep
-// each other busy. A Service has no generation, and is not watched over. What was edited while no operator ran is not seen.
-func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
-	is := p.inCache(object)
-	was, known := r.around.written(keyOf(p.stored), is)
-	if !known || is.Generation <= was.generation {
-		return false
-	}
-	if wait := editInterval - p.now.Sub(was.at); wait > 0 {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.check = soonest(p.check, wait)
-		return false
-	}
-	return true
 }

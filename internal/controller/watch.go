@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +64,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	} else {
 		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected()})
 		for _, child := range childKinds {
-			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(comingAndGoing()))
+			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(changesOf(child.Kind, kind.Vital)))
 		}
 	}
 	if scope.selector != nil {
@@ -118,6 +119,21 @@ func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 // comingAndGoing passes on that an object appeared or went. Nothing is decided by what one of childKinds holds.
 func comingAndGoing() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// changesOf passes on what of a child kind anything is decided by.
+func changesOf(kind string, vital []string) predicate.Predicate {
+	if slices.Contains(vital, kind) {
+		return comingOrChanged()
+	}
+	return comingAndGoing()
+}
+
+// comingOrChanged passes on as well that somebody may have changed what stands beside a driver: a Service has no generation, and its metadata does not tell.
+func comingOrChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return surrounds(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
+	}}
 }
 
 // comingOrEdited passes on as well that what stands beside a driver was edited by somebody else: its generation moved, and what it was made of did not.

@@ -1,0 +1,208 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// editInterval is between two times that somebody's edit of what stands beside a driver is put back.
+	editInterval = time.Minute
+	// lookInterval is between two looks at a vital object that others write to, such as a load balancer's controller to its status.
+	lookInterval = ownTrust
+	// reasonEdited is the cause's reason where somebody changes an object again and again.
+	reasonEdited = "EditedAgain"
+)
+
+// edited reports whether somebody else changed what stands beside a driver since it was written or last looked at.
+//
+// An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. What was edited
+// while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
+// process knows nothing of: a look tells (correct).
+func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
+	is, wait := p.inCache(object), time.Duration(0)
+	if r.vital(object) {
+		was := r.around.seen(keyOf(p.stored), is)
+		if !was.olderThan(is) {
+			return false
+		}
+		wait = lookInterval - p.now.Sub(was.looked)
+	} else {
+		was, known := r.around.written(keyOf(p.stored), is)
+		if !known || is.Generation <= was.generation {
+			return false
+		}
+		wait = editInterval - p.now.Sub(was.at)
+	}
+	if wait > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.check = soonest(p.check, wait)
+		return false
+	}
+	return true
+}
+
+func (r *Reconciler[T]) vital(object client.Object) bool {
+	return slices.Contains(r.kind.Vital, kindOf(object))
+}
+
+// wrote notes an object that was written, if that is how an edit of it will show.
+func (r *Reconciler[T]) wrote(p *pass[T], object client.Object, at time.Time) {
+	if r.vital(object) || object.GetGeneration() > 0 {
+		r.around.wrote(keyOf(p.stored), object, at)
+	}
+}
+
+// putsBack reports whether an object that was edited, or is not known yet, is to be written. A vital one that says what is wanted is not; one that was put
+// back a moment ago waits, and that is told.
+func (r *Reconciler[T]) putsBack(p *pass[T], object client.Object, existing *unstructured.Unstructured) (bool, error) {
+	if !r.vital(object) {
+		return true, nil
+	}
+	right, err := saysAll(object, existing)
+	if err != nil {
+		return false, err
+	}
+	if right {
+		r.around.looked(keyOf(p.stored), existing, p.now)
+		return false, nil
+	}
+	if wait := editInterval - p.now.Sub(r.around.seen(keyOf(p.stored), existing).at); wait > 0 {
+		return false, &causeError{lifecycle.Cause{Reason: reasonEdited, Message: fmt.Sprintf(
+			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", editInterval)}}
+	}
+	return true, nil
+}
+
+// saysAll reports whether an object says everything that is wanted of it, whatever else it says.
+func saysAll(wanted client.Object, existing *unstructured.Unstructured) (bool, error) {
+	tree, err := appliedTree(wanted)
+	if err != nil {
+		return false, err
+	}
+	return leads(tree, existing.Object) && contains(existing.Object, tree), nil
+}
+
+// leads reports whether a Service leads where another does: all that its selector says counts. Anything else does.
+func leads(wanted, existing map[string]any) bool {
+	if existing["kind"] != "Service" {
+		return true
+	}
+	to := func(tree map[string]any) map[string]string {
+		selector, _, _ := unstructured.NestedStringMap(tree, "spec", "selector")
+		return selector
+	}
+	kind, _, _ := unstructured.NestedString(existing, "spec", "type")
+	return kind != "ExternalName" && maps.Equal(to(wanted), to(existing))
+}
+
+// clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
+// API server such a list is invalid.
+func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+	if !r.vital(existing) || existing.GetKind() != "Service" {
+		return nil
+	}
+	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
+	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
+	clash := func(is any) bool {
+		return slices.ContainsFunc(ports, func(wanted any) bool {
+			theirs, _ := is.(map[string]any)
+			ours, _ := wanted.(map[string]any)
+			return theirs["name"] == ours["name"] && (theirs["port"] != ours["port"] || theirs["protocol"] != ours["protocol"])
+		})
+	}
+	if !slices.ContainsFunc(there, clash) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion()},
+		"spec":     map[string]any{"ports": slices.Concat(ports, slices.DeleteFunc(there, func(is any) bool { return clash(is) || samePort(ports, is) }))},
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, existing, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("take back the ports of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+	}
+	return nil
+}
+
+// samePort reports whether one of the ports has an entry's key.
+func samePort(ports []any, is any) bool {
+	entry, _ := is.(map[string]any)
+	return slices.ContainsFunc(ports, func(other any) bool {
+		port, _ := other.(map[string]any)
+		return port["port"] == entry["port"] && port["protocol"] == entry["protocol"]
+	})
+}
+
+// contains reports whether all that wanted says is said by a tree of JSON, which may say more: fields, and entries of lists.
+func contains(is, wanted any) bool {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		is, ok := is.(map[string]any)
+		if !ok {
+			return len(wanted) == 0 && is == nil
+		}
+		for key, value := range wanted {
+			if !contains(is[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		is, _ := is.([]any)
+		return !slices.ContainsFunc(wanted, func(value any) bool {
+			return !slices.ContainsFunc(is, func(entry any) bool { return contains(entry, value) })
+		})
+	}
+	return reflect.DeepEqual(is, wanted)
+}
+
+// appliedTree is an object as it is applied: what its owner has to say.
+func appliedTree(object client.Object) (map[string]any, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(tree, "status")
+	unstructured.RemoveNestedField(tree, "metadata", "creationTimestamp")
+	return tree, nil
+}
+
+// kept are those of the objects that nobody wants any more which stay for now: vital ones, as long as what is wanted of their kind does not stand. Clients
+// may be connected by them.
+func (r *Reconciler[T]) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
+	for _, object := range remove {
+		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == kindOf(object) && !s.Stands })
+		if r.vital(object) && missing {
+			stay = append(stay, object)
+		} else {
+			goes = append(goes, object)
+		}
+	}
+	return stay, goes
+}
+
+// lost reports whether one of the objects that were there last, though not as they are wanted, is not any more.
+func (p *pass[T]) lost(results []lifecycle.Surrounding) bool {
+	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
+		return s.Old && !slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool {
+			return kindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
+		})
+	})
+}

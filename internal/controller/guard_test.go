@@ -1,0 +1,108 @@
+package controller
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestSaysAll: what others add is no edit of what is wanted, but to a selector.
+func TestSaysAll(t *testing.T) {
+	wanted := func() *corev1.Service {
+		return &corev1.Service{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"x": "y"}, Ports: []corev1.ServicePort{{Name: "p", Port: 1}, {Name: "q", Port: 2}}},
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*corev1.Service)
+		want   bool
+	}{
+		"as it is wanted":      {func(*corev1.Service) {}, true},
+		"a label more":         {func(s *corev1.Service) { s.Labels["c"] = "d" }, true},
+		"an address":           {func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" }, true},
+		"a port more":          {func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "r", Port: 3}) }, true},
+		"a node port":          {func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30000 }, true},
+		"another order":        {func(s *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] }, true},
+		"a label less":         {func(s *corev1.Service) { s.Labels = nil }, false},
+		"a port less":          {func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }, false},
+		"another port":         {func(s *corev1.Service) { s.Spec.Ports[0].Port = 9 }, false},
+		"another type":         {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }, false},
+		"somewhere else":       {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, false},
+		"a selector more":      {func(s *corev1.Service) { s.Spec.Selector["more"] = "z" }, false},
+		"another selector":     {func(s *corev1.Service) { s.Spec.Selector["x"] = "z" }, false},
+		"no selector":          {func(s *corev1.Service) { s.Spec.Selector = nil }, false},
+		"no ports and no type": {func(s *corev1.Service) { s.Spec.Ports, s.Spec.Type = nil, "" }, false},
+	} {
+		is := wanted()
+		test.change(is)
+		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := saysAll(wanted(), &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
+			t.Errorf("%s: it says all: %t, %v", name, got, err)
+		}
+	}
+}
+
+// TestEditions: what is as old as what was written or looked at is no edit, what nobody knows may be one.
+func TestEditions(t *testing.T) {
+	object := func(uid, version string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
+	}
+	a, key := &around{}, namespaced("n", "x")
+	if !a.seen(key, object("u", "7")).olderThan(object("u", "7")) {
+		t.Error("what nobody knows needs no look")
+	}
+	a.wrote(key, object("u", "9"), noon)
+	a.looked(key, object("u", "10"), noon)
+	for version, want := range map[string]bool{"9": false, "10": false, "11": true, "100": true} {
+		if got := a.seen(key, object("u", version)).olderThan(object("u", version)); got != want {
+			t.Errorf("at version %s it may be edited: %t", version, got)
+		}
+	}
+	other := object("u", "10")
+	other.UID = "another"
+	if !a.seen(key, other).olderThan(other) {
+		t.Error("another object of that name is taken for it")
+	}
+	if was := a.seen(key, object("u", "10")); !was.at.Equal(noon) || !was.looked.Equal(noon) {
+		t.Errorf("remembered: %+v", was)
+	}
+}
+
+// TestKept: of what is not wanted any more a vital object stays while what is wanted of its kind does not stand, and nothing else does.
+func TestKept(t *testing.T) {
+	r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
+	remove := []client.Object{
+		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
+		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
+	}
+	for _, test := range []struct {
+		wanted lifecycle.Surrounding
+		stay   int
+	}{
+		{lifecycle.Surrounding{Kind: "Service", Stands: true}, 0},
+		{lifecycle.Surrounding{Kind: "Service"}, 1},
+		{lifecycle.Surrounding{Kind: "Service", Old: true}, 1},
+		{lifecycle.Surrounding{Kind: "Ingress"}, 0},
+	} {
+		if stay, goes := r.kept(remove, []lifecycle.Surrounding{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
+			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
+		}
+	}
+	r.kind.Vital = nil
+	if stay, _ := r.kept(remove, []lifecycle.Surrounding{{Kind: "Service"}}); len(stay) > 0 {
+		t.Error("something stays of a kind that has nothing vital")
+	}
+}
