@@ -85,11 +85,21 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 	return nil
 }
 
-// specPath begins the path of an application's field.
-var specPath = regexp.MustCompile(`\bspec(\.|$)`)
-
-// inTemplate names a field of an application by where the schedule has it.
+// inTemplate names a field of an application by where the schedule has it. Only the field's beginning is the application's spec: pod templates have a spec
+// of their own further on, and keys of sparkConf anything.
 func inTemplate(e *FieldError) *FieldError {
-	named := func(text string) string { return specPath.ReplaceAllString(text, "spec.template$1") }
-	return &FieldError{named(e.Field), named(e.Message)}
+	field := e.Field
+	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
+		field = "spec.template" + rest
+	}
+	return &FieldError{field, mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
+		if text[0] == '"' {
+			return text
+		}
+		return strings.Replace(text, "spec.", "spec.template.", 1)
+	})}
 }
+
+// mentioned finds the application's fields that a message points to. What is quoted is the user's own text, and a spec after a dot or a bracket is not the
+// application's.
+var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)
