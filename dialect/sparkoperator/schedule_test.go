@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -229,13 +231,55 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 }
 
+// TestScheduleIsNotRefusedForTheLongestName: the runs of the longest name have names that applications may have, whatever they are for, and objects that
+// Kubernetes takes. The next longer name is refused.
 func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
-	for _, precision := range []string{"", "nanos", "minutes"} {
+	if schedule.MaxName != 52 {
+		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
+	}
+	for _, precision := range []string{"", "nanos", "micros", "millis", "seconds", "minutes"} {
 		d, s := Schedules{ScheduleOptions{TimestampPrecision: precision}}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName) })
 		d.Decide(s, lifecycle.Observed{}, morning)
-		plan := d.Decide(s, lifecycle.Observed{}, morning.Add(time.Hour))
-		if len(plan.Do) != 1 || len(plan.Do[0].Name+"-driver") > 63 {
-			t.Errorf("%v, %s", plan.Do, s.Status.Reason)
+		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"}
+		for i, name := range []string{schedule.RequestName(s.Name, string(s.UID), "1"), s.Name + "-1769943600"} {
+			if precision == "minutes" && i == 1 {
+				name = s.Name + "-29499060"
+			}
+			run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong := Validate(run); len(wrong) > 0 || len(name) > 63 {
+				t.Errorf("%s: %v", name, wrong)
+			}
+			run.UID = "11111111-2222-4333-8444-666666666666"
+			for _, object := range all(render(t, run, 1)) {
+				problems := validation.IsDNS1123Subdomain(object.GetName())
+				if _, isService := object.(*corev1.Service); isService {
+					problems = validation.IsDNS1035Label(object.GetName())
+				}
+				for key, value := range object.GetLabels() {
+					for _, problem := range validation.IsValidLabelValue(value) {
+						problems = append(problems, key+": "+problem)
+					}
+				}
+				if len(problems) > 0 {
+					t.Errorf("%T %s: %v", object, object.GetName(), problems)
+				}
+			}
+		}
+		started := ""
+		for i := range 2 {
+			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(time.Duration(30+i)*time.Minute)).Do {
+				started += " " + action.Name
+			}
+		}
+		if !strings.Contains(started, s.Name+"-now-") || !strings.Contains(started, s.Name+"-176994") && !strings.Contains(started, s.Name+"-29499060") {
+			t.Errorf("%s: started%s", precision, started)
+		}
+		s.Name += "n"
+		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" || !strings.Contains(wrong[0].Message, "has 53 characters") {
+			t.Errorf("a name that is too long: %v", wrong)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func validScheduleName(name string) []*FieldError {
 		return []*FieldError{{"metadata.name", fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
-		return []*FieldError{{"metadata.name", fmt.Sprintf("%q has %d characters; %d leave room for the time in a run's name, and for -driver after that", name, len(name), schedule.MaxName)}}
+		return []*FieldError{{"metadata.name", fmt.Sprintf("%q has %d characters; with %d at most a run's name, which ends in its time, has the 63 that an application's may have", name, len(name), schedule.MaxName)}}
 	}
 	return nil
 }

@@ -31,11 +31,12 @@ var units = []struct {
 }{{Nanos, time.Nanosecond, 19}, {Micros, time.Microsecond, 16}, {Millis, time.Millisecond, 13}, {Seconds, time.Second, 10}, {Minutes, time.Minute, 8}}
 
 const (
-	// maxRunName leaves room for "-driver" in a host name (RFC 1123: 63 characters).
-	maxRunName = 63 - len("-driver")
+	// maxRunName is how long an application's name may be, as that of every application: a DNS label (RFC 1035), since Services are named after it. The
+	// driver pod's is longer by "-driver", which a pod's name may be; the kubelet cuts its host name, by which nobody looks for it.
+	maxRunName = 63
 	// suffix is the length of what a run's name has after the schedule's, where it is short: a number of seconds, or a request's digest.
 	suffix = len("-1234567890")
-	// MaxName is how long a schedule's name may be, so that every run of it has a name whose driver pod's is a host name.
+	// MaxName is how long a schedule's name may be, so that every run of it has a name that an application may have.
 	MaxName = maxRunName - suffix
 	// requestMark is in the name of a run that was asked for.
 	requestMark = "-now-"
