@@ -108,6 +108,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkoperatorv1beta2.SubmissionSpecApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("Timeouts"):
 		return &sparkoperatorv1beta2.TimeoutsApplyConfiguration{}
+	case v1beta2.SchemeGroupVersion.WithKind("WaitingRequest"):
+		return &sparkoperatorv1beta2.WaitingRequestApplyConfiguration{}
 
 	}
 	return nil

@@ -166,7 +166,7 @@ func (d Schedules) RunLabels(s *v1beta2.ScheduledSparkApplication) map[string]st
 // normalNews are the reasons of notices that tell of nothing wrong.
 var normalNews = []string{
 	schedule.ReasonStarted, schedule.ReasonCompleted, schedule.ReasonReplaced, schedule.ReasonWaiting, schedule.ReasonEdited, schedule.ReasonValid,
-	schedule.ReasonSuspended, schedule.ReasonResumed, schedule.ReasonTakenOver,
+	schedule.ReasonSuspended, schedule.ReasonResumed, schedule.ReasonTakenOver, schedule.ReasonHonored,
 }
 
 // Events are what to tell about a plan, oldest first.

@@ -28,10 +28,25 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	}
 	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, moment(o.Since), moment(o.LastTick), o.LastRunRequest
 	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, moment(o.RefusedSince), moment(o.RetryTime)
-	if o.Cause != nil {
-		m.Cause = lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message}
+	m.Cause = causeOf(o.Cause)
+	if asked := o.WaitingRequest; asked != nil {
+		m.Asked = schedule.Waiting{Run: asked.Run, Since: moment(asked.RefusedSince), Retry: moment(asked.RetryTime), Cause: causeOf(asked.Cause)}
 	}
 	return m
+}
+
+func causeOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
+	if stored == nil {
+		return lifecycle.Cause{}
+	}
+	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
+}
+
+func storedCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
+	if cause == (lifecycle.Cause{}) {
+		return nil
+	}
+	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
 // utc is a time of a status; the zero time where there is none.
@@ -67,9 +82,9 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
 	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, stored(m.Since), stored(m.LastTick), m.LastRequest
 	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, stored(m.RefusedSince), stored(m.Retry)
-	o.Cause = nil
-	if m.Cause != (lifecycle.Cause{}) {
-		o.Cause = &v1beta2.OperatorCause{Reason: m.Cause.Reason, Message: m.Cause.Message}
+	o.Cause, o.WaitingRequest = storedCause(m.Cause), nil
+	if asked := m.Asked; asked.Run != "" {
+		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: stored(asked.Since), RetryTime: stored(asked.Retry), Cause: storedCause(asked.Cause)}
 	}
 }
 
@@ -128,11 +143,15 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 		trouble(ConditionStalled, m.Cause)
 	case weather != nil:
 		trouble(ConditionReconciling, weather.Cause)
-	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
-		trouble(ConditionReconciling, m.Cause)
 	case m.Cause.Reason == schedule.ReasonReplacing:
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 		more = append(more, metav1.Condition{Type: ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
+	case m.Cause.Reason == schedule.ReasonWaiting: // also one that was refused before
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
+		trouble(ConditionReconciling, m.Cause)
+	case !m.Asked.Since.IsZero():
+		trouble(ConditionReconciling, m.Asked.Cause)
 	case m.Cause.Reason != "":
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	}

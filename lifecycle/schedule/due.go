@@ -28,10 +28,47 @@ func (s *step) candidates() (due []candidate) {
 			due = append(due, candidate{RunName(s.want.Name, tick, cmp.Or(s.want.Precision, Seconds)), tick})
 		}
 	}
-	if len(due) == 2 && due[0].name == s.m.Refused {
+	if len(due) == 2 && !s.m.Asked.Since.IsZero() {
 		slices.Reverse(due)
 	}
 	return due
+}
+
+// early reports whether it is too early for another try of a run that was refused, and asks for a look when it is not. One that was refused holds up
+// itself alone: what is wrong with it need not be wrong with others.
+func (s *step) early(c candidate) bool {
+	refused, retry := s.m.Refused, s.m.Retry
+	if c.tick.IsZero() {
+		refused, retry = s.m.Asked.Run, s.m.Asked.Retry
+	}
+	left := retry.Sub(s.now)
+	if c.name != refused || left <= 0 || left > maxRetry { // further ahead it is a clock that went back
+		return false
+	}
+	s.check(left)
+	return true
+}
+
+// request takes notice of what is asked for, and tells where what waits is not asked for any more. A run of it that is there was started, and not
+// written down.
+func (s *step) request() {
+	name := ""
+	if s.asked() {
+		name = RequestName(s.want.Name, s.want.UID, s.want.Request)
+	}
+	old := s.m.Asked.Run
+	if old == name {
+		return
+	}
+	s.m.Asked = Waiting{Run: name}
+	if old == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == old }) {
+		return
+	}
+	if name == "" {
+		s.tell(ReasonDropped, old, "was asked for and is not started: the request was taken back")
+		return
+	}
+	s.tell(ReasonDropped, old, "was asked for and is not started: another request took its place")
 }
 
 // tick is the latest tick that is due; the zero time where none is. Those before it are given up, and so is one whose deadline has passed: after a live
@@ -51,6 +88,9 @@ func (s *step) tick() time.Time {
 	expired := s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline
 	if missed := s.want.Times.Next(s.m.Since, s.base()).Before(tick); missed || expired {
 		if s.seen.Weather != nil {
+			if !expired {
+				s.plan.NextRun = start
+			}
 			return tick // which nothing is done about
 		}
 		if !s.seen.Confirmed {
@@ -66,7 +106,9 @@ func (s *step) tick() time.Time {
 	}
 	s.plan.NextRun = start
 	if s.want.Deadline != nil {
-		s.check(start.Add(*s.want.Deadline + time.Second).Sub(s.now))
+		if left := *s.want.Deadline - late; left < lookAgain { // a deadline may be as long as a number can be
+			s.check(left + time.Second)
+		}
 	}
 	return tick
 }

@@ -33,7 +33,7 @@ type Schedule struct {
 	UID      string
 	Created  time.Time
 	Deleting bool // the custom resource has a deletion timestamp
-	// Key is the schedule and its zone as they are written (Key): another one is an edit.
+	// Key tells the schedule and its zone from others (Key): another one is an edit.
 	Key string
 	// Times are the schedule's ticks; nil where Invalid says why there are none.
 	Times *Times
@@ -67,15 +67,25 @@ type Memory struct {
 	LastRequest string // the value of the request that was honored last
 	Generation  int64  // of the spec that was decided about last
 	Suspended   bool   // the schedule was suspended then
-	// Refused is the name of the run that was refused last, RefusedSince when the first refusal was since a run was started, and Retry when the
-	// next try is due. All are zero where nothing is refused.
+	// Refused is the name of the tick's run that was refused last, RefusedSince when the first refusal was since one was started, and Retry when
+	// the next try is due; Cause says why. All are zero where nothing is refused. The run of a later tick does not wait for the next try.
 	Refused      string
 	RefusedSince time.Time
 	Retry        time.Time
-	// Cause is why runs are not started; zero where there is no trouble.
+	// Asked is the run of the request that waits. It is told when another request takes its place.
+	Asked Waiting
+	// Cause is why runs are not started; zero where there is no trouble. It does not say why a request's is refused.
 	Cause lifecycle.Cause
 	// Succeeded and Failed are the runs that were seen to have ended so, newest first. One is deleted only after it was remembered here.
 	Succeeded, Failed []string
+}
+
+// Waiting is a run that was asked for and is not started yet; the zero value where there is none.
+type Waiting struct {
+	Run string // its name
+	// Since is when it was refused first, Retry when the next try is due, and Cause why. All are zero of one that was not refused.
+	Since, Retry time.Time
+	Cause        lifecycle.Cause
 }
 
 // Plan is a decision about a schedule.
@@ -106,4 +116,6 @@ const (
 	ReasonResumed   = "ScheduleResumed"
 	ReasonClock     = "ClockWentBack"
 	ReasonTakenOver = "ScheduleTakenOver" // of another operator
+	ReasonHonored   = "RequestHonored"    // by a run that was started before
+	ReasonDropped   = "RequestDropped"    // it was taken back, or another took its place, before its run could be started
 )

@@ -112,7 +112,9 @@ func (s *step) accepted() {
 	s.m.Asked = Waiting{Run: s.m.Asked.Run}
 }
 
-func (s *step) acceptedTick() { s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{} }
+func (s *step) acceptedTick() {
+	s.m.Refused, s.m.RefusedSince, s.m.Retry = "", time.Time{}, time.Time{}
+}
 
 // adopt takes up what was started and is not remembered, because the operator died between a creation and its status write: the names of the runs
 // tell. Later ticks than now, which a clock that went back leaves, are found when their time comes. One that is Gone tells nothing: whose pods they are that
@@ -144,12 +146,18 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
-// honored takes up the run of the request. One from before the last run was started for the same value, and others were asked for since.
+// honored takes up the run of the request. One that is known, or older than the last run, was started for the same value before others were asked for. One of
+// those that goes on may all the same be new, where the operator's clock was ahead: it is the last run then, which the policy looks for.
 func (s *step) honored(run lifecycle.Run) {
-	before := run.CreatedAt.Before(s.m.LastRun) || slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
-	if s.m.LastRequest = s.want.Request; !before {
+	s.m.LastRequest = s.want.Request
+	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
+	older := run.Outcome == lifecycle.Undecided && run.CreatedAt.Before(s.m.LastRun)
+	if !known && !older {
 		s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
 		return
+	}
+	if older {
+		s.m.LastRunName = run.Name
 	}
 	s.m.Asked = Waiting{}
 	s.tell(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
@@ -230,7 +238,7 @@ func (s *step) start() {
 		s.check(reassert)
 		return
 	}
-	if due[len(due)-1].tick.IsZero() && due[0].tick.IsZero() { // what was wrong with a tick is over
+	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) { // what was wrong with a tick is over
 		s.acceptedTick()
 		s.m.Cause = lifecycle.Cause{}
 	}
@@ -357,7 +365,6 @@ func (s *step) others(c candidate) bool {
 	}
 	slices.Sort(active)
 	s.check(lookAgain)
-	s.accepted() // it waits for something else now
 	if s.want.Policy == Forbid {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: fmt.Sprintf("waits until no run goes on: %s", list(active))}
 		s.news(ReasonWaiting, c.name)

@@ -154,7 +154,7 @@ type ScheduleOperatorStatus struct {
 	// Value of the run-now request that was honored last.
 	// +optional
 	LastRunRequest string `json:"lastRunRequest,omitempty"`
-	// Name of the run that could not be created last; empty where none is waited for.
+	// Name of the run of a time that could not be created last; empty where none is waited for.
 	// +optional
 	RefusedRun string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
@@ -168,6 +168,29 @@ type ScheduleOperatorStatus struct {
 	// +optional
 	RetryTime *metav1.MicroTime `json:"retryTime,omitempty"`
 	// What keeps runs from being started.
+	// +optional
+	Cause *OperatorCause `json:"cause,omitempty"`
+	// The run-now request whose run is not started yet; absent where there is none.
+	// +optional
+	WaitingRequest *WaitingRequest `json:"waitingRequest,omitempty"`
+}
+
+// WaitingRequest is a run that was asked for and is not started yet. It holds up no run of a time.
+type WaitingRequest struct {
+	// Name of the run.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// Since when it could not be created; absent where it waits for others to end.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	RefusedSince *metav1.MicroTime `json:"refusedSince,omitempty"`
+	// When the next try is due.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	RetryTime *metav1.MicroTime `json:"retryTime,omitempty"`
+	// What kept it from being created.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }

@@ -19,7 +19,7 @@ type ScheduleOperatorStatusApplyConfiguration struct {
 	LastTick *v1.MicroTime `json:"lastTick,omitempty"`
 	// Value of the run-now request that was honored last.
 	LastRunRequest *string `json:"lastRunRequest,omitempty"`
-	// Name of the run that could not be created last; empty where none is waited for.
+	// Name of the run of a time that could not be created last; empty where none is waited for.
 	RefusedRun *string `json:"refusedRun,omitempty"`
 	// Since when no run could be created.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`
@@ -27,6 +27,8 @@ type ScheduleOperatorStatusApplyConfiguration struct {
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
 	// What keeps runs from being started.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	// The run-now request whose run is not started yet; absent where there is none.
+	WaitingRequest *WaitingRequestApplyConfiguration `json:"waitingRequest,omitempty"`
 }
 
 // ScheduleOperatorStatusApplyConfiguration constructs a declarative configuration of the ScheduleOperatorStatus type for use with
@@ -96,5 +98,13 @@ func (b *ScheduleOperatorStatusApplyConfiguration) WithRetryTime(value v1.MicroT
 // If called multiple times, the Cause field is set to the value of the last call.
 func (b *ScheduleOperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *ScheduleOperatorStatusApplyConfiguration {
 	b.Cause = value
+	return b
+}
+
+// WithWaitingRequest sets the WaitingRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WaitingRequest field is set to the value of the last call.
+func (b *ScheduleOperatorStatusApplyConfiguration) WithWaitingRequest(value *WaitingRequestApplyConfiguration) *ScheduleOperatorStatusApplyConfiguration {
+	b.WaitingRequest = value
 	return b
 }
