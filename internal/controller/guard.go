@@ -33,7 +33,8 @@ const (
 // while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
 // process knows nothing of: a look tells (correct).
 func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
-	is, wait := p.inCache(object), time.Duration(0)
+	is := p.inCache(object)
+	var wait time.Duration
 	if r.vital(object) {
 		was := r.around.seen(keyOf(p.stored), is)
 		if !was.olderThan(is) {
