@@ -241,7 +241,7 @@ func TestConnectNotReady(t *testing.T) {
 func TestConnectRollsOut(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged)
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(ConditionReady, "the server of the old spec is being stopped")
 	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
 	s.look(time.Second, noServer).tells(EventServerCreated)
 	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
@@ -259,10 +259,10 @@ func TestConnectRollsOut(t *testing.T) {
 func TestConnectSuspends(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Suspend = new(true)
-	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSuspending)
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSuspending).says(ConditionReady, "the server is being stopped")
 	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	s.look(time.Second, noServer).tells(EventConnectSuspended)
-	s.is(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.says(ConditionReady, "the server is suspended").is(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
 	}

@@ -165,6 +165,9 @@ func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []met
 	if why.Reason == "" {
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
+	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited {
+		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // what was asked for is known; this is where it stands
+	}
 	if backsOff(m) {
 		why.Message += "; the next server is made at " + m.NextAttempt.UTC().Format(time.RFC3339)
 	}
