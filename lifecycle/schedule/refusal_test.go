@@ -1,0 +1,191 @@
+package schedule
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// stage carries plans out where nothing else happens: live reads find nothing new, and creations are refused where refuses says so.
+type stage struct {
+	want    Schedule
+	mem     Memory
+	seen    []lifecycle.Run
+	refuses func(run string) bool
+	creates []string // tries, refused or not
+	told    map[string]int
+}
+
+func (g *stage) pass(now time.Time) Plan {
+	seen := lifecycle.Observed{Runs: g.seen}
+	for {
+		plan := Step(g.want, g.mem, seen, now)
+		again := false
+		for _, a := range plan.Do {
+			switch {
+			case a.Verb == lifecycle.Confirm:
+				seen.Confirmed, again = true, true
+			case a.Verb == lifecycle.Create && g.refuses != nil && g.refuses(a.Name):
+				g.creates = append(g.creates, a.Name)
+				seen.Refusal, again = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"}, true
+			case a.Verb == lifecycle.Create:
+				g.creates = append(g.creates, a.Name)
+			}
+		}
+		if again {
+			continue
+		}
+		for _, n := range plan.Tell {
+			g.told[n.Cause.Reason]++
+		}
+		g.mem = plan.Next
+		return plan
+	}
+}
+
+// until lets time pass as the plans ask for it, and returns how many passes that took.
+func (g *stage) until(now, end time.Time) (passes int) {
+	g.told = map[string]int{}
+	for now.Before(end) && passes < 100_000 {
+		now = now.Add(g.pass(now).Check)
+		passes++
+	}
+	return passes
+}
+
+// A request whose run is refused, for ever, takes no tick with it, whatever the deadline.
+func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
+	now := RequestName("etl", "u", "1")
+	for _, policy := range []Policy{Allow, Forbid, Replace} {
+		want := hourly(t, func(s *Schedule) { s.Request, s.Deadline, s.Policy = "1", new(10*time.Second), policy })
+		g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == now }}
+		passes := g.until(noon.Add(-57*time.Minute-43*time.Second), noon.Add(24*time.Hour+time.Minute))
+		if g.told[ReasonStarted] != 25 || g.told[ReasonSkipped]+g.told[ReasonMissed] != 0 || g.told[ReasonRefused] != 1 {
+			t.Errorf("%s: %v", policy, g.told)
+		}
+		if passes > 25*70 { // a try a minute
+			t.Errorf("%s: %d passes", policy, passes)
+		}
+		if g.mem.Asked.Run != now || g.mem.Asked.Cause.Reason != "NameTaken" || g.mem.Cause.Reason != "" {
+			t.Errorf("%s: %+v", policy, g.mem)
+		}
+	}
+}
+
+// Nor does the run of a tick that is refused hold up a request, or the tick after it.
+func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
+	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
+	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
+	g.until(noon, noon.Add(2*time.Minute))
+	if g.told[ReasonRefused] != 1 || g.mem.Refused != twelve || g.mem.Retry.IsZero() {
+		t.Fatalf("%v: %+v", g.told, g.mem)
+	}
+	g.want.Request = "1"
+	plan := g.pass(noon.Add(2 * time.Minute))
+	if g.mem.LastRequest != "1" || g.mem.Refused != twelve || g.mem.Cause.Reason != "NameTaken" {
+		t.Errorf("%s, %+v", said(plan), g.mem)
+	}
+	// 13:00 is refused as well, and 14:00 is not, with no time to lose.
+	g.want.Deadline = new(time.Second)
+	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
+	g.until(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
+	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Refused != "" || g.mem.Cause != (lifecycle.Cause{}) {
+		t.Errorf("%v: %+v", g.creates, g.mem)
+	}
+}
+
+// Where both are refused each has its own next try, and neither has the other forgotten.
+func TestBothRefused(t *testing.T) {
+	want := hourly(t, func(s *Schedule) { s.Request = "1" })
+	g := stage{want: want, mem: ran(want), refuses: func(string) bool { return true }}
+	g.until(noon, noon.Add(30*time.Minute))
+	tries := map[string]int{}
+	for _, run := range g.creates {
+		tries[run]++
+	}
+	for _, run := range []string{twelve, RequestName("etl", "u", "1")} {
+		if tries[run] < 60 || tries[run] > 80 { // every 4 s for a minute, then ever later
+			t.Errorf("%s is tried %d times in half an hour", run, tries[run])
+		}
+	}
+	if g.told[ReasonRefused] != 2 {
+		t.Errorf("%v", g.told)
+	}
+}
+
+// A run of the schedule's own that somebody made by hand, or a clock that was ahead, with a name that is that of a tick to come.
+func TestRunNamedAheadOfTime(t *testing.T) {
+	const ahead = "etl-2026112114"
+	for _, policy := range []Policy{Allow, Forbid, Replace} {
+		want := hourly(t, func(s *Schedule) { s.Policy = policy })
+		g := stage{want: want, mem: ran(want), seen: []lifecycle.Run{going(ahead)}}
+		passes := g.until(noon, noon.Add(50*time.Minute))
+		if passes > 50*4+2 { // each 15 s
+			t.Errorf("%s: %d passes", policy, passes)
+		}
+		if waits := policy != Allow; waits == slices.Contains(g.creates, twelve) || waits != strings.Contains(g.mem.Cause.Message, ahead) {
+			t.Errorf("%s: %v, %+v", policy, g.creates, g.mem.Cause)
+		}
+		if told := g.told[ReasonWaiting]; policy != Allow && told != 1 {
+			t.Errorf("%s: told %d times", policy, told)
+		}
+		g.seen = []lifecycle.Run{ended(ahead, lifecycle.Succeeded, 0)}
+		if g.pass(noon.Add(51 * time.Minute)); !slices.Contains(g.creates, twelve) {
+			t.Errorf("%s: not even when it has ended: %+v", policy, g.mem)
+		}
+	}
+}
+
+// Nothing that a spec can hold makes a schedule look at itself again and again.
+func TestNothingIsAHotLoop(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 7))
+	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour, math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}
+	texts := []string{"* * * * *", "@every 1s", "@every 59s", "@every " + maxEvery.String(), "0 0 29 2 *", "59 23 31 12 *", "@yearly", "*/7 */5 * * 1"}
+	limits := []int{0, 1, math.MaxInt, -1, math.MinInt}
+	one := func() time.Duration { return durations[r.IntN(len(durations))] }
+	for n := range 3000 {
+		text, zone := texts[r.IntN(len(texts))], []string{"", "Europe/Vienna", "Australia/Lord_Howe"}[r.IntN(3)]
+		want := hourly(t, func(s *Schedule) {
+			s.Key, s.Times = Key(text, zone), parse(t, text, zone)
+			s.Jitter, s.Policy, s.Suspend = one(), []Policy{Allow, Forbid, Replace, "", "?"}[r.IntN(5)], r.IntN(8) == 0
+			s.Successful, s.Failed = limits[r.IntN(len(limits))], limits[r.IntN(len(limits))]
+			s.Precision = []Precision{Nanos, Minutes, "", "years"}[r.IntN(4)]
+			s.Request = []string{"", "1"}[r.IntN(2)]
+			s.Created = []time.Time{from, {}, time.Unix(0, 0), noon.AddDate(80, 0, 0)}[r.IntN(4)]
+		})
+		if r.IntN(4) > 0 {
+			want.Deadline = new(one())
+		}
+		g := stage{want: want, told: map[string]int{}}
+		if r.IntN(2) == 0 {
+			g.mem = ran(want)
+		}
+		if refuse := r.IntN(3); refuse > 0 {
+			g.refuses = func(run string) bool { return refuse == 1 || strings.Contains(run, requestMark) }
+		}
+		for _, name := range []string{eleven, twelve, "etl-2026112114", "etl-9223372036854775807", "by-hand", RequestName("etl", "u", "1")} {
+			if r.IntN(4) == 0 {
+				g.seen = append(g.seen, lifecycle.Run{Name: name, CreatedAt: noon, Deleting: r.IntN(3) == 0,
+					Outcome: []lifecycle.Outcome{lifecycle.Undecided, lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed}[r.IntN(4)]})
+			}
+		}
+		began := noon.Add(time.Duration(r.IntN(7200_000)) * time.Millisecond)
+		now, looks := began, 0
+		for looks < 60 {
+			plan := g.pass(now)
+			if looks++; plan.Check <= 0 {
+				break // nothing to wait for but a change
+			}
+			now = now.Add(plan.Check)
+		}
+		// A tick may come every second, and one that is refused has its next try between two.
+		if took := now.Sub(began); looks == 60 && took < 15*time.Second {
+			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.told)
+		}
+	}
+}
