@@ -39,6 +39,8 @@ type Runs[T client.Object] struct {
 	Render func(T, lifecycle.Action) (client.Object, error)
 	// Labels are what all runs of an owner have: they are looked for live by these.
 	Labels func(T) map[string]string
+	// PodLabel is the label by which the pods of a run name its owner; empty where none does, and then nothing is known of a run whose object is gone.
+	PodLabel string
 	// Due tells when a run was to start, of the object as it was stored before; zero for one that has no time, since somebody asked for it.
 	Due func(object T, run client.Object) time.Time
 	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
@@ -64,12 +66,12 @@ func indexRuns[T client.Object](ctx context.Context, op *Operator, kind Kind[T])
 	if err := op.GetFieldIndexer().IndexField(ctx, kind.Runs.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs of %s: %w", kind.Name, err)
 	}
-	return nil
+	return kind.Runs.indexPods(ctx, op.GetFieldIndexer())
 }
 
-// watch wakes the owner of a run that comes, goes or changes, at once.
+// watch wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.
 func (runs *Runs[T]) watch(work *builder.Builder, owner schema.GroupKind) *builder.Builder {
-	return work.Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+	return runs.watchPods(work).Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return runs.Facts(e.ObjectOld) != runs.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
 		},
@@ -110,7 +112,7 @@ func (r *Reconciler[T]) observeRuns(ctx context.Context, p *pass[T]) error {
 	for _, run := range p.children.runs {
 		p.seen.Runs = append(p.seen.Runs, r.kind.Runs.Facts(run))
 	}
-	return nil
+	return r.observeStopping(ctx, p)
 }
 
 func (r *Reconciler[T]) actOnRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
@@ -275,7 +277,7 @@ func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, erro
 }
 
 // deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
-// until its pods are gone, so that nothing that takes its place runs beside it.
+// until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (observeStopping).
 func (r *Reconciler[T]) deleteRun(ctx context.Context, p *pass[T], action lifecycle.Action) error {
 	for _, run := range p.children.runs {
 		if run.GetName() != action.Name || run.GetDeletionTimestamp() != nil {

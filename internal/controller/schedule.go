@@ -32,13 +32,14 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 		// Its runs are counted as the applications that they are.
 		NoApplication: true,
 		Runs: &Runs[*schedule]{
-			New:    func() client.Object { return &v1beta2.SparkApplication{} },
-			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Facts:  func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
-			Render: func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
-			Labels: dialect.RunLabels,
-			Due:    dueOf,
-			Result: resultOf,
+			New:      func() client.Object { return &v1beta2.SparkApplication{} },
+			List:     func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Facts:    func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Render:   func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
+			Labels:   dialect.RunLabels,
+			PodLabel: sparkoperator.LabelScheduledAppName,
+			Due:      dueOf,
+			Result:   resultOf,
 		},
 		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },
 	}
