@@ -1,0 +1,134 @@
+package schedule
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A value that was honored, and is asked for again after others, has no second RunStarted while its run is kept, and moves nothing back.
+func TestRequestAsBefore(t *testing.T) {
+	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
+	at := noon.Add(-10 * time.Minute)
+	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Undecided} {
+		want := hourly(t, func(s *Schedule) { s.Request = "a" })
+		run := ended(a, outcome, 40)
+		mem := ran(want, func(m *Memory) {
+			m.LastRequest, m.LastRun, m.LastRunName = "b", noon.Add(-20*time.Minute), b
+			switch outcome {
+			case lifecycle.Succeeded:
+				m.Succeeded = []string{a}
+			case lifecycle.Failed:
+				m.Failed = []string{a}
+			}
+		})
+		plan := Step(want, mem, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at)
+		if said(plan) != ReasonHonored || plan.Tell[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
+			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
+		}
+		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Tell != nil || again.Do != nil {
+			t.Errorf("%s: again %s", outcome, said(again))
+		}
+		// One that is not kept is asked for like any other.
+		if plan = Step(want, mem, lifecycle.Observed{}, at); said(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
+			t.Errorf("%s: %s, %+v", outcome, said(plan), plan.Next)
+		}
+	}
+}
+
+// The time of the last run goes back only where it was ahead of the clock.
+func TestLastRunGoesForward(t *testing.T) {
+	want := hourly(t)
+	seen := lifecycle.Observed{Runs: []lifecycle.Run{{Name: twelve, CreatedAt: noon.Add(-2 * time.Minute)}}} // by another clock
+	for _, test := range []struct{ last, want time.Time }{
+		{noon.Add(-time.Minute), noon.Add(-time.Minute)},
+		{noon.Add(-time.Hour), noon.Add(-2 * time.Minute)},
+		{noon.Add(time.Hour), noon.Add(-2 * time.Minute)},
+	} {
+		plan := Step(want, ran(want, func(m *Memory) { m.LastRun = test.last }), seen, noon)
+		if !plan.Next.LastRun.Equal(test.want) || plan.Next.LastRunName != twelve {
+			t.Errorf("%s becomes %s of %s", test.last, plan.Next.LastRun, plan.Next.LastRunName)
+		}
+	}
+}
+
+// A request that waits, for whatever reason, is told where another takes its place or it is taken back; one that was started is not.
+func TestRequestOvertaken(t *testing.T) {
+	at := noon.Add(-10 * time.Minute)
+	a := RequestName("etl", "u", "a")
+	busy := lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}
+	for _, test := range []struct {
+		about string
+		seen  lifecycle.Observed // while it waits
+	}{
+		{"Forbid", busy},
+		{"refused", lifecycle.Observed{Refusal: &lifecycle.Cause{Reason: "QuotaExceeded"}, Confirmed: true}},
+		{"weather", lifecycle.Observed{Weather: &lifecycle.Weather{}}},
+	} {
+		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
+		waits := Step(want, ran(want), test.seen, at)
+		if waits.Do != nil || waits.Next.Asked.Run != a {
+			t.Fatalf("%s: %s, %+v", test.about, said(waits), waits.Next)
+		}
+		for _, next := range []string{"b", ""} {
+			want.Request = next
+			plan := Step(want, waits.Next, busy, at)
+			if i := slices.IndexFunc(plan.Tell, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Tell[i].Name != a {
+				t.Errorf("%s, then %q: %s", test.about, next, said(plan))
+			}
+			if (plan.Next.Asked.Run == "") != (next == "") || !plan.Next.Asked.Since.IsZero() {
+				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Asked)
+			}
+			if again := Step(want, plan.Next, busy, at); again.Tell != nil {
+				t.Errorf("%s, then %q, told twice: %s", test.about, next, said(again))
+			}
+		}
+		// The operator died after it had started the run, and before it was written down.
+		want.Request = "b"
+		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}}, at); said(plan) != ReasonWaiting && said(plan) != "" {
+			t.Errorf("%s: %s", test.about, said(plan))
+		}
+	}
+}
+
+// A run that waits has passed its time, also where nobody can know yet whether those before it are to be given up.
+func TestNextRunInBadWeather(t *testing.T) {
+	weather := lifecycle.Observed{Weather: &lifecycle.Weather{}}
+	for _, test := range []struct {
+		about    string
+		late     time.Duration
+		deadline time.Duration
+		want     time.Time
+	}{
+		{"due", time.Minute, time.Hour, noon},
+		{"the second of three", 2*time.Hour + time.Minute, 4 * time.Hour, noon.Add(2 * time.Hour)},
+		{"past its deadline: it will not be started", time.Minute, time.Second, noon.Add(time.Hour)},
+	} {
+		want := hourly(t, func(s *Schedule) { s.Deadline = new(test.deadline) })
+		if plan := Step(want, ran(want), weather, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Do != nil || plan.Next.LastTick != ran(want).LastTick {
+			t.Errorf("%s: the next run is at %s, want %s; %+v", test.about, plan.NextRun, test.want, plan)
+		}
+	}
+}
+
+// What is only spelled in another way is no edit, also where it was written down as it was spelled.
+func TestSpellingIsNoEdit(t *testing.T) {
+	for _, test := range []struct {
+		was, is string
+		edit    bool
+	}{
+		{"0  * * * *", Key(" 0 * * * *", "UTC"), false},
+		{"CRON_TZ=UTC 0 * * * *", Key("0 * * * *", ""), false},
+		{"TZ=Europe/Vienna 0 * * * *", Key("0 * * * *", "Europe/Vienna"), false},
+		{"0 * * * *", Key("0 * * * *", "Europe/Vienna"), true},
+		{"0 * * * *", Key("0 1 * * *", ""), true},
+	} {
+		want := hourly(t, func(s *Schedule) { s.Key = test.is })
+		plan := Step(want, ran(want, func(m *Memory) { m.Key = test.was }), lifecycle.Observed{}, noon.Add(-time.Minute))
+		if edit := said(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.is {
+			t.Errorf("%q after %q: %s, %+v", test.is, test.was, said(plan), plan.Next)
+		}
+	}
+}
