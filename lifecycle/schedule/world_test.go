@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -29,6 +30,7 @@ type world struct {
 	cache  []run
 	made   map[string]int // runs made, by name
 	full   bool           // a quota lets no more runs in
+	taken  string         // a run's name that is another's
 	faults bool
 	users  bool
 	due    time.Time // when the operator wants to look again, by the real time; zero where it does not
@@ -87,7 +89,16 @@ func (w *world) choose() {
 	if w.r.IntN(3) == 0 {
 		w.want.Jitter = time.Duration(w.r.IntN(200)) * time.Second
 	}
+	if w.r.IntN(8) == 0 {
+		w.want.Deadline = new(forEver)
+	}
+	if w.r.IntN(12) == 0 {
+		w.want.Jitter = forEver
+	}
 }
+
+// forEver is what the longest numbers of seconds come to.
+const forEver = math.MaxInt64 / time.Second * time.Second
 
 func (w *world) chance(of float64) bool { return w.r.Float64() < of }
 
@@ -170,7 +181,17 @@ func (w *world) user() {
 	case w.chance(0.02):
 		w.asked++
 		w.want.Request = strconv.Itoa(w.asked)
-		w.tell("user: run now, %s", w.want.Request)
+		if w.taken = ""; w.chance(0.3) {
+			w.taken = RequestName("etl", w.want.UID, w.want.Request)
+		}
+		w.tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
+	case w.asked > 0 && w.chance(0.005):
+		before := w.want.Request
+		if w.want.Request = []string{"", strconv.Itoa(w.r.IntN(w.asked + 1))}[w.r.IntN(2)]; w.want.Request == before { // taken back, or as once before
+			break
+		}
+		w.made[RequestName("etl", w.want.UID, w.want.Request)], w.taken = 0, ""
+		w.tell("user: run now, %q", w.want.Request)
 	case w.chance(0.02):
 		for _, r := range w.runs {
 			// One that is deleted before it was written down can be started again: the one window that is left (docs), and not a breach.
@@ -308,6 +329,10 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 	if w.full {
 		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
+	if name == w.taken {
+		w.counts["taken"]++
+		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"} }
+	}
 	if slices.ContainsFunc(w.runs, func(r *run) bool { return r.name == name }) {
 		w.counts["found"]++
 		return nil
@@ -330,7 +355,7 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 		w.fail("run %s is started while suspended", name)
 	case !tick.IsZero() && tick.After(w.now()):
 		w.fail("run %s is started before its time", name)
-	case !tick.IsZero() && w.want.Deadline != nil && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
+	case !tick.IsZero() && w.want.Deadline != nil && *w.want.Deadline != forEver && w.want.Jitter != forEver && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
 		w.fail("run %s is started past its deadline", name)
 	case w.want.Invalid != nil:
 		w.fail("run %s is started of what is invalid", name)
@@ -484,7 +509,8 @@ func (w *world) peaceful() {
 	if w.want.Invalid != nil || waits || !w.due.IsZero() && w.due.Sub(w.real) < time.Second {
 		return
 	}
-	if w.want.Request != w.stored.LastRequest {
+	waiting := w.want.Request != w.stored.LastRequest && w.want.Request != ""
+	if waiting && w.taken == "" {
 		w.fail("request %q is not honored; the last was %q", w.want.Request, w.stored.LastRequest)
 	}
 	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
@@ -495,7 +521,7 @@ func (w *world) peaceful() {
 	if w.stored.LastTick.After(base) {
 		base = w.stored.LastTick
 	}
-	if tick := w.want.Times.Next(w.stored.Since, base); w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
+	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver && w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
 		w.fail("the tick %s is due for %s, and nothing is done or said: %+v", tick, w.now().Sub(tick), w.stored)
 	}
 }
@@ -522,7 +548,7 @@ func TestLives(t *testing.T) {
 		}
 	}
 	t.Logf("%d lives, %d passes, no breach; %v", lives, passes, counts)
-	for _, what := range []string{"started", "found", "confirmed", ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
+	for _, what := range []string{"started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
 		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid} {
 		if counts[what] == 0 {
 			t.Errorf("no life came to %q: the world is too tame", what)
