@@ -72,7 +72,8 @@ func (s *step) request() {
 }
 
 // tick is the latest tick that is due; the zero time where none is. Those before it are given up, and so is one whose deadline has passed: after a live
-// read, since a run that was not written down may not be seen yet.
+// read, since a run that was not written down may not be seen yet. That is a list of the namespace's runs with the schedule's label, once for each schedule that
+// missed more than one tick, and not once a tick; nothing that is seen tells how late the cache is, so that no list can be spared.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
