@@ -339,6 +339,14 @@ func TestScheduleIsEdited(t *testing.T) {
 	})
 }
 
+// waitingFor is why the run that was asked for is not started; empty where nothing was refused.
+func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
+	if s.Operator == nil || s.Operator.WaitingRequest == nil || s.Operator.WaitingRequest.Cause == nil {
+		return ""
+	}
+	return s.Operator.WaitingRequest.Cause.Reason
+}
+
 // TestScheduleNameIsTaken: an application of a run's name that is another's is never touched, is told by name, and the run starts once it is gone.
 func TestScheduleNameIsTaken(t *testing.T) {
 	t.Parallel()
@@ -349,7 +357,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	other := w.application(name)
 	w.ask(s, "one")
 	refused := w.waitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return s.Operator != nil && s.Operator.Cause != nil && s.Operator.Cause.Reason == reasonNameTaken && strings.Contains(s.Operator.Cause.Message, name)
+		return waitingFor(s) == reasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
 	if refused.Status.LastRunName != "" {
 		t.Errorf("the last run is %s", refused.Status.LastRunName)
@@ -372,13 +380,13 @@ func TestScheduleOverQuota(t *testing.T) {
 	quota := w.quotaOnRuns()
 	run := w.ask(s, "one")
 	w.waitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return s.Operator != nil && s.Operator.Cause != nil && s.Operator.Cause.Reason == reasonQuota
+		return waitingFor(s) == reasonQuota
 	})
 	if err := w.api.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
 	w.waitSchedule("nightly", "the run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return s.LastRunName == run && (s.Operator.Cause == nil || s.Operator.Cause.Reason == "")
+		return s.LastRunName == run && s.Operator.WaitingRequest == nil
 	})
 }
 
