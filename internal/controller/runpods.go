@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -111,8 +112,8 @@ func (r *Reconciler[T]) observeStopping(ctx context.Context, p *pass[T]) error {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		ref := runOf(pod, gvk.GroupKind())
-		if ref == nil || hasStopped(pod) || pod.CreationTimestamp.Before(&born) ||
-			slices.ContainsFunc(stopping, func(run lifecycle.Run) bool { return run.UID == string(ref.UID) }) {
+		if ref == nil || hasStopped(pod) || pod.CreationTimestamp.Before(&born) || slices.ContainsFunc(stopping, isRun(ref.UID)) ||
+			slices.ContainsFunc(p.seen.Runs, isRun(ref.UID)) {
 			continue
 		}
 		gone, err := r.runIsGone(ctx, p, *ref)
@@ -126,6 +127,11 @@ func (r *Reconciler[T]) observeStopping(ctx context.Context, p *pass[T]) error {
 	slices.SortFunc(stopping, func(a, b lifecycle.Run) int { return strings.Compare(a.Name+a.UID, b.Name+b.UID) })
 	p.seen.Runs = append(p.seen.Runs, stopping...)
 	return nil
+}
+
+// isRun tells the run of a UID.
+func isRun(uid types.UID) func(lifecycle.Run) bool {
+	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
 }
 
 // runOf returns a pod's owner where that is an application alone, and the pod's identity, if it has one, agrees.
