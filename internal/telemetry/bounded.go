@@ -172,7 +172,7 @@ func init() {
 		// The operator's, of what stands in the way in the cluster.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
 		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
-		"InvalidService",
+		"EditedAgain", "InvalidService",
 		// Of schedules whose run is due and does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
 		// The operator's, of an API server that cannot do what it is asked for at the moment.
