@@ -41,8 +41,8 @@ const maxConfigMap = 1 << 20
 // image, where the template names none; the label spark-role, spark-version and those of the Request; POD_IP and SPARK_NO_DAEMONIZE. Ports, and what
 // of probes, service account, pull policy, pull secrets and resources the template leaves open, is added.
 //
-// Of the configuration the namespace, the pod's name, the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host and
-// spark.driver.bindAddress are Build's to say, and where the user said something else there is a warning.
+// Of the configuration the namespace, the pod's name, the executors' name prefix and template, the labels, master, deploy mode, spark.driver.host,
+// spark.driver.bindAddress and spark.kubernetes.executor.useDriverPodIP are Build's to say, and where the user said something else there is a warning.
 func Build(r Request) (Objects, error) {
 	d, err := newDraft(r)
 	if err != nil {

@@ -45,6 +45,9 @@ func (d *draft) settled(executor executorTemplate) (*conf.Conf, error) {
 	}
 	// Any address of the pod; a name of it is not known yet when the server binds.
 	d.decide(after, "spark.driver.bindAddress", "0.0.0.0")
+	// That address is what executors would be told to connect to where this is true, as it is by default from 4.3 on (BasicExecutorFeatureStep); else
+	// they are told spark.driver.host, which is the pod's address.
+	d.decide(after, "spark.kubernetes.executor.useDriverPodIP", "false")
 	d.take(hostKey, "the address of the pod")
 	d.setDefault(after, driverPortKey, "7078")
 	d.setDefault(after, blockManagerPortKey, "7079")

@@ -34,7 +34,7 @@ func TestOrderOfTheOptions(t *testing.T) {
 		"spark.kubernetes.namespace", "spark.kubernetes.container.image", "spark.kubernetes.executor.container.image",
 		"spark.b", "spark.a", "spark.driver.port",
 		"spark.kubernetes.driver.label.example.org/attempt", "spark.kubernetes.driver.label.example.org/server",
-		"spark.driver.bindAddress", "spark.driver.blockManager.port", "spark.kubernetes.driver.pod.name",
+		"spark.driver.bindAddress", "spark.kubernetes.executor.useDriverPodIP", "spark.driver.blockManager.port", "spark.kubernetes.driver.pod.name",
 		"spark.kubernetes.executor.label.example.org/attempt", "spark.kubernetes.executor.label.example.org/server",
 		"spark.kubernetes.executor.podNamePrefix", "spark.kubernetes.executor.podTemplateFile", "spark.kubernetes.executor.podTemplateContainerName",
 		"spark.app.name",
@@ -47,6 +47,7 @@ func TestOrderOfTheOptions(t *testing.T) {
 func TestWhatIsNotTheUsersToSay(t *testing.T) {
 	theirs := map[string]string{
 		"spark.master": "local", "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "x", "spark.driver.host": "x", "spark.driver.bindAddress": "127.0.0.1",
+		"spark.kubernetes.executor.useDriverPodIP": "true",
 		"spark.kubernetes.driver.pod.name": "x", "spark.kubernetes.executor.podNamePrefix": "x", "spark.kubernetes.executor.podTemplateFile": "/x",
 		"spark.kubernetes.executor.label.example.org/server": "x", "spark.kubernetes.driver.label.example.org/attempt": "9",
 	}
