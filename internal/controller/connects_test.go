@@ -233,7 +233,13 @@ func TestServerThatIsDeleted(t *testing.T) {
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	w.remove(pod)
-	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Progressing", metav1.ConditionTrue, "DriverDeleted"))
+	// No kubelet stops it, so it may be gone before a pass has seen it go.
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, func(sc *v1alpha1.SparkConnect) error {
+		if holds("Progressing", metav1.ConditionTrue, "DriverNotFound")(sc) == nil {
+			return nil
+		}
+		return holds("Progressing", metav1.ConditionTrue, "DriverDeleted")(sc)
+	})
 	clock.advance(connect.FirstInterval)
 	w.pokeServer("x")
 	next := w.readyServer(sc, 2)
