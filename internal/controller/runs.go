@@ -232,7 +232,7 @@ type runStart struct {
 	due, at time.Time
 }
 
-// confirmRun reads live whether a run exists that was not seen: a cache that does not show one may only be late.
+// confirmRun reads live whether a run exists that was not seen: a cache that does not show one may only be late. Where it is, it may lack others too.
 func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	if action.Name == "" {
 		return r.confirmRuns(ctx, p)
@@ -249,9 +249,7 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 	if missing || !owned(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
 		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
 	}
-	p.children.runs = append(p.children.runs, run)
-	facts := r.kind.Runs.Facts(run)
-	return func(seen *lifecycle.Observed) { seen.Runs = append(seen.Runs, facts) }, nil
+	return r.confirmRuns(ctx, p)
 }
 
 // confirmRuns reads live which runs there are that were not seen.

@@ -36,6 +36,7 @@ func tinySchedules() Kind[*schedule] {
 		Runs: &Runs[*schedule]{
 			New:    func() client.Object { return &v1beta2.SparkApplication{} },
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Labels: func(*schedule) map[string]string { return nil }, // whose they are is in their owners
 			Facts:  tinyRunFacts,
 			Render: tinyRenderRun,
 			Due:    dueOf,

@@ -371,16 +371,16 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 		w.fail("asks again in one pass")
 	}
 	var found []lifecycle.Run
+	there := name == ""
 	for _, r := range w.runs {
-		known := slices.ContainsFunc(seen.Runs, func(k lifecycle.Run) bool { return k.Name == r.name })
-		if !known && (name == "" || name == r.name) {
-			found = append(found, factsOf(*r))
+		if known := slices.ContainsFunc(seen.Runs, func(k lifecycle.Run) bool { return k.Name == r.name }); !known {
+			found, there = append(found, factsOf(*r)), there || name == r.name
 		}
 	}
-	return func(o *lifecycle.Observed) {
-		o.Runs = append(o.Runs, found...)
-		o.Confirmed = name == "" || len(found) == 0
+	if !there {
+		found = nil // only that one was looked for
 	}
+	return func(o *lifecycle.Observed) { o.Runs, o.Confirmed = append(o.Runs, found...), true }
 }
 
 // shape holds every plan to what the controller relies on.
