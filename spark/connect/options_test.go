@@ -48,7 +48,7 @@ func TestWhatIsNotTheUsersToSay(t *testing.T) {
 	theirs := map[string]string{
 		"spark.master": "local", "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "x", "spark.driver.host": "x", "spark.driver.bindAddress": "127.0.0.1",
 		"spark.kubernetes.executor.useDriverPodIP": "true",
-		"spark.kubernetes.driver.pod.name": "x", "spark.kubernetes.executor.podNamePrefix": "x", "spark.kubernetes.executor.podTemplateFile": "/x",
+		"spark.kubernetes.driver.pod.name":         "x", "spark.kubernetes.executor.podNamePrefix": "x", "spark.kubernetes.executor.podTemplateFile": "/x",
 		"spark.kubernetes.executor.label.example.org/server": "x", "spark.kubernetes.driver.label.example.org/attempt": "9",
 	}
 	r := minimal()
