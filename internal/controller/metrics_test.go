@@ -93,8 +93,9 @@ func TestMetricsThatAreServed(t *testing.T) {
 	}
 	w.run(op)
 	good, bad := w.application("good"), w.application("bad")
-	w.execute(w.driverOf(good, 1), exited(0, ""))
-	w.execute(w.driverOf(bad, 1), exited(1, "boom"))
+	// Seen to run first, so that there are two statuses of each to be late.
+	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, exited(0, ""))
+	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, exited(1, "boom"))
 	w.waitState("good", v1beta2.ApplicationStateCompleted)
 	w.waitState("bad", v1beta2.ApplicationStateFailed)
 
