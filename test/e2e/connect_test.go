@@ -271,7 +271,9 @@ func (w *world) awaitTold(t *testing.T, server *v1alpha1.SparkConnect, what stri
 	awaitObject(t, w, server, patience, "what is wrong with "+what, func(s *v1alpha1.SparkConnect) bool {
 		ready := meta.FindStatusCondition(s.Status.Conditions, "Ready")
 		// A pod that waits goes on beside an edit of which no server can be made: Stalled is about that.
-		told := func(c metav1.Condition) bool { return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, what) }
+		told := func(c metav1.Condition) bool {
+			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, what)
+		}
 		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse && slices.ContainsFunc(s.Status.Conditions, told)
 	})
 	eventually(t, 30*time.Second, "an event about "+what, func() (string, bool) {
