@@ -142,10 +142,7 @@ func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
 		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
 	}
-	if !validReason.MatchString(reason) {
-		reason = "Pending"
-	}
-	return reason, message
+	return usableReason(reason), message
 }
 
 // awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
@@ -196,3 +193,11 @@ func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 
 // validReason is the pattern of a condition's reason (metav1.Condition).
 var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// usableReason is a reason as a condition may have it: Kubernetes, or a webhook, may give one that it refuses.
+func usableReason(reason string) string {
+	if !validReason.MatchString(reason) {
+		return "Pending"
+	}
+	return reason
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,12 +95,8 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 // invalid is what keeps the spec from ever making a server, or that server from making executors, about which it would say nothing on any pod; nil
 // where nothing does. It depends on neither the attempt nor the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
-	if wrong := ValidateConnect(sc); len(wrong) > 0 {
-		var all []string
-		for _, e := range wrong {
-			all = append(all, e.Error())
-		}
-		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	if invalid := invalidBy(ValidateConnect(sc)); invalid != nil {
+		return invalid
 	}
 	_, err := c.build(sc, 1)
 	if err == nil {

@@ -151,11 +151,8 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 
 // setCondition sets a condition; the time is only taken where its status changes.
 func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
-	if !validReason.MatchString(why.Reason) {
-		why.Reason = "Pending"
-	}
 	meta.SetStatusCondition(&sc.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: why.Reason, Message: why.Message,
+		Type: kind, Status: status, Reason: usableReason(why.Reason), Message: why.Message,
 		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)), ObservedGeneration: sc.Generation,
 	})
 }

@@ -168,9 +168,14 @@ func recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
 	}
-	if o.Cause != nil {
-		m.Cause = lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message}
+	m.Cause = causeOf(o.Cause)
+}
+
+func causeOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
+	if stored == nil {
+		return lifecycle.Cause{}
 	}
+	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }
 
 func moment(t *metav1.MicroTime) time.Time {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,12 +87,8 @@ func mayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 // prospect tells why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That depends on
 // neither the attempt nor the time, so it is no refusal that another attempt could get around.
 func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitter, invalid *lifecycle.Cause) {
-	if wrong := Validate(app); len(wrong) > 0 {
-		var all []string
-		for _, e := range wrong {
-			all = append(all, e.Error())
-		}
-		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	if invalid := invalidBy(Validate(app)); invalid != nil {
+		return nil, invalid
 	}
 	_, submitter, err := d.submission(app, 1, now)
 	if err != nil {

@@ -75,10 +75,14 @@ func remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 			o.HashVersion, o.SpecHash = int32(n), digest
 		}
 	}
-	o.Cause = nil
-	if m.Cause != (lifecycle.Cause{}) {
-		o.Cause = &v1beta2.OperatorCause{Reason: m.Cause.Reason, Message: m.Cause.Message}
+	o.Cause = storedCause(m.Cause)
+}
+
+func storedCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
+	if cause == (lifecycle.Cause{}) {
+		return nil
 	}
+	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
 func stored(t time.Time) *metav1.MicroTime {

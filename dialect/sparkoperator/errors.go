@@ -1,6 +1,10 @@
 package sparkoperator
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
 
 // FieldError says which field of a custom resource cannot be used, why, and what to write instead.
 type FieldError struct {
@@ -17,4 +21,16 @@ func (e *FieldError) statement() string {
 		return said[:i]
 	}
 	return said
+}
+
+// invalidBy is why a spec with faults cannot be used; nil where there are none.
+func invalidBy(faults []*FieldError) *lifecycle.Cause {
+	if len(faults) == 0 {
+		return nil
+	}
+	var all []string
+	for _, fault := range faults {
+		all = append(all, fault.Error())
+	}
+	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
 }

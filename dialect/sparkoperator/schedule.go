@@ -68,17 +68,12 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
 	}
-	want.Times, _ = schedule.Parse(spec.Schedule, spec.TimeZone) // the error is one of Validate's
+	var unread error
+	want.Times, unread = schedule.Parse(spec.Schedule, spec.TimeZone)
 	if want.Times != nil && want.Times.Local() {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
 	}
-	if wrong := d.Validate(s, now); len(wrong) > 0 {
-		var all []string
-		for _, e := range wrong {
-			all = append(all, e.Error())
-		}
-		want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
-	}
+	want.Invalid = invalidBy(d.faults(s, unread, now))
 	return want, doubts
 }
 

@@ -35,20 +35,6 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return m
 }
 
-func causeOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
-	if stored == nil {
-		return lifecycle.Cause{}
-	}
-	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
-}
-
-func storedCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
-	if cause == (lifecycle.Cause{}) {
-		return nil
-	}
-	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
-}
-
 // utc is a time of a status; the zero time where there is none.
 func utc(t metav1.Time) time.Time {
 	if t.IsZero() {
@@ -119,10 +105,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
 			c.Message = was.Message
 		}
-		if !validReason.MatchString(c.Reason) {
-			c.Reason = "Pending"
-		}
-		c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now), s.Generation
+		c.Reason, c.LastTransitionTime, c.ObservedGeneration = usableReason(c.Reason), metav1.NewTime(now), s.Generation
 		meta.SetStatusCondition(&st.Conditions, c)
 	}
 	return news

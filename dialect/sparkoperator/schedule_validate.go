@@ -17,9 +17,14 @@ import (
 // Validate says everything that keeps a schedule from starting runs, without looking at a cluster: its times, its numbers, its name, and whatever an
 // application of the template would be refused for. An unknown concurrency policy is no such thing: see policy.
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*FieldError {
+	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone)
+	return d.faults(s, unread, now)
+}
+
+// faults is Validate where it is known why the times cannot be read; nil where they can.
+func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*FieldError {
 	var wrong []*FieldError
-	_, err := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone)
-	if refused, ok := errors.AsType[*schedule.Error](err); ok {
+	if refused, ok := errors.AsType[*schedule.Error](unread); ok {
 		field := "spec.schedule"
 		if refused.Field == schedule.FieldZone {
 			field = "spec.timeZone"

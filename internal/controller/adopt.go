@@ -102,9 +102,8 @@ func belongs(existing, owner client.Object) bool {
 // nameLeft says why a name of ours that somebody else has is going to be free; nothing where it is not. What a deleted custom resource leaves stops in its
 // own time, and the garbage collector may not even have come to it when another of the same name is made: kubectl replace --force.
 func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner client.Object) string {
-	before := func(ref metav1.OwnerReference) bool { return r.before(ref, owner) }
 	switch {
-	case slices.ContainsFunc(existing.GetOwnerReferences(), before):
+	case r.leftByNamesake(existing, owner):
 		return fmt.Sprintf("%s %q is left by a resource of the same name that was deleted; nothing is launched before it is gone", kind, existing.GetName())
 	case existing.GetDeletionTimestamp() != nil:
 		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; nothing is launched before it is gone",
@@ -116,11 +115,12 @@ func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner clie
 // before reports whether an owner is a custom resource of the same kind and name that cannot exist any more.
 func (r *Reconciler[T]) before(ref metav1.OwnerReference, owner client.Object) bool {
 	gvk, err := apiutil.GVKForObject(owner, r.client.Scheme())
-	if err != nil || ref.Kind != gvk.Kind || ref.Name != owner.GetName() || ref.UID == owner.GetUID() {
-		return false
-	}
-	group, err := schema.ParseGroupVersion(ref.APIVersion)
-	return err == nil && group.Group == gvk.Group
+	return err == nil && ofKind(ref, gvk.GroupKind()) && ref.Name == owner.GetName() && ref.UID != owner.GetUID()
+}
+
+// leftByNamesake reports whether an object is left by a deleted custom resource of the owner's kind and name.
+func (r *Reconciler[T]) leftByNamesake(existing, owner client.Object) bool {
+	return slices.ContainsFunc(existing.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return r.before(ref, owner) })
 }
 
 // nameTaken says who has a name of ours.

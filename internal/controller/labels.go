@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,6 +124,12 @@ func owned(obj metav1.Object, uid types.UID) bool {
 		}
 	}
 	return false
+}
+
+// ofKind reports whether an owner is of a kind, in whichever version.
+func ofKind(ref metav1.OwnerReference, kind schema.GroupKind) bool {
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && ref.Kind == kind.Kind && version.Group == kind.Group
 }
 
 // indexAppUID is the cache index by labelAppUID; of what has none, by the custom resource that it names (takeover.go).

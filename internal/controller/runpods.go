@@ -140,10 +140,7 @@ func runOf(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 		return nil // another owner that is there would keep the garbage collector from it
 	}
 	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil || ref.Kind != kind.Kind || !unlabelled(pod) && pod.Labels[labelAppUID] != string(ref.UID) {
-		return nil
-	}
-	if group, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || group.Group != kind.Group {
+	if ref == nil || !ofKind(*ref, kind) || !unlabelled(pod) && pod.Labels[labelAppUID] != string(ref.UID) {
 		return nil
 	}
 	return ref

@@ -83,8 +83,7 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	return func(_ context.Context, run client.Object) []reconcile.Request {
 		var owners []reconcile.Request
 		for _, ref := range run.GetOwnerReferences() {
-			group, err := schema.ParseGroupVersion(ref.APIVersion)
-			if err == nil && ref.Kind == kind.Kind && group.Group == kind.Group {
+			if ofKind(ref, kind) {
 				owners = append(owners, reconcile.Request{NamespacedName: namespaced(run.GetNamespace(), ref.Name)})
 			}
 		}
@@ -187,7 +186,7 @@ func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Obj
 	case owned(existing, p.stored.GetUID()):
 		r.startedRun(p, existing, existing.GetCreationTimestamp().Time)
 		return nil, nil
-	case slices.ContainsFunc(existing.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return r.before(ref, p.stored) }):
+	case r.leftByNamesake(existing, p.stored):
 		return nil, &waitError{after: lookAgain, reason: reasonNameTaken,
 			why: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
 	}
@@ -203,6 +202,9 @@ func (r *Reconciler[T]) startedRun(p *pass[T], run client.Object, at time.Time) 
 
 // tellRuns logs and counts what the stored status holds of runs.
 func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
+	if r.kind.Runs == nil {
+		return
+	}
 	for _, run := range p.started {
 		logger := log.FromContext(ctx).WithValues("run", run.name)
 		if !run.due.IsZero() {
@@ -212,9 +214,6 @@ func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
 		r.metrics.RunStarted(r.kind.Name, run.due, run.at)
 	}
 	for _, notice := range p.plan.Tell {
-		if r.kind.Runs == nil {
-			break
-		}
 		if result := r.kind.Runs.Result(notice); result != "" {
 			r.metrics.Run(r.kind.Name, result)
 		}

@@ -9,10 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
 // reasonWarning is the Event's reason for what a rendered submission warns of.
-const reasonWarning = "SubmissionWarning"
+const reasonWarning = sparkoperator.EventWarning
 
 // maxWarnings bounds how many of them a pass tells one by one.
 const maxWarnings = 5

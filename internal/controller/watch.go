@@ -104,8 +104,7 @@ func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, child client.Object) []reconcile.Request {
 		uid := child.GetLabels()[labelAppUID]
 		for _, ref := range child.GetOwnerReferences() {
-			group, err := schema.ParseGroupVersion(ref.APIVersion)
-			if err == nil && string(ref.UID) == uid && ref.Kind == kind.Kind && group.Group == kind.Group {
+			if string(ref.UID) == uid && ofKind(ref, kind) {
 				return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), ref.Name)}}
 			}
 		}
