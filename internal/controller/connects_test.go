@@ -326,9 +326,7 @@ func TestQuietServer(t *testing.T) {
 		metric string
 		want   float64
 	}{{"sparkoperator_applications", 1}, {"spark_application_count", 0}, {"spark_application_running_count", 0}, {"spark_executor_running_count", 0}} {
-		if got := w.metric(check.metric); got != check.want {
-			t.Errorf("%s is %v, want %v", check.metric, got, check.want)
-		}
+		w.waitMetric(check.metric, check.want)
 	}
 	stop()
 	if got := made.since(before); len(got) > 0 {

@@ -123,9 +123,7 @@ func TestApplicationCompletes(t *testing.T) {
 	if told := w.eventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(told)), "\n"), "\n")) > 4 {
 		t.Errorf("more than 4 events: %v", told)
 	}
-	if got := w.metric("spark_application_success_count"); got != 1 {
-		t.Errorf("counted %v successes", got)
-	}
+	w.waitMetric("spark_application_success_count", 1)
 }
 
 func withDriver(app *v1beta2.SparkApplication) {

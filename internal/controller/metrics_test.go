@@ -153,9 +153,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 		return nil
 	}
 	testkit.Wait(t, "the gauges", func(context.Context) error { return gauges() })
-	if got := w.metric("spark_application_submit_count"); got != 3 {
-		t.Errorf("%v submissions are counted, want 3", got)
-	}
+	w.waitMetric("spark_application_submit_count", 3)
 	stop()
 
 	// What happens while there is no operator is counted by the next.

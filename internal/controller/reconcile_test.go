@@ -58,9 +58,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 		// The launch, the run and the end: a status is written when it changed and at no other time.
 		"sparkoperator_status_writes_total": 3,
 	} {
-		if got := w.metric(name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		w.waitMetric(name, want)
 	}
 }
 
@@ -102,6 +100,17 @@ func (w *world) metric(name string) float64 {
 		}
 	}
 	return sum
+}
+
+// waitMetric waits until a metric has a value: what a status tells is counted after it was stored.
+func (w *world) waitMetric(name string, want float64) {
+	w.t.Helper()
+	testkit.Wait(w.t, name, func(context.Context) error {
+		if got := w.metric(name); got != want {
+			return fmt.Errorf("%s is %v, want %v", name, got, want)
+		}
+		return nil
+	})
 }
 
 func TestDeletionLeavesNothing(t *testing.T) {

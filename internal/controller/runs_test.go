@@ -241,9 +241,7 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 		t.Errorf("%v status writes", got)
 	}
 	for name, want := range map[string]float64{"sparkoperator_runs_total": 2, "sparkoperator_run_delay_seconds": 2} {
-		if got := w.metric(name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		w.waitMetric(name, want)
 	}
 }
 
