@@ -95,7 +95,7 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 	case slices.Contains(d.Batch.KubeSchedulers, scheduler):
 		return scheduler, coschedulingGang, nil
 	}
-	return "", noGang, &FieldError{batchField, fmt.Sprintf("%q is no batch scheduler that the operator knows; it knows %s. "+
+	return "", noGang, &FieldError{Field: batchField, Message: fmt.Sprintf("%q is no batch scheduler that the operator knows; it knows %s. "+
 		"A kube-scheduler with the coscheduling plugin is made known by the operator's configuration (batchScheduler.kubeSchedulerNames); "+
 		"for a scheduler that needs no pod group use spec.driver.schedulerName and spec.executor.schedulerName",
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
@@ -257,17 +257,17 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 			problems = validation.IsValidLabelValue(queue)
 		}
 		if len(problems) > 0 {
-			return &FieldError{batchOptionsField + ".queue", fmt.Sprintf("%q is no name of a queue: %s", conf.Shorten(queue), problems[0])}
+			return &FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is no name of a queue: %s", conf.Shorten(queue), problems[0])}
 		}
 	}
 	if class := value(options.PriorityClassName); class != "" && kind == volcanoGang {
 		if problems := validation.IsDNS1123Subdomain(class); len(problems) > 0 {
-			return &FieldError{batchOptionsField + ".priorityClassName", fmt.Sprintf("%q is no name of a priority class: %s", conf.Shorten(class), problems[0])}
+			return &FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is no name of a priority class: %s", conf.Shorten(class), problems[0])}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(options.Resources)) {
 		if amount := options.Resources[name]; amount.Sign() < 0 {
-			return &FieldError{fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), "is less than nothing; write an amount such as 4 or 8Gi"}
+			return &FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is less than nothing; write an amount such as 4 or 8Gi"}
 		}
 	}
 	return nil

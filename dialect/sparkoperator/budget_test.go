@@ -88,10 +88,10 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 // TestBudgetIsAskedForWhileItRuns: the field may change at any time and restarts nothing.
 func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
 	app := sample()
-	dialect := Dialect{Options{MissingGrace: 10 * time.Second}}
-	dialect.Decide(app, lifecycle.Observed{}, t0)
+	usual := Dialect{Options{MissingGrace: 10 * time.Second}}
+	usual.Decide(app, lifecycle.Observed{}, t0)
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, Remains: []int32{1}}
-	do := func() []lifecycle.Action { return dialect.Decide(app, seen, t0).Do }
+	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Do }
 	if got := do(); len(got) > 0 {
 		t.Errorf("nobody asked, and it does %v", got)
 	}

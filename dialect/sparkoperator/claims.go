@@ -34,15 +34,15 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 		_, sized := settings[driverClaimPrefix+name+".options.sizeLimit"]
 		switch {
 		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
-			wrong = append(wrong, &FieldError{field, noDriverClaim})
+			wrong = append(wrong, &FieldError{Field: field, Message: noDriverClaim})
 		case setting == "options.storageClass" && sized && !strings.Contains(settings[driverClaimPrefix+name+".options.claimName"], onDemand):
-			wrong = append(wrong, &FieldError{field, noDriverClaim + ", without storageClass and sizeLimit"})
+			wrong = append(wrong, &FieldError{Field: field, Message: noDriverClaim + ", without storageClass and sizeLimit"})
 		}
 	}
 	for i, v := range app.Spec.Volumes {
 		mounted := slices.ContainsFunc(app.Spec.Driver.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
 		if claim := v.PersistentVolumeClaim; claim != nil && mounted && strings.Contains(claim.ClaimName, onDemand) {
-			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), noDriverClaim})
+			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
 		}
 	}
 	return wrong

@@ -3,7 +3,6 @@ package sparkoperator
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,55 +11,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Types of the conditions. Ready, Reconciling and Stalled are what kstatus reads (sigs.k8s.io/cli-utils).
+// Types of the conditions: those of every kind, and see ConditionExposed and its like.
 const (
-	ConditionReady       = "Ready"
-	ConditionReconciling = "Reconciling"
-	ConditionStalled     = "Stalled"
-	ConditionSubmitted   = "Submitted"
-	ConditionRunning     = "Running"
-	ConditionDegraded    = "Degraded"
-	ConditionSucceeded   = "Succeeded"
-	ConditionFailed      = "Failed"
-	ConditionSuspended   = "Suspended"
+	ConditionReady       = dialect.ConditionReady
+	ConditionReconciling = dialect.ConditionReconciling
+	ConditionStalled     = dialect.ConditionStalled
+	ConditionSubmitted   = dialect.ConditionSubmitted
+	ConditionRunning     = dialect.ConditionRunning
+	ConditionDegraded    = dialect.ConditionDegraded
+	ConditionSucceeded   = dialect.ConditionSucceeded
+	ConditionFailed      = dialect.ConditionFailed
+	ConditionSuspended   = dialect.ConditionSuspended
+	ConditionExposed     = dialect.ConditionExposed
 )
 
 // standing is one condition that holds.
-type standing struct {
-	kind   string
-	status metav1.ConditionStatus
-}
-
-// standings are the conditions of a memory; those that are not listed are absent.
-func standings(m lifecycle.Memory) []standing {
-	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
-	submitted := standing{ConditionSubmitted, yes}
-	switch m.Phase {
-	case lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Unknown:
-		out := []standing{{ConditionReady, no}, {ConditionReconciling, yes}, submitted}
-		if m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling {
-			out = append(out, standing{ConditionRunning, yes})
-		}
-		return out
-	case lifecycle.Running:
-		return []standing{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
-	case lifecycle.Retained, lifecycle.Done:
-		if m.Outcome == lifecycle.Succeeded {
-			return []standing{{ConditionReady, yes}, submitted, {ConditionSucceeded, yes}}
-		}
-		out := []standing{{ConditionReady, no}, {ConditionStalled, yes}, {ConditionFailed, yes}}
-		if m.Runs > 0 {
-			out = append(out, submitted)
-		}
-		return out
-	case lifecycle.Suspended:
-		return []standing{{ConditionReady, no}, {ConditionSuspended, yes}}
-	}
-	return []standing{{ConditionReady, no}, {ConditionReconciling, yes}} // something is on its way
-}
+type standing = dialect.Standing
 
 // degraded reports whether a running application is not all that it could be: its driver is being taken away or an executor cannot start, which
 // is what it waits for then; or fewer executors are there, or have done their work, than it started with. With dynamic allocation fewer is as
@@ -84,27 +54,27 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 // encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
 func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
-	hold := standings(m)
+	hold := dialect.Standings(m)
 	if degraded(app, wanted, m) {
-		hold = append(hold, standing{ConditionDegraded, metav1.ConditionTrue})
+		hold = append(hold, standing{Type: ConditionDegraded, Status: metav1.ConditionTrue})
 	}
 	lost := strings.Join(overwritten(app), "; ")
-	if lost != "" && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
-		hold = append(hold, standing{ConditionFieldsOverwritten, metav1.ConditionTrue})
+	if lost != "" && slices.Contains(hold, standing{Type: ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, standing{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
 	troubles := monitoringTroubles(app)
-	if len(troubles) > 0 && slices.Contains(hold, standing{ConditionSubmitted, metav1.ConditionTrue}) {
-		hold = append(hold, standing{ConditionMonitoringImpaired, metav1.ConditionTrue})
+	if len(troubles) > 0 && slices.Contains(hold, standing{Type: ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, standing{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}
 	if mismatch != "" {
-		hold = append(hold, standing{ConditionSparkVersionMismatch, metav1.ConditionTrue})
+		hold = append(hold, standing{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
 	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
-		return c.Type != ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.kind == c.Type })
+		return c.Type != ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.Type == c.Type })
 	})
 	for _, h := range hold {
 		reason, message := account(h, wanted, m)
-		switch h.kind {
+		switch h.Type {
 		case ConditionFieldsOverwritten:
 			reason, message = reasonSetBySpark, lost
 		case ConditionMonitoringImpaired:
@@ -113,7 +83,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 			reason, message = reasonAnotherVersion, mismatch
 		}
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: h.kind, Status: h.status, Reason: reason, Message: message,
+			Type: h.Type, Status: h.Status, Reason: reason, Message: message,
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 		})
 	}
@@ -122,7 +92,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 // account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application
 // waits for meanwhile.
 func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
-	switch h.kind {
+	switch h.Type {
 	case ConditionDegraded:
 		if m.Cause.Reason == "" {
 			return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
@@ -132,7 +102,7 @@ func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 			return string(m.Phase), "" // whatever degrades it
 		}
 	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
-		return h.kind, ""
+		return h.Type, ""
 	}
 	reason = string(m.Phase)
 	if m.Outcome != lifecycle.Undecided {
@@ -142,7 +112,7 @@ func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
 		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
 	}
-	return usableReason(reason), message
+	return dialect.UsableReason(reason), message
 }
 
 // awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
@@ -189,15 +159,4 @@ func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 	})
-}
-
-// validReason is the pattern of a condition's reason (metav1.Condition).
-var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
-
-// usableReason is a reason as a condition may have it: Kubernetes, or a webhook, may give one that it refuses.
-func usableReason(reason string) string {
-	if !validReason.MatchString(reason) {
-		return "Pending"
-	}
-	return reason
 }

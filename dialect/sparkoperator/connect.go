@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -95,7 +96,7 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 // invalid is what keeps the spec from ever making a server, or that server from making executors, about which it would say nothing on any pod; nil
 // where nothing does. It depends on neither the attempt nor the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
-	if invalid := invalidBy(ValidateConnect(sc)); invalid != nil {
+	if invalid := dialect.Invalid(ValidateConnect(sc)); invalid != nil {
 		return invalid
 	}
 	_, err := c.build(sc, 1)
@@ -201,7 +202,7 @@ func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	refused, ok := errors.AsType[*submit.Error](err)
 	if !ok {
-		return &FieldError{"spec", err.Error()}
+		return &FieldError{Field: "spec", Message: err.Error()}
 	}
 	field := connectFields[refused.Field]
 	if refused.Key != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -152,7 +153,7 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 // setCondition sets a condition; the time is only taken where its status changes.
 func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	meta.SetStatusCondition(&sc.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: usableReason(why.Reason), Message: why.Message,
+		Type: kind, Status: status, Reason: dialect.UsableReason(why.Reason), Message: why.Message,
 		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)), ObservedGeneration: sc.Generation,
 	})
 }

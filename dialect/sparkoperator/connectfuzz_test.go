@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
@@ -79,7 +80,7 @@ func FuzzConnectSpecs(f *testing.F) {
 			}
 		}
 		for _, condition := range sc.Status.Conditions {
-			if !validReason.MatchString(condition.Reason) {
+			if dialect.UsableReason(condition.Reason) != condition.Reason {
 				t.Errorf("condition %+v", condition)
 			}
 		}

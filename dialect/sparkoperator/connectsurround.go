@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -30,7 +31,7 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) Surroundings {
 	}
 	e := c.exposure(sc, service)
 	for _, object := range e.objects {
-		markContent(object)
+		dialect.MarkContent(object)
 	}
 	return Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []Event) {
 		stampChange(sc, now, func() {
@@ -76,7 +77,7 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 	case service.Cause.Reason != "":
 		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
 		if isNews(sc, ConditionServiceReady, why) {
-			news = []Event{{corev1.EventTypeWarning, why.Reason, why.Message}}
+			news = []Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = serving(is)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -122,7 +123,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e exposure, is []lifecycle.Sur
 	}
 	others := slices.DeleteFunc(slices.Clone(is), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" })
 	why := lifecycle.Cause{}
-	for _, cause := range append(slices.Clone(e.wrong), hindrances(others)...) {
+	for _, cause := range append(slices.Clone(e.wrong), dialect.Hindrances(others)...) {
 		if why.Message != "" {
 			why.Message += "; "
 		}
@@ -133,7 +134,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e exposure, is []lifecycle.Sur
 		news := isNews(sc, ConditionExposed, why)
 		setCondition(sc, ConditionExposed, metav1.ConditionFalse, why, now)
 		if news {
-			return []Event{{corev1.EventTypeWarning, why.Reason, why.Message}}
+			return []Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 	case len(e.doors) == 0:
 		meta.RemoveStatusCondition(&sc.Status.Conditions, ConditionExposed)

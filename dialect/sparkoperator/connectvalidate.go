@@ -30,10 +30,10 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*FieldError {
 func validConnectName(sc *v1alpha1.SparkConnect) []*FieldError {
 	const field = "metadata.name"
 	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
-		return []*FieldError{{field, fmt.Sprintf("%q cannot begin the name of a Service: %s", sc.Name, strings.Join(problems, "; "))}}
+		return []*FieldError{{Field: field, Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", sc.Name, strings.Join(problems, "; "))}}
 	}
 	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
-		return []*FieldError{{field, fmt.Sprintf("%q has %d characters, and pod and Service %s would have too many; use %d at most",
+		return []*FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, and pod and Service %s would have too many; use %d at most",
 			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
 	}
 	return nil
@@ -49,7 +49,7 @@ func validConnectMarks(sc *v1alpha1.SparkConnect) []*FieldError {
 	wrong := append(ownKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), ownConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
 		if strings.Contains(key, ".annotation."+ownPrefix) {
-			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "annotations that begin with " + ownPrefix + " are the operator's own; remove the key, or give the annotation another name"})
+			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + ownPrefix + " are the operator's own; remove the key, or give the annotation another name"})
 		}
 	}
 	for _, t := range []struct {
@@ -72,7 +72,7 @@ func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*FieldError) {
 			return
 		}
 		if err := memorySize(value); err != nil {
-			wrong = append(wrong, &FieldError{field, err.Error()})
+			wrong = append(wrong, &FieldError{Field: field, Message: err.Error()})
 		}
 	}
 	for _, typed := range []struct {

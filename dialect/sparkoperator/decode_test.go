@@ -12,9 +12,9 @@ import (
 // TestRestartPolicy: what the fields of a restart policy mean to the machine that decides by it.
 func TestRestartPolicy(t *testing.T) {
 	const day = 24 * time.Hour
-	usual := lifecycle.Restart{Policy: lifecycle.Never, FailureInterval: defaultInterval, SubmissionInterval: defaultInterval}
+	absent := lifecycle.Restart{Policy: lifecycle.Never, FailureInterval: defaultInterval, SubmissionInterval: defaultInterval}
 	with := func(change func(*lifecycle.Restart)) lifecycle.Restart {
-		r := usual
+		r := absent
 		change(&r)
 		return r
 	}
@@ -22,7 +22,7 @@ func TestRestartPolicy(t *testing.T) {
 		piece string
 		want  lifecycle.Restart
 	}{
-		{`{}`, usual},
+		{`{}`, absent},
 		{`{restartPolicy: {type: Never, onFailureRetries: 3}}`, with(func(r *lifecycle.Restart) { r.FailureRetries = 3 })},
 		{`{restartPolicy: {type: Always}}`, with(func(r *lifecycle.Restart) { r.Policy = lifecycle.Always })},
 		{`{restartPolicy: {type: OnFailure, onFailureRetries: 3, onFailureRetryInterval: 10, onSubmissionFailureRetries: 5, onSubmissionFailureRetryInterval: 20}}`,
@@ -36,9 +36,9 @@ func TestRestartPolicy(t *testing.T) {
 			with(func(r *lifecycle.Restart) {
 				r.Policy, r.FailureInterval = lifecycle.OnFailure, time.Duration(maxSeconds)*time.Second
 			})},
-		{`{failureRetries: 3, retryInterval: 9}`, usual}, // mean nothing, as ever
+		{`{failureRetries: 3, retryInterval: 9}`, absent}, // mean nothing, as ever
 	} {
-		if diff := cmp.Diff(c.want, dialect.app(appOf(t, "spec: "+c.piece)).Restart); diff != "" {
+		if diff := cmp.Diff(c.want, usual.app(appOf(t, "spec: "+c.piece)).Restart); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.piece, diff)
 		}
 	}

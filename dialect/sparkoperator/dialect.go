@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -87,7 +88,7 @@ func mayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 // prospect tells why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That depends on
 // neither the attempt nor the time, so it is no refusal that another attempt could get around.
 func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitter, invalid *lifecycle.Cause) {
-	if invalid := invalidBy(Validate(app)); invalid != nil {
+	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, invalid
 	}
 	_, submitter, err := d.submission(app, 1, now)

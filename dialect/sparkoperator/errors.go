@@ -1,36 +1,6 @@
 package sparkoperator
 
-import (
-	"strings"
-
-	"github.com/sparkoperator/spark-operator/lifecycle"
-)
+import "github.com/sparkoperator/spark-operator/dialect"
 
 // FieldError says which field of a custom resource cannot be used, why, and what to write instead.
-type FieldError struct {
-	Field   string // path, such as "spec.driver.memory"
-	Message string
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
-
-// statement is the error without what to do about it, which is what follows the last semicolon of a message that has one.
-func (e *FieldError) statement() string {
-	said := e.Error()
-	if i := strings.LastIndex(said, "; "); i > 0 {
-		return said[:i]
-	}
-	return said
-}
-
-// invalidBy is why a spec with faults cannot be used; nil where there are none.
-func invalidBy(faults []*FieldError) *lifecycle.Cause {
-	if len(faults) == 0 {
-		return nil
-	}
-	var all []string
-	for _, fault := range faults {
-		all = append(all, fault.Error())
-	}
-	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
-}
+type FieldError = dialect.FieldError

@@ -7,16 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Event is a Kubernetes Event about an application.
-type Event struct {
-	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
-	Reason  string
-	Message string
-}
+// Event is a Kubernetes Event about a custom resource.
+type Event = dialect.Event
 
 // Reasons of events, as this API's readers know them.
 const (
@@ -63,9 +60,9 @@ func noticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
 	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
-		return Event{corev1.EventTypeNormal, n.Cause.Reason, n.Cause.Message}
+		return Event{Type: corev1.EventTypeNormal, Reason: n.Cause.Reason, Message: n.Cause.Message}
 	case n.Part == lifecycle.Application: // its reason is the event's
-		return Event{corev1.EventTypeWarning, n.Cause.Reason, n.Cause.Message}
+		return Event{Type: corev1.EventTypeWarning, Reason: n.Cause.Reason, Message: n.Cause.Message}
 	case n.Part == lifecycle.SubmitterPod:
 		reason, n.Name = EventSubmitterPending, "" // the cause names it
 	case n.Part == lifecycle.Executors && n.Waits:
@@ -79,7 +76,7 @@ func noticeEvent(n lifecycle.Notice) Event {
 	if n.Name != "" {
 		message = n.Name + ": " + message
 	}
-	return Event{corev1.EventTypeWarning, reason, message}
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
 // takenOver tells where another operator left an application.
@@ -89,11 +86,11 @@ func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Noti
 }
 
 func normal(reason, format string, args ...any) (Event, bool) {
-	return Event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...)}, true
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
 func warning(reason, format string, args ...any) (Event, bool) {
-	return Event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...)}, true
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {

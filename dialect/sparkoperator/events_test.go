@@ -23,42 +23,42 @@ func TestEvents(t *testing.T) {
 		want []Event
 	}{
 		{"nothing", lifecycle.Plan{}, nil},
-		{"launched", to(lifecycle.New, lifecycle.Launched, ""), []Event{{"Normal", "SparkApplicationSubmitted", "attempt 2 was submitted as driver pod pi-driver"}}},
+		{"launched", to(lifecycle.New, lifecycle.Launched, ""), []Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver"}}},
 		{"launched by the operator", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
 			p.Do = []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
 			return p
-		}(), []Event{{"Normal", "SparkApplicationSubmitted", "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
+		}(), []Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
 		{"launched by spark-submit", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
 			p.Trail[0].Cause = *bySparkSubmit("somebody wants it")
 			p.Next.AttemptID = "an id"
 			return p
-		}(), []Event{{"Normal", "SparkApplicationSubmitted",
-			"attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit makes the driver pod: somebody wants it"}}},
-		{"the pod that submits waits", tell(lifecycle.Launched, lifecycle.SubmitterPod, "s"), []Event{{"Warning", "SparkSubmitterPending", "R: why"}}},
-		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []Event{{"Normal", "SparkDriverRunning", "driver pod pi-driver runs"}}},
+		}(), []Event{{Type: "Normal", Reason: "SparkApplicationSubmitted",
+			Message: "attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit makes the driver pod: somebody wants it"}}},
+		{"the pod that submits waits", tell(lifecycle.Launched, lifecycle.SubmitterPod, "s"), []Event{{Type: "Warning", Reason: "SparkSubmitterPending", Message: "R: why"}}},
+		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []Event{{Type: "Normal", Reason: "SparkDriverRunning", Message: "driver pod pi-driver runs"}}},
 		{"ready is no news", to(lifecycle.Started, lifecycle.Ready, ""), nil},
 		{"running is no news", to(lifecycle.Ready, lifecycle.Running, ""), nil},
-		{"lost node", to(lifecycle.Running, lifecycle.Unknown, ""), []Event{{"Warning", "SparkDriverUnknown", "driver pod pi-driver: R: why"}}},
+		{"lost node", to(lifecycle.Running, lifecycle.Unknown, ""), []Event{{Type: "Warning", Reason: "SparkDriverUnknown", Message: "driver pod pi-driver: R: why"}}},
 		{"succeeded is told by its end", to(lifecycle.Running, lifecycle.Ended, lifecycle.Succeeded), nil},
-		{"completed", to(lifecycle.Ended, lifecycle.Retained, lifecycle.Succeeded), []Event{{"Normal", "SparkApplicationCompleted", "the application completed in attempt 2"}}},
-		{"driver failed", to(lifecycle.Running, lifecycle.Ended, lifecycle.Failed), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
-		{"driver evicted", to(lifecycle.Running, lifecycle.Ended, lifecycle.Evicted), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
-		{"driver lost", to(lifecycle.Running, lifecycle.Ended, lifecycle.Lost), []Event{{"Warning", "SparkDriverNotFound", "attempt 2: R: why"}}},
-		{"refused", to(lifecycle.New, lifecycle.Ended, lifecycle.Refused), []Event{{"Warning", "SparkApplicationSubmissionFailed", "attempt 2 was not submitted: R: why"}}},
-		{"timed out", to(lifecycle.Launched, lifecycle.Ended, lifecycle.StartTimedOut), []Event{{"Warning", "SparkDriverFailed", "attempt 2: R: why"}}},
-		{"failed", to(lifecycle.Ended, lifecycle.Done, lifecycle.Failed), []Event{{"Warning", "SparkApplicationFailed", "the application failed: R: why"}}},
-		{"retry", to(lifecycle.Ended, lifecycle.Waiting, lifecycle.Failed), []Event{{"Normal", "SparkApplicationPendingRerun", "the application is run again after attempt 2"}}},
-		{"edited", to(lifecycle.Running, lifecycle.Editing, ""), []Event{{"Normal", "SparkApplicationSpecChanged", "the spec changed; attempt 2 is replaced"}}},
-		{"suspending", to(lifecycle.Running, lifecycle.Suspending, ""), []Event{{"Normal", "SparkApplicationSuspending", "attempt 2 is stopped"}}},
-		{"suspended", to(lifecycle.Suspending, lifecycle.Suspended, ""), []Event{{"Normal", "SparkApplicationSuspended", "the application is suspended"}}},
-		{"resuming", to(lifecycle.Suspended, lifecycle.Resuming, ""), []Event{{"Normal", "SparkApplicationResuming", "the application is resumed"}}},
-		{"driver waits", tell(lifecycle.Launched, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverPending", "pi-driver: R: why"}}},
-		{"driver is being evicted", tell(lifecycle.Running, lifecycle.DriverPod, "pi-driver"), []Event{{"Warning", "SparkDriverDisrupted", "pi-driver: R: why"}}},
-		{"executors wait", tell(lifecycle.Scaling, lifecycle.Executors, "pi-exec-1"), []Event{{"Warning", "SparkExecutorPending", "R: why"}}},
-		{"executor failed", tell(lifecycle.Running, lifecycle.Executors, "pi-exec-1"), []Event{{"Warning", "SparkExecutorFailed", "pi-exec-1: R: why"}}},
-		{"no name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []Event{{"Warning", "SparkDriverDisrupted", "R: why"}}},
+		{"completed", to(lifecycle.Ended, lifecycle.Retained, lifecycle.Succeeded), []Event{{Type: "Normal", Reason: "SparkApplicationCompleted", Message: "the application completed in attempt 2"}}},
+		{"driver failed", to(lifecycle.Running, lifecycle.Ended, lifecycle.Failed), []Event{{Type: "Warning", Reason: "SparkDriverFailed", Message: "attempt 2: R: why"}}},
+		{"driver evicted", to(lifecycle.Running, lifecycle.Ended, lifecycle.Evicted), []Event{{Type: "Warning", Reason: "SparkDriverFailed", Message: "attempt 2: R: why"}}},
+		{"driver lost", to(lifecycle.Running, lifecycle.Ended, lifecycle.Lost), []Event{{Type: "Warning", Reason: "SparkDriverNotFound", Message: "attempt 2: R: why"}}},
+		{"refused", to(lifecycle.New, lifecycle.Ended, lifecycle.Refused), []Event{{Type: "Warning", Reason: "SparkApplicationSubmissionFailed", Message: "attempt 2 was not submitted: R: why"}}},
+		{"timed out", to(lifecycle.Launched, lifecycle.Ended, lifecycle.StartTimedOut), []Event{{Type: "Warning", Reason: "SparkDriverFailed", Message: "attempt 2: R: why"}}},
+		{"failed", to(lifecycle.Ended, lifecycle.Done, lifecycle.Failed), []Event{{Type: "Warning", Reason: "SparkApplicationFailed", Message: "the application failed: R: why"}}},
+		{"retry", to(lifecycle.Ended, lifecycle.Waiting, lifecycle.Failed), []Event{{Type: "Normal", Reason: "SparkApplicationPendingRerun", Message: "the application is run again after attempt 2"}}},
+		{"edited", to(lifecycle.Running, lifecycle.Editing, ""), []Event{{Type: "Normal", Reason: "SparkApplicationSpecChanged", Message: "the spec changed; attempt 2 is replaced"}}},
+		{"suspending", to(lifecycle.Running, lifecycle.Suspending, ""), []Event{{Type: "Normal", Reason: "SparkApplicationSuspending", Message: "attempt 2 is stopped"}}},
+		{"suspended", to(lifecycle.Suspending, lifecycle.Suspended, ""), []Event{{Type: "Normal", Reason: "SparkApplicationSuspended", Message: "the application is suspended"}}},
+		{"resuming", to(lifecycle.Suspended, lifecycle.Resuming, ""), []Event{{Type: "Normal", Reason: "SparkApplicationResuming", Message: "the application is resumed"}}},
+		{"driver waits", tell(lifecycle.Launched, lifecycle.DriverPod, "pi-driver"), []Event{{Type: "Warning", Reason: "SparkDriverPending", Message: "pi-driver: R: why"}}},
+		{"driver is being evicted", tell(lifecycle.Running, lifecycle.DriverPod, "pi-driver"), []Event{{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "pi-driver: R: why"}}},
+		{"executors wait", tell(lifecycle.Scaling, lifecycle.Executors, "pi-exec-1"), []Event{{Type: "Warning", Reason: "SparkExecutorPending", Message: "R: why"}}},
+		{"executor failed", tell(lifecycle.Running, lifecycle.Executors, "pi-exec-1"), []Event{{Type: "Warning", Reason: "SparkExecutorFailed", Message: "pi-exec-1: R: why"}}},
+		{"no name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []Event{{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "R: why"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Events(sample(), c.plan)); diff != "" {

@@ -268,12 +268,12 @@ func TestMapKeepsWhatExists(t *testing.T) {
 func TestCountsOfALaterAttempt(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Executors: []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)}}
-	dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: in(lifecycle.Running)}, seen, t0)
+	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: in(lifecycle.Running)}, seen, t0)
 	if app.Status.Executors == nil || app.Status.Executors.Failed != 1 {
 		t.Fatalf("executors %+v", app.Status.Executors)
 	}
 	second := in(lifecycle.Launched, func(m *lifecycle.Memory) { m.Attempt, m.AttemptID = 2, "id2" })
-	dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: second}, seen, t0)
+	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: second}, seen, t0)
 	if app.Status.Executors != nil || app.Status.ExecutorState != nil || app.Status.Operator.Executors != nil {
 		t.Errorf("executors %+v, %v, %+v", app.Status.Executors, app.Status.ExecutorState, app.Status.Operator.Executors)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -140,7 +141,7 @@ func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 	ready := 0
 	for _, c := range s.Conditions {
-		if !validReason.MatchString(c.Reason) || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
+		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
 			t.Fatalf("no API server stores %+v", c)
 		}
 		if c.Type == ConditionReady {

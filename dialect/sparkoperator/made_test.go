@@ -87,7 +87,7 @@ func launched(t testing.TB, app *v1beta2.SparkApplication) made {
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Fatalf("refused: %v", wrong)
 	}
-	objects, err := dialect.Render(app, createAttempt(1), t0)
+	objects, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}

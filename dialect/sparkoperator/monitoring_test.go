@@ -31,7 +31,7 @@ func rendered(t *testing.T, pieces ...string) submit.Objects {
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Fatalf("refused: %v", wrong)
 	}
-	objects, err := dialect.Render(app, createAttempt(1), t0)
+	objects, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestMetricsConfigMap(t *testing.T) {
 		t.Errorf("metadata: %+v", config.ObjectMeta)
 	}
 	// Its name is every attempt's; its content is not what tells attempts apart.
-	second, err := dialect.Render(app, createAttempt(2), t0)
+	second, err := usual.Render(app, createAttempt(2), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestMonitoringTroubles(t *testing.T) {
 				}
 			}
 			for _, m := range []lifecycle.Memory{in(lifecycle.Launched), in(lifecycle.Running), in(lifecycle.Done, ended(lifecycle.Succeeded))} {
-				encodeConditions(app, dialect.app(app), m, "", t0)
+				encodeConditions(app, usual.app(app), m, "", t0)
 				condition := meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired)
 				if (condition != nil) != (len(got) > 0) {
 					t.Fatalf("%s: the condition is %v", m.Phase, condition)
@@ -408,7 +408,7 @@ func TestMonitoringTroubles(t *testing.T) {
 					t.Errorf("%s: the condition is %v", m.Phase, condition)
 				}
 			}
-			encodeConditions(app, dialect.app(app), lifecycle.Memory{}, "", t0)
+			encodeConditions(app, usual.app(app), lifecycle.Memory{}, "", t0)
 			if meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired) != nil {
 				t.Error("a condition before anything is launched")
 			}
@@ -469,7 +469,7 @@ func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 func TestSpecIsLeftAlone(t *testing.T) {
 	app := appOf(t, withAgent, withServlet, `spec: {driver: {annotations: {a: b}, javaOptions: -Da=b}}`)
 	before := app.DeepCopy()
-	if _, err := dialect.Render(app, createAttempt(1), t0); err != nil {
+	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
 		t.Fatal(err)
 	}
 	monitoringTroubles(app)

@@ -33,7 +33,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(c.change)
-			encodeConditions(app, dialect.app(app), c.m, "", t0)
+			encodeConditions(app, usual.app(app), c.m, "", t0)
 			got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 			if (got != nil) != (c.says != "") {
 				t.Fatalf("condition %v, want one: %v", got, c.says != "")
@@ -43,7 +43,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 			}
 			// Whoever corrects the spec is rid of it.
 			app.Spec.Executor = sample().Spec.Executor
-			encodeConditions(app, dialect.app(app), c.m, "", t0)
+			encodeConditions(app, usual.app(app), c.m, "", t0)
 			if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 				t.Errorf("still there: %s", got.Message)
 			}

@@ -43,7 +43,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 	for _, r := range onlyBySparkSubmit {
 		line("| `%s` | %s |", r.field, r.when)
 		app := appOf(t, r.piece)
-		objects, why, err := dialect.submission(app, 1, t0)
+		objects, why, err := usual.submission(app, 1, t0)
 		if err != nil || objects.Driver.Labels["spark-role"] != submit.RoleSubmitter {
 			t.Errorf("%s: spark-submit does not help: %v", r.piece, err)
 			continue
@@ -51,7 +51,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 		if want := "spark-submit makes the driver pod: " + r.field + ": " + r.why; why.Message != want {
 			t.Errorf("%s: said is %q, want %q", r.piece, why.Message, want)
 		}
-		for name, d := range map[string]Dialect{"the application's mode": dialect, "the operator's": {Options{Submission: onlyNative}}} {
+		for name, d := range map[string]Dialect{"the application's mode": usual, "the operator's": {Options{Submission: onlyNative}}} {
 			if name == "the application's mode" {
 				submittedBy(onlyNative)(app)
 			} else {

@@ -112,7 +112,7 @@ func refusedField(app *v1beta2.SparkApplication) string {
 	if wrong := Validate(app); len(wrong) > 0 {
 		return wrong[0].Field
 	}
-	_, err := dialect.Render(app, createAttempt(1), t0)
+	_, err := usual.Render(app, createAttempt(1), t0)
 	if wrong, ok := errors.AsType[*FieldError](err); ok {
 		return wrong.Field
 	}

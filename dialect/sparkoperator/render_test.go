@@ -29,7 +29,7 @@ func createAttempt(n int32) lifecycle.Action {
 
 func render(t *testing.T, app *v1beta2.SparkApplication, attempt int32) submit.Objects {
 	t.Helper()
-	objects, err := dialect.Render(app, createAttempt(attempt), t0)
+	objects, err := usual.Render(app, createAttempt(attempt), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--conf" }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
-			_, err := dialect.Render(sample(c.edit), createAttempt(1), t0)
+			_, err := usual.Render(sample(c.edit), createAttempt(1), t0)
 			refused, ok := errors.AsType[*FieldError](err)
 			if !ok || refused.Field != c.field {
 				t.Errorf("error %v (%T)", err, err)
@@ -256,7 +256,7 @@ func TestRefusals(t *testing.T) {
 
 // TestOnlySubmissionsAreRendered guards against a plan that nobody can carry out.
 func TestOnlySubmissionsAreRendered(t *testing.T) {
-	if _, err := dialect.Render(sample(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, t0); err == nil {
+	if _, err := usual.Render(sample(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, t0); err == nil {
 		t.Error("a deletion was rendered")
 	}
 }
@@ -287,7 +287,7 @@ func TestNoFileIsRead(t *testing.T) {
 	const token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 	for _, key := range []string{"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {
 		app := sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{key: token} })
-		if _, err := dialect.Render(app, createAttempt(1), t0); err == nil || !strings.Contains(err.Error(), key) {
+		if _, err := usual.Render(app, createAttempt(1), t0); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s: error %v", key, err)
 		}
 	}

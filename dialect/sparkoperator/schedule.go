@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -73,7 +74,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	if want.Times != nil && want.Times.Local() {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
 	}
-	want.Invalid = invalidBy(d.faults(s, unread, now))
+	want.Invalid = dialect.Invalid(d.faults(s, unread, now))
 	return want, doubts
 }
 
@@ -83,7 +84,7 @@ func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	if strings.Contains(spec.Schedule, "TZ=") { // its own zone counts
 		field = "spec.schedule"
 	}
-	doubt := FieldError{field, "the zone Local is that of no place in particular, and is read as UTC wherever the operator runs; write UTC, or a name of the IANA database such as Europe/Vienna"}
+	doubt := FieldError{Field: field, Message: "the zone Local is that of no place in particular, and is read as UTC wherever the operator runs; write UTC, or a name of the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
 
@@ -109,7 +110,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *FieldError) {
 	case v1beta2.ConcurrencyReplace:
 		return schedule.Replace, nil
 	}
-	return schedule.Forbid, &FieldError{"spec.concurrencyPolicy", "\"" + string(p) + "\" is none of Allow, Forbid and Replace; runs are started as by Forbid until it is"}
+	return schedule.Forbid, &FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is none of Allow, Forbid and Replace; runs are started as by Forbid until it is"}
 }
 
 // RunFacts reads an application into what a schedule's decisions need to know of it.
@@ -175,7 +176,7 @@ func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.P
 		if n.Name != "" {
 			message = "run " + n.Name + " " + message
 		}
-		out = append(out, Event{kind, n.Cause.Reason, message})
+		out = append(out, Event{Type: kind, Reason: n.Cause.Reason, Message: message})
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func TestInTemplate(t *testing.T) {
 		{"spec.a", `"a\" spec.b" is none, and "spec.c" too`, "spec.template.a", `"a\" spec.b" is none, and "spec.c" too`},
 		{"spec.a", "a spec is no path", "spec.template.a", "a spec is no path"},
 	} {
-		got := inTemplate(&FieldError{test.field, test.message})
+		got := inTemplate(&FieldError{Field: test.field, Message: test.message})
 		if got.Field != test.wantField || got.Message != test.wantMessage {
 			t.Errorf("%s: %s\n becomes %s: %s\n want    %s: %s", test.field, test.message, got.Field, got.Message, test.wantField, test.wantMessage)
 		}
@@ -37,7 +37,7 @@ func TestInTemplate(t *testing.T) {
 // TestTemplateIsRefusedAsItsRuns puts the spec of every application that is refused into a schedule: it is refused for the same field, where the schedule
 // has it, in the same words.
 func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
-	d := Schedules{ScheduleOptions{Applications: dialect.Options}}
+	d := Schedules{ScheduleOptions{Applications: usual.Options}}
 	plain := regexp.MustCompile(`(^|[ ,;(])spec\.([a-zA-Z]+)`)
 	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	tried := 0

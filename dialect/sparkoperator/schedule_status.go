@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -105,7 +106,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
 			c.Message = was.Message
 		}
-		c.Reason, c.LastTransitionTime, c.ObservedGeneration = usableReason(c.Reason), metav1.NewTime(now), s.Generation
+		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
 		meta.SetStatusCondition(&st.Conditions, c)
 	}
 	return news

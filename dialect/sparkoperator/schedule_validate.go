@@ -29,7 +29,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 		if refused.Field == schedule.FieldZone {
 			field = "spec.timeZone"
 		}
-		wrong = append(wrong, &FieldError{field, refused.Message})
+		wrong = append(wrong, &FieldError{Field: field, Message: refused.Message})
 	}
 	wrong = append(wrong, validNumbers(&s.Spec)...)
 	wrong = append(wrong, validScheduleName(s.Name)...)
@@ -40,7 +40,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*FieldError) {
 	check := func(field string, n int64, way string) {
 		if n < 0 {
-			wrong = append(wrong, &FieldError{field, fmt.Sprintf("%d is below zero; %s", n, way)})
+			wrong = append(wrong, &FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
 		}
 	}
 	if n := spec.SuccessfulRunHistoryLimit; n != nil {
@@ -60,10 +60,10 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*FieldEr
 
 func validScheduleName(name string) []*FieldError {
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return []*FieldError{{"metadata.name", fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
+		return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
-		return []*FieldError{{"metadata.name", fmt.Sprintf("%q has %d characters; with %d at most a run's name, which ends in its time, has the 63 that an application's may have", name, len(name), schedule.MaxName)}}
+		return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; with %d at most a run's name, which ends in its time, has the 63 that an application's may have", name, len(name), schedule.MaxName)}}
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func validScheduleName(name string) []*FieldError {
 func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {
-		return []*FieldError{{"spec.template", err.Error()}}
+		return []*FieldError{{Field: "spec.template", Message: err.Error()}}
 	}
 	for _, e := range Validate(run) {
 		wrong = append(wrong, inTemplate(e))
@@ -83,7 +83,7 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 	if _, _, err = (Dialect{d.Applications}).submission(run, 1, now); err != nil {
 		refused, ok := errors.AsType[*FieldError](err)
 		if !ok {
-			refused = &FieldError{"spec", err.Error()}
+			refused = &FieldError{Field: "spec", Message: err.Error()}
 		}
 		return []*FieldError{inTemplate(refused)}
 	}
@@ -97,7 +97,7 @@ func inTemplate(e *FieldError) *FieldError {
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
 		field = "spec.template" + rest
 	}
-	return &FieldError{field, mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
+	return &FieldError{Field: field, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
 		if text[0] == '"' {
 			return text
 		}

@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 var (
-	t0      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	dialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, KubeSchedulers: []string{"coscheduler"}}}}
+	t0    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	usual = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, KubeSchedulers: []string{"coscheduler"}}}}
 )
 
 func in(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
@@ -112,7 +113,7 @@ func TestStates(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", c.m.Phase, c.m.Outcome, c.state), func(t *testing.T) {
 			app := sample()
-			dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, lifecycle.Observed{}, t0)
+			usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, lifecycle.Observed{}, t0)
 			if got := app.Status.AppState; got.State != c.state || got.ErrorMessage != c.message {
 				t.Errorf("state %q, message %q; want %q, %q", got.State, got.ErrorMessage, c.state, c.message)
 			}
@@ -144,7 +145,7 @@ func shown(conditions []metav1.Condition) string {
 func TestConditionsTellTheCause(t *testing.T) {
 	app := sample()
 	step := func(m lifecycle.Memory, now time.Time) map[string]metav1.Condition {
-		dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: m}, lifecycle.Observed{}, now)
+		usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: m}, lifecycle.Observed{}, now)
 		byType := map[string]metav1.Condition{}
 		for _, c := range app.Status.Conditions {
 			byType[c.Type] = c
@@ -164,7 +165,7 @@ func TestConditionsTellTheCause(t *testing.T) {
 	c = step(in(lifecycle.Done, func(m *lifecycle.Memory) {
 		m.Outcome, m.Cause = lifecycle.Failed, lifecycle.Cause{Reason: "no reason at all!", Message: "m"}
 	}), t0.Add(time.Hour))
-	if failed := c[ConditionFailed]; !validReason.MatchString(failed.Reason) || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
+	if failed := c[ConditionFailed]; dialect.UsableReason(failed.Reason) != failed.Reason || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
 		t.Errorf("Failed is %+v", failed)
 	}
 }
@@ -209,7 +210,7 @@ func TestMessagesKeepStill(t *testing.T) {
 	seen.Executors = append(seen.Executors, stuck)
 	plan := d.Decide(app, seen, t0)
 	ready("Unschedulable: executor pod e4 waits: 0/3 nodes")
-	want := []Event{{"Warning", EventExecutorPending, "Unschedulable: executor pod e4 waits: 0/3 nodes"}}
+	want := []Event{{Type: "Warning", Reason: EventExecutorPending, Message: "Unschedulable: executor pod e4 waits: 0/3 nodes"}}
 	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -240,7 +241,7 @@ func TestDegraded(t *testing.T) {
 			app := sample(func(a *v1beta2.SparkApplication) {
 				a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: c.dynamic}
 			})
-			dialect.encode(app, lifecycle.App{InitialExecutors: 2}, running, c.seen, t0)
+			usual.encode(app, lifecycle.App{InitialExecutors: 2}, running, c.seen, t0)
 			if got := strings.Contains(shown(app.Status.Conditions), "Degraded+"); got != c.want {
 				t.Errorf("degraded %v, want %v", got, c.want)
 			}
@@ -282,7 +283,7 @@ func TestDegradedByACause(t *testing.T) {
 			t.Errorf("dynamic %v: a second old, the executor makes %+v, to be looked at again in %s", dynamic, app.Status.Conditions, plan.Check)
 		}
 		plan := d.Decide(app, seen, t0.Add(time.Minute))
-		want := []Event{{"Warning", EventExecutorPending, "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
+		want := []Event{{Type: "Warning", Reason: EventExecutorPending, Message: "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
 		if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 			t.Errorf("dynamic %v: events (-want +got):\n%s", dynamic, diff)
 		}
@@ -319,7 +320,7 @@ func TestDriverInfo(t *testing.T) {
 		{in(lifecycle.Waiting, ended(lifecycle.Failed), timer), seen, "other-name", "spark-x"},
 		{in(lifecycle.Waiting, ended(lifecycle.Failed)), seen, "", ""},
 	} {
-		dialect.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, c.seen, t0)
+		usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: c.m}, c.seen, t0)
 		if got := app.Status; got.DriverInfo.PodName != c.pod || got.SparkApplicationID != c.sid {
 			t.Errorf("%s: pod %q, id %q; want %q, %q", c.m.Phase, got.DriverInfo.PodName, got.SparkApplicationID, c.pod, c.sid)
 		}
@@ -330,7 +331,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	app := sample()
 	for i := range 30 {
 		plan := lifecycle.Plan{Next: in(lifecycle.Running), Trail: []lifecycle.Transition{{To: lifecycle.Started, Attempt: int32(i), At: t0}}}
-		dialect.encode(app, lifecycle.App{}, plan, lifecycle.Observed{}, t0)
+		usual.encode(app, lifecycle.App{}, plan, lifecycle.Observed{}, t0)
 	}
 	h := app.Status.Operator.History
 	if len(h) != v1beta2.MaxHistory || h[0].Attempt != 10 || h[len(h)-1].Attempt != 29 {
@@ -358,7 +359,7 @@ func TestInvalidSpecs(t *testing.T) {
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			app := sample(c.edit, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
-			plan := dialect.Decide(app, lifecycle.Observed{}, t0)
+			plan := usual.Decide(app, lifecycle.Observed{}, t0)
 			if len(plan.Do) > 0 || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
 				t.Errorf("state %s, actions %v", app.Status.AppState.State, plan.Do)
 			}
@@ -375,9 +376,9 @@ func TestInvalidSpecs(t *testing.T) {
 // TestEditRepairs: an application that failed of its spec runs when that is repaired.
 func TestEditRepairs(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") })
-	dialect.Decide(app, lifecycle.Observed{}, t0)
+	usual.Decide(app, lifecycle.Observed{}, t0)
 	app.Spec.Driver.Memory = new("1g")
-	plan := dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0.Add(time.Minute))
+	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0.Add(time.Minute))
 	want := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}
 	if diff := cmp.Diff(want, plan.Do); diff != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("state %s, actions (-want +got):\n%s", app.Status.AppState.State, diff)
@@ -390,7 +391,7 @@ func TestPreempted(t *testing.T) {
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}
 	step := func(seen lifecycle.Observed, want v1beta2.ApplicationStateType) {
 		t.Helper()
-		dialect.Decide(app, seen, t0)
+		usual.Decide(app, seen, t0)
 		if got := app.Status.AppState; got.State != want || got.ErrorMessage != "" {
 			t.Fatalf("the state is %+v, want %s", got, want)
 		}
@@ -415,12 +416,12 @@ func TestPreempted(t *testing.T) {
 // TestDeleting: one that is being deleted is left as it is; its objects go.
 func TestDeleting(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
-	plan := dialect.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
+	plan := usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
 	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 1 {
 		t.Errorf("actions %v, status %s", plan.Do, diff)
 	}
 	app.Finalizers = []string{metav1.FinalizerOrphanDependents}
-	plan = dialect.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
+	plan = usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
 	if diff := cmp.Diff(v1beta2.SparkApplicationStatus{}, app.Status); diff != "" || len(plan.Do) != 0 {
 		t.Errorf("with --cascade=orphan: actions %v, status %s", plan.Do, diff)
 	}
@@ -430,15 +431,15 @@ func TestDeleting(t *testing.T) {
 // keeps what follows from being launched.
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
-	dialect.Decide(app, lifecycle.Observed{}, t0)
+	usual.Decide(app, lifecycle.Observed{}, t0)
 	app.Labels = map[string]string{"spark-role": "x"} // refused, and no edit
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}}
-	dialect.Decide(app, seen, t0)
+	usual.Decide(app, seen, t0)
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateRunning {
 		t.Errorf("while it runs the state is %+v", got)
 	}
 	seen.Drivers[0].Phase = lifecycle.DriverSucceeded
-	plan := dialect.Decide(app, seen, t0)
+	plan := usual.Decide(app, seen, t0)
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Do) > 0 {
 		t.Errorf("after it the state is %+v, actions %v", got, plan.Do)
 	}

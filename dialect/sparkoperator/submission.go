@@ -44,8 +44,8 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	mode, chosenBy := d.mode(app)
 	switch {
 	case mode == v1beta2.SubmissionModeSparkSubmit && d.Submission == v1beta2.SubmissionModeNative:
-		return submit.Objects{}, nil, &FieldError{modeField,
-			"SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
+		return submit.Objects{}, nil, &FieldError{Field: modeField,
+			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
 	case mode == v1beta2.SubmissionModeSparkSubmit:
 		objects, err := runner(app, r)
 		return objects, bySparkSubmit(chosenBy), err
@@ -64,7 +64,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 		return submit.Objects{}, nil, why.FieldError
 	}
 	objects, err := runner(app, r)
-	return objects, bySparkSubmit(why.statement()), err
+	return objects, bySparkSubmit(why.Statement()), err
 }
 
 // mode is how an application is to be submitted, and who says so.
@@ -89,14 +89,14 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 		return submit.Objects{}, &obstacle{asFieldError(app, refused), refused.NotNative}
 	}
 	if err != nil {
-		return submit.Objects{}, &obstacle{&FieldError{"spec", err.Error()}, false}
+		return submit.Objects{}, &obstacle{&FieldError{Field: "spec", Message: err.Error()}, false}
 	}
 	if claims := driverClaims(app); len(claims) > 0 {
 		return submit.Objects{}, &obstacle{claims[0], true}
 	}
 	if foreign := d.foreignKind(objects); foreign != "" {
-		return submit.Objects{}, &obstacle{&FieldError{"spec.sparkConf[" + featureSteps + "]",
-			"needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
+		return submit.Objects{}, &obstacle{&FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
+			Message: "needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
 	}
 	return objects, nil
 }

@@ -191,7 +191,7 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 // TestStatusOfASubmission: spark-submit gives the application its id, which nobody knows before there is a driver and nobody forgets after it.
 func TestStatusOfASubmission(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
-	plan := dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	if len(plan.Do) != 1 || app.Status.SparkApplicationID != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("launched: plan %+v, id %q, state %s", plan.Do, app.Status.SparkApplicationID, app.Status.AppState.State)
 	}
@@ -205,13 +205,13 @@ func TestStatusOfASubmission(t *testing.T) {
 		t.Errorf("Ready is %+v", ready)
 	}
 	submitter := lifecycle.Submitter{Name: "s", Attempt: 1, Phase: lifecycle.DriverRunning}
-	dialect.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{submitter}}, t0)
+	usual.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{submitter}}, t0)
 	if id := app.Status.SparkApplicationID; id != "" {
 		t.Errorf("submitting: id %q", id)
 	}
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, AppID: "spark-of-spark"}
-	dialect.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, t0)
-	dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+	usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, t0)
+	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	if id := app.Status.SparkApplicationID; id != "spark-of-spark" || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
 		t.Errorf("the driver is gone: id %q, state %s", id, app.Status.AppState.State)
 	}
@@ -220,9 +220,9 @@ func TestStatusOfASubmission(t *testing.T) {
 // TestFailedSubmissionIsTold: spark-submit's last words are the application's.
 func TestFailedSubmissionIsTold(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
-	dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	failed := lifecycle.Submitter{Name: "s", Attempt: 1, Phase: lifecycle.DriverFailed, Why: lifecycle.Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: no jar"}}
-	dialect.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{failed}, Confirmed: true}, t0)
+	usual.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{failed}, Confirmed: true}, t0)
 	s := app.Status
 	if s.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(s.AppState.ErrorMessage, "no jar") || s.ExecutionAttempts != 0 || s.SubmissionAttempts != 1 {
 		t.Errorf("%+v, %d runs of %d submissions", s.AppState, s.ExecutionAttempts, s.SubmissionAttempts)
@@ -232,11 +232,11 @@ func TestFailedSubmissionIsTold(t *testing.T) {
 // TestRunnerRenderIsPure: an immutable Secret is rendered alike at any time.
 func TestRunnerRenderIsPure(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
-	first, err := dialect.Render(app, createAttempt(1), t0)
+	first, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := dialect.Render(app, createAttempt(1), t0.Add(1e12))
+	again, err := usual.Render(app, createAttempt(1), t0.Add(1e12))
 	if err != nil {
 		t.Fatal(err)
 	}

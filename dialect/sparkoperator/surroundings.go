@@ -2,9 +2,6 @@ package sparkoperator
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,26 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ConditionExposed tells whether everything stands beside the driver that is to stand there: Services, Ingresses, routes. It is absent where nothing
-// is to. False never keeps the application from running.
-const ConditionExposed = "Exposed"
-
 // Surroundings is what is to stand beside an application's driver for others than Spark.
-type Surroundings struct {
-	// Objects that are wanted, each with a digest of itself as lifecycle.ContentLabel.
-	Objects []submit.Object
-	// Unsettled leaves everything as it is.
-	Unsettled bool
-	// Read names the Services among Objects whose address the status lacks.
-	Read []string
-	// Told writes what became of the surroundings into the status of the application that was asked about, and returns what is to be told of them once
-	// that is stored. Told the same again it changes nothing. It is nil where everything is Unsettled.
-	Told func(is []lifecycle.Surrounding, now time.Time) []Event
-}
+type Surroundings = dialect.Surroundings
 
 // Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end. A
 // driver that is over serves nothing, so that its pod alone is kept: a Service of each finished application would use up the cluster's addresses.
@@ -53,7 +37,7 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication) Surroundings {
 	}
 	e := d.exposure(app, m)
 	for _, object := range e.objects {
-		markContent(object)
+		dialect.MarkContent(object)
 	}
 	wanted := Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) []Event {
 		app.Status.DriverInfo = e.uiOf(app.Status.DriverInfo, is)
@@ -63,21 +47,6 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication) Surroundings {
 		wanted.Read = []string{e.service}
 	}
 	return wanted
-}
-
-// markContent labels an object with a digest of itself.
-func markContent(object submit.Object) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		text = []byte(err.Error()) // it is made of Kubernetes' types, which are JSON
-	}
-	sum := sha256.Sum256(text)
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[lifecycle.ContentLabel] = hex.EncodeToString(sum[:12])
-	object.SetLabels(labels)
 }
 
 // uiOf is what the status says of a live driver once it is known what stands.
@@ -125,7 +94,7 @@ func hostPort(host string, port int32) string {
 func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surrounding, now time.Time) []Event {
 	s := &app.Status
 	reason, message := "", ""
-	for _, cause := range append(slices.Clone(e.wrong), hindrances(is)...) {
+	for _, cause := range append(slices.Clone(e.wrong), dialect.Hindrances(is)...) {
 		if message != "" {
 			message += "; "
 		}
@@ -157,15 +126,5 @@ func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surro
 	if !news {
 		return nil
 	}
-	return []Event{{corev1.EventTypeWarning, condition.Reason, condition.Message}}
-}
-
-// hindrances are what the cluster says against the surroundings.
-func hindrances(is []lifecycle.Surrounding) (causes []lifecycle.Cause) {
-	for _, s := range is {
-		if s.Cause.Reason != "" {
-			causes = append(causes, lifecycle.Cause{Reason: s.Cause.Reason, Message: s.Kind + " " + s.Name + ": " + s.Cause.Message})
-		}
-	}
-	return causes
+	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }

@@ -164,7 +164,7 @@ func TestTakeOverStates(t *testing.T) {
 				pods = append(pods, theirPod("pi-driver", "driver", theirID, c.driver), theirPod("pi-theirs-exec-1", "executor", theirID, c.driver))
 			}
 			seen := seenOf(Dialect{}.Adopt(app, pods))
-			plan := dialect.Decide(app, seen, t0)
+			plan := usual.Decide(app, seen, t0)
 			if got := app.Status.AppState.State; got != c.state || plan.Next.Phase != c.phase {
 				t.Errorf("state %s, phase %s; want %s, %s", got, plan.Next.Phase, c.state, c.phase)
 			}
@@ -186,7 +186,7 @@ func TestTakeOverStates(t *testing.T) {
 			if plan.Next.AttemptID != theirID {
 				t.Errorf("the attempt's id is %s", plan.Next.AttemptID)
 			}
-			if rest := dialect.Decide(app, again, t0); len(rest.Trail) > 0 || actions(rest) != c.do {
+			if rest := usual.Decide(app, again, t0); len(rest.Trail) > 0 || actions(rest) != c.do {
 				t.Errorf("the second decision enters %v and does %q", rest.Trail, actions(rest))
 			}
 		})
@@ -222,7 +222,7 @@ func TestTakeOverCounts(t *testing.T) {
 			submittedThen.Add(6000 * time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan := dialect.Decide(c.app, lifecycle.Observed{Confirmed: true}, t0)
+			plan := usual.Decide(c.app, lifecycle.Observed{Confirmed: true}, t0)
 			if c.app.Status.AppState.State != c.state || !plan.Next.NextAttempt.Equal(c.next) {
 				t.Errorf("state %s, next attempt at %s; want %s, %s", c.app.Status.AppState.State, plan.Next.NextAttempt, c.state, c.next)
 			}
@@ -233,14 +233,14 @@ func TestTakeOverCounts(t *testing.T) {
 	}
 	t.Run("the next attempt", func(t *testing.T) {
 		app := leftIn("PENDING_RERUN")
-		plan := dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if m := plan.Next; m.Attempt != 3 || m.Runs != 3 || m.Submissions != 3 || m.AttemptID != lifecycle.AttemptID(string(app.UID), 3) {
 			t.Errorf("launched as %+v", m)
 		}
 	})
 	t.Run("after an edit", func(t *testing.T) {
 		app := leftIn("INVALIDATING")
-		plan := dialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if m := plan.Next; m.Attempt != 3 || m.Runs != 1 || m.Submissions != 1 {
 			t.Errorf("launched as %+v", m)
 		}
@@ -249,17 +249,17 @@ func TestTakeOverCounts(t *testing.T) {
 		app := leftIn("SUSPENDED", func(a *v1beta2.SparkApplication) {
 			a.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUSPENDED"}}
 		})
-		plan := dialect.Decide(app, lifecycle.Observed{}, t0)
+		plan := usual.Decide(app, lifecycle.Observed{}, t0)
 		if plan.Next.Attempt != 1 || app.Status.AppState.State != "SUBMITTED" {
 			t.Errorf("attempt %d, state %s", plan.Next.Attempt, app.Status.AppState.State)
 		}
 	})
 	t.Run("time to live", func(t *testing.T) {
 		app := leftIn("COMPLETED", func(a *v1beta2.SparkApplication) { a.Spec.TimeToLiveSeconds = new(int64(3600)) })
-		if plan := dialect.Decide(app, lifecycle.Observed{}, t0); plan.Check != 59*time.Minute || len(plan.Do) > 0 {
+		if plan := usual.Decide(app, lifecycle.Observed{}, t0); plan.Check != 59*time.Minute || len(plan.Do) > 0 {
 			t.Errorf("look again after %s, do %v", plan.Check, plan.Do)
 		}
-		if plan := dialect.Decide(app, lifecycle.Observed{}, endedThen.Add(time.Hour)); actions(plan) != "Delete Application 0" {
+		if plan := usual.Decide(app, lifecycle.Observed{}, endedThen.Add(time.Hour)); actions(plan) != "Delete Application 0" {
 			t.Errorf("at the end of its time: %q", actions(plan))
 		}
 	})
@@ -269,7 +269,7 @@ func TestTakeOverCounts(t *testing.T) {
 			a.Status.LastSubmissionAttemptTime = metav1.Time{}
 		})
 		pod := theirPod("pi-driver", "driver", theirID, corev1.PodRunning)
-		plan := dialect.Decide(app, seenOf(Dialect{}.Adopt(app, []corev1.Pod{pod})), t0)
+		plan := usual.Decide(app, seenOf(Dialect{}.Adopt(app, []corev1.Pod{pod})), t0)
 		if app.Status.AppState.State != "RUNNING" || !plan.Next.SubmittedAt.Equal(pod.CreationTimestamp.Time) {
 			t.Errorf("state %s, submitted at %s", app.Status.AppState.State, plan.Next.SubmittedAt)
 		}
@@ -400,7 +400,7 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverRunning}}}
-		plan := dialect.Decide(app, seen, t0)
+		plan := usual.Decide(app, seen, t0)
 		if m := plan.Next; m.Attempt != attempt || m.Submissions != 2 || m.Runs != 2 || len(plan.Do) > 0 || app.Status.AppState.State != "RUNNING" {
 			t.Errorf("attempt %d: remembered %+v, does %v", attempt, m, plan.Do)
 		}
@@ -411,7 +411,7 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 func TestUnknownState(t *testing.T) {
 	app := leftIn("ANOTHER")
 	before := app.DeepCopy()
-	if plan := dialect.Decide(app, lifecycle.Observed{}, t0); len(plan.Do)+len(plan.Trail)+len(plan.Tell) > 0 {
+	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Do)+len(plan.Trail)+len(plan.Tell) > 0 {
 		t.Errorf("it does %v", plan)
 	}
 	if len(app.Status.Conditions) != 1 || app.Status.Conditions[0].Reason != ReasonOtherOperator || !strings.Contains(app.Status.Conditions[0].Message, `"ANOTHER"`) {
@@ -422,7 +422,7 @@ func TestUnknownState(t *testing.T) {
 		t.Errorf("what is theirs was changed:\n%s", diff)
 	}
 	app.DeletionTimestamp = new(metav1.NewTime(t0))
-	if plan := dialect.Decide(app, lifecycle.Observed{}, t0); len(plan.Do) > 0 || len(app.Status.Conditions) > 0 {
+	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Do) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("being deleted: it does %v", plan.Do)
 	}
 }
@@ -433,8 +433,8 @@ func TestTakeOverIsTold(t *testing.T) {
 		a.Status.ExecutorState = map[string]v1beta2.ExecutorState{"pi-theirs-exec-1": "RUNNING", "pi-theirs-exec-2": "FAILED"}
 	})
 	pods := []corev1.Pod{theirPod("pi-driver", "driver", theirID, corev1.PodRunning), theirPod("pi-theirs-exec-1", "executor", theirID, corev1.PodRunning)}
-	plan := dialect.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
-	want := []Event{{"Normal", EventTakenOver, "taken over from another operator, which left it in state RUNNING after 2 submissions"}}
+	plan := usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
+	want := []Event{{Type: "Normal", Reason: EventTakenOver, Message: "taken over from another operator, which left it in state RUNNING after 2 submissions"}}
 	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -443,7 +443,7 @@ func TestTakeOverIsTold(t *testing.T) {
 		!s.LastSubmissionAttemptTime.Time.Equal(submittedThen) || s.ExecutorState["pi-theirs-exec-2"] != "FAILED" {
 		t.Errorf("status %+v", s)
 	}
-	plan = dialect.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
+	plan = usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
 	if events := Events(app, plan); len(events) > 0 {
 		t.Errorf("told again: %v", events)
 	}
@@ -486,7 +486,7 @@ func TestTakeOverFromAnything(t *testing.T) {
 		}
 		seen := seenOf(Dialect{}.Adopt(app, pods))
 		seen.Confirmed = maybe()
-		plan := dialect.Decide(app, seen, t0)
+		plan := usual.Decide(app, seen, t0)
 		if asks(plan) {
 			continue
 		}

@@ -44,7 +44,7 @@ func Validate(app *v1beta2.SparkApplication) []*FieldError {
 // validName holds the name to a DNS label (RFC 1035): names of Services are made from it.
 func validName(app *v1beta2.SparkApplication) []*FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
-		return []*FieldError{{"metadata.name", fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+		return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
 	}
 	return nil
 }
@@ -74,15 +74,15 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
 		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
 		if way, ok := denied[folded]; ok {
-			wrong = append(wrong, &FieldError{field, "is not allowed: " + way})
+			wrong = append(wrong, &FieldError{Field: field, Message: "is not allowed: " + way})
 			continue
 		}
 		if strings.HasPrefix(folded, credentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) {
-			wrong = append(wrong, &FieldError{field, "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
+			wrong = append(wrong, &FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
 			continue
 		}
 		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {
-			wrong = append(wrong, &FieldError{field, fmt.Sprintf("%q is not allowed: an application runs in its own namespace, %q; remove the key", value, app.Namespace)})
+			wrong = append(wrong, &FieldError{Field: field, Message: fmt.Sprintf("%q is not allowed: an application runs in its own namespace, %q; remove the key", value, app.Namespace)})
 		}
 	}
 	return wrong
@@ -95,7 +95,7 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	}
 	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec} {
 		if len(pod.NodeSelector) > 0 {
-			wrong = append(wrong, &FieldError{"spec.nodeSelector", fmt.Sprintf("cannot be set together with spec.%s.nodeSelector; move its entries there", role)})
+			wrong = append(wrong, &FieldError{Field: "spec.nodeSelector", Message: fmt.Sprintf("cannot be set together with spec.%s.nodeSelector; move its entries there", role)})
 		}
 	}
 	slices.SortFunc(wrong, func(a, b *FieldError) int { return strings.Compare(a.Message, b.Message) })
@@ -113,7 +113,7 @@ func readsAsTemplate(field string, template *runtime.RawExtension) []*FieldError
 	}
 	var decoded corev1.PodTemplateSpec
 	if err := json.Unmarshal(template.Raw, &decoded); err != nil {
-		return []*FieldError{{field, fmt.Sprintf("is not a pod template: %v", err)}}
+		return []*FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func validLabels(app *v1beta2.SparkApplication) []*FieldError {
 func ownKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, ownPrefix) {
-			wrong = append(wrong, &FieldError{fmt.Sprintf("%s[%s]", field, key), what + " that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
+			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("%s[%s]", field, key), Message: what + " that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
 		}
 	}
 	return wrong
@@ -152,7 +152,7 @@ func ownKeys(field, what string, keys []string) (wrong []*FieldError) {
 func ownConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		if strings.Contains(key, ".label."+ownPrefix) {
-			wrong = append(wrong, &FieldError{fmt.Sprintf("spec.sparkConf[%s]", key), "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
+			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
 		}
 	}
 	return wrong
@@ -172,7 +172,7 @@ func validMode(app *v1beta2.SparkApplication) []*FieldError {
 	case "", v1beta2.DeployModeCluster, v1beta2.DeployModeClient:
 		return nil
 	}
-	return []*FieldError{{"spec.mode", fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
+	return []*FieldError{{Field: "spec.mode", Message: fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
 }
 
 // validMaster holds the driver's own view of the API server to what its client can talk to; it would fail when the driver has started.
@@ -181,5 +181,5 @@ func validMaster(app *v1beta2.SparkApplication) []*FieldError {
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
 		return nil
 	}
-	return []*FieldError{{"spec.driver.kubernetesMaster", fmt.Sprintf("%q is no address of an API server; write one such as https://kubernetes.default.svc", master)}}
+	return []*FieldError{{Field: "spec.driver.kubernetesMaster", Message: fmt.Sprintf("%q is no address of an API server; write one such as https://kubernetes.default.svc", master)}}
 }

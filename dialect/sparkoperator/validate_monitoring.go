@@ -26,7 +26,7 @@ var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "sp
 func validMonitoring(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	m := monitoringOf(&app.Spec)
 	refuse := func(field, format string, args ...any) {
-		wrong = append(wrong, &FieldError{"spec.monitoring." + field, fmt.Sprintf(format, args...)})
+		wrong = append(wrong, &FieldError{Field: "spec.monitoring." + field, Message: fmt.Sprintf(format, args...)})
 	}
 	file := func(field, text string) {
 		if problem := notInImage(text); text != "" && problem != "" {

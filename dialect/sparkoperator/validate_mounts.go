@@ -19,7 +19,7 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 	mount := func(field, at, what string) {
 		at = path.Clean(at)
 		if other, ok := taken[at]; ok {
-			wrong = append(wrong, &FieldError{field, fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
+			wrong = append(wrong, &FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
 			return
 		}
 		taken[at] = what

@@ -129,7 +129,7 @@ func TestTypeWarnings(t *testing.T) {
 	}
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Type = v1beta2.SparkApplicationTypePython })
 	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
-	objects, err := dialect.Render(app, action, t0)
+	objects, err := usual.Render(app, action, t0)
 	if err != nil || len(objects.Warnings) != 1 {
 		t.Errorf("warnings of a Python application that is a jar: %q, %v", objects.Warnings, err)
 	}

@@ -20,7 +20,7 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 			return
 		}
 		if err := read(*value); err != nil {
-			wrong = append(wrong, &FieldError{field, err.Error()})
+			wrong = append(wrong, &FieldError{Field: field, Message: err.Error()})
 		}
 	}
 	pod := func(path string, p *v1beta2.SparkPodSpec, coreRequest *string) {
@@ -59,7 +59,7 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*FieldError {
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
 		return nil
 	}
-	return []*FieldError{{"spec.executor.coreLimit", fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
+	return []*FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
 }
 
 func memorySize(text string) error {

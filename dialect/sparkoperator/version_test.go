@@ -72,7 +72,7 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	step := func(seen lifecycle.Observed) (told []string) {
 		t.Helper()
 		now = now.Add(time.Minute)
-		for _, e := range Events(app, dialect.Decide(app, seen, now)) {
+		for _, e := range Events(app, usual.Decide(app, seen, now)) {
 			if e.Reason == ConditionSparkVersionMismatch {
 				told = append(told, e.Type)
 			}

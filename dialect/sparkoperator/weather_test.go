@@ -47,7 +47,7 @@ func TestWeatherIsShown(t *testing.T) {
 func TestWeatherOfALaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, weather *lifecycle.Weather) v1beta2.SparkApplicationStatus {
-		dialect.Decide(app, lifecycle.Observed{Weather: weather}, t0.Add(time.Duration(second)*time.Second))
+		usual.Decide(app, lifecycle.Observed{Weather: weather}, t0.Add(time.Duration(second)*time.Second))
 		return *app.Status.DeepCopy()
 	}
 	words := func(reason, message string) *lifecycle.Weather {

@@ -25,7 +25,7 @@ const (
 // rule says what the packages below a folder may import.
 type rule struct {
 	below string
-	// ours lists the folders of this module that may be imported.
+	// ours lists the folders of this module that may be imported, with what is below them; "=" stands before one that may be without that.
 	ours []string
 	// theirs lists the prefixes of other modules' packages that may be imported; nil means any.
 	theirs []string
@@ -47,9 +47,11 @@ var rules = []rule{
 	{below: "spark/podtemplate", ours: []string{"spark/conf"}, theirs: kubernetes, pure: true},
 	{below: "spark/submit", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
-	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "dialect/sparkoperator"},
+	{below: "dialect", ours: []string{"spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
+	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "=dialect", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
-	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "dialect/apache"}, theirs: kubernetes, pure: true},
+	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "=dialect", "dialect/apache"},
+		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "internal/config", ours: []string{"spark/expose", "spark/gang"}},
 	{below: "internal/telemetry", ours: []string{"lifecycle"}},
 	{below: "internal/controller", ours: []string{"api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry"}},
@@ -142,7 +144,7 @@ func ruleOf(folder string) *rule {
 func isBelow(folder, top string) bool { return folder == top || strings.HasPrefix(folder, top+"/") }
 
 func isBelowAny(folder string, tops []string) bool {
-	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
+	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) || "="+folder == top })
 }
 
 // faults returns what a file does against the rules.

@@ -1,0 +1,56 @@
+package dialect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Event is a Kubernetes Event about a custom resource.
+type Event struct {
+	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
+	Reason  string
+	Message string
+}
+
+// Surroundings is what is to stand beside an application's driver for others than Spark; of a cluster, which has no driver, all that it is made of.
+type Surroundings struct {
+	// Objects that are wanted, each with a digest of itself as lifecycle.ContentLabel.
+	Objects []submit.Object
+	// Unsettled leaves everything as it is.
+	Unsettled bool
+	// Read names the Services among Objects whose address the status lacks.
+	Read []string
+	// Told writes what became of the surroundings into the status of the custom resource that was asked about, and returns what is to be told of them once
+	// that is stored. Told the same again it changes nothing. It is nil where everything is Unsettled.
+	Told func(is []lifecycle.Surrounding, now time.Time) []Event
+}
+
+// MarkContent labels an object with a digest of itself.
+func MarkContent(object submit.Object) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		text = []byte(err.Error()) // it is made of Kubernetes' types, which are JSON
+	}
+	sum := sha256.Sum256(text)
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[lifecycle.ContentLabel] = hex.EncodeToString(sum[:12])
+	object.SetLabels(labels)
+}
+
+// Hindrances are what the cluster says against the surroundings.
+func Hindrances(is []lifecycle.Surrounding) (causes []lifecycle.Cause) {
+	for _, s := range is {
+		if s.Cause.Reason != "" {
+			causes = append(causes, lifecycle.Cause{Reason: s.Cause.Reason, Message: s.Kind + " " + s.Name + ": " + s.Cause.Message})
+		}
+	}
+	return causes
+}
