@@ -46,6 +46,12 @@ type Configuration struct {
 	ScheduledApplications ScheduledApplications `json:"scheduledApplications,omitzero"`
 	// Connect says whether Spark Connect servers are kept.
 	Connect Connect `json:"connect,omitzero"`
+	// SparkOperator says whether the API sparkoperator.k8s.io is served.
+	SparkOperator SparkOperator `json:"sparkOperator,omitzero"`
+	// Apache says whether the API spark.apache.org is served, and how.
+	Apache Apache `json:"apache,omitzero"`
+	// DynamicConfig lets a few settings change while the operator runs. Default: none does.
+	DynamicConfig DynamicConfig `json:"dynamicConfig,omitzero"`
 	// BatchScheduler says which schedulers may place an application as a whole. Default: none.
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 }
@@ -184,6 +190,9 @@ func (c *Configuration) applyDefaults() {
 	c.UI.applyDefaults()
 	c.ScheduledApplications.applyDefaults()
 	c.Connect.applyDefaults()
+	c.SparkOperator.applyDefaults()
+	c.Apache.applyDefaults()
+	c.DynamicConfig.applyDefaults(c.Apache.OperatorName)
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }
 

@@ -25,6 +25,8 @@ func (c *Configuration) Validate() error {
 		validateUI,
 		validateBatchScheduler,
 		validateScheduledApplications,
+		validateApache,
+		validateDynamicConfig,
 		validateMetrics,
 		validateTracing,
 	}
@@ -93,8 +95,9 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 	used := map[string]string{}
 	for _, endpoint := range []struct{ name, address string }{
 		{"metrics", c.Metrics.BindAddress}, {"health", c.Health.BindAddress}, {"pprof", c.Pprof.BindAddress},
+		{"apache.metrics", c.Apache.Metrics.BindAddress}, {"apache.health", c.Apache.Health.BindAddress},
 	} {
-		path := field.NewPath(endpoint.name, "bindAddress")
+		path := field.NewPath(endpoint.name).Child("bindAddress")
 		if endpoint.address == Off {
 			continue
 		}

@@ -1,0 +1,28 @@
+package config
+
+import "testing"
+
+// TestSwitchesOfTheAPIs: what depends on a family is off with it, whatever its own switch says.
+func TestSwitchesOfTheAPIs(t *testing.T) {
+	type served struct{ applications, schedules, connect, apache, clusters bool }
+	for _, test := range []struct {
+		name, file string
+		want       served
+	}{
+		{"both", "", served{true, true, true, true, true}},
+		{"one", "apache: {enabled: false}\n", served{true, true, true, false, false}},
+		{"the other", "sparkOperator: {enabled: false}\n", served{false, false, false, true, true}},
+		{"what depends asks in vain", "sparkOperator: {enabled: false}\nconnect: {enabled: true}\nscheduledApplications: {enabled: true}\n", served{false, false, false, true, true}},
+		{"no clusters", "apache: {clusters: {enabled: false}}\n", served{true, true, true, true, false}},
+		{"clusters ask in vain", "apache: {enabled: false, clusters: {enabled: true}}\n", served{true, true, true, false, false}},
+	} {
+		c, err := Parse([]byte(header + test.file))
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got := (served{c.Applications(), c.Schedules(), c.ConnectServers(), c.ApacheApplications(), c.SparkClusters()}); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}

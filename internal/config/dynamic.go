@@ -1,0 +1,62 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Where DynamicConfig reads from.
+const (
+	SourceConfigMap = "ConfigMap"
+	SourceFile      = "File"
+)
+
+// DynamicConfig lets a few settings change while the operator runs, by the property names of the operator of spark.apache.org
+// (docs/configuration.md says which): the namespaces that are served, for all kinds of custom resources, and a few of section apache.
+type DynamicConfig struct {
+	// Enabled follows the source. The operator then watches all namespaces, so it needs its rights in the whole cluster. Default false.
+	Enabled bool `json:"enabled,omitempty"`
+	// Source is ConfigMap or File. Default ConfigMap.
+	Source string `json:"source,omitempty"`
+	// Namespace of the ConfigMap. Default: the namespace that the operator runs in; required outside a cluster.
+	Namespace string `json:"namespace,omitempty"`
+	// Selector over the labels of ConfigMaps. Where it selects several, the one that comes later by name wins. Default:
+	// app.kubernetes.io/name=OPERATORNAME,app.kubernetes.io/component=operator-dynamic-config-overrides, with that of section apache.
+	Selector string `json:"selector,omitempty"`
+	// File is a file of properties that is looked at again and again. Default /opt/spark-operator/dynamic-conf/spark-operator-dynamic.properties.
+	File string `json:"file,omitempty"`
+	// ReloadInterval lies between two looks at the file. Default 60s.
+	ReloadInterval metav1.Duration `json:"reloadInterval,omitzero"`
+}
+
+// applyDefaults needs those of section apache to be filled in.
+func (d *DynamicConfig) applyDefaults(operatorName string) {
+	setDefault(&d.Source, SourceConfigMap)
+	setDefault(&d.Selector, "app.kubernetes.io/name="+operatorName+",app.kubernetes.io/component=operator-dynamic-config-overrides")
+	setDefault(&d.File, "/opt/spark-operator/dynamic-conf/spark-operator-dynamic.properties")
+	setDefault(&d.ReloadInterval.Duration, time.Minute)
+}
+
+func validateDynamicConfig(c *Configuration) (errs field.ErrorList) {
+	path, d := field.NewPath("dynamicConfig"), &c.DynamicConfig
+	if sources := []string{SourceConfigMap, SourceFile}; !slices.Contains(sources, d.Source) {
+		errs = append(errs, field.NotSupported(path.Child("source"), d.Source, sources))
+	}
+	if d.Namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(d.Namespace) {
+			errs = append(errs, field.Invalid(path.Child("namespace"), d.Namespace, problem))
+		}
+	}
+	switch selector, err := labels.Parse(d.Selector); {
+	case err != nil:
+		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, err.Error()))
+	case selector.Empty():
+		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, "selects every ConfigMap"))
+	}
+	return append(errs, positive(path.Child("reloadInterval"), d.ReloadInterval)...)
+}
