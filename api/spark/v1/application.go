@@ -1,0 +1,141 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
+//
+// +genclient
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
+type SparkApplication struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The name is a prefix of the names of what an attempt is made of.
+	// +optional
+	metav1.ObjectMeta `json:"metadata"`
+
+	// What is wanted. An edit counts with the next attempt.
+	// +optional
+	Spec ApplicationSpec `json:"spec,omitzero"`
+	// What was seen last. Written by the operator alone.
+	// +optional
+	Status ApplicationStatus `json:"status,omitzero"`
+}
+
+// SparkApplicationList is a list of SparkApplications.
+//
+// +kubebuilder:object:root=true
+type SparkApplicationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SparkApplication `json:"items"`
+}
+
+// DeploymentMode says where a driver runs.
+//
+// +kubebuilder:validation:Enum=ClusterMode;ClientMode
+type DeploymentMode string
+
+// The deployment modes.
+const (
+	ClusterMode DeploymentMode = "ClusterMode" // in a pod of its own
+	ClientMode  DeploymentMode = "ClientMode"  // in the client; no operator runs such applications: they fail
+)
+
+// ApplicationSpec says which application runs, and how.
+type ApplicationSpec struct {
+	// Main class of a JVM application (spark-submit --class).
+	// +optional
+	MainClass string `json:"mainClass,omitempty"`
+	// The versions that the application is made for.
+	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
+	// The application's jar, and spark.jars where that is not set.
+	// +optional
+	Jars string `json:"jars,omitempty"`
+	// The application's Python file; with the main class org.apache.spark.deploy.PythonRunner, further files after a comma
+	// (spark.submit.pyFiles).
+	// +optional
+	PyFiles string `json:"pyFiles,omitempty"`
+	// The application's R file.
+	// +optional
+	SparkRFiles string `json:"sparkRFiles,omitempty"`
+	// Files for the working directories, after commas (spark.files where that is not set).
+	// +optional
+	Files string `json:"files,omitempty"`
+	// Where the driver runs: ClusterMode, the default, in a pod of its own. An application of ClientMode fails.
+	// +optional
+	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
+	// User that the application acts for (spark-submit --proxy-user).
+	// +optional
+	ProxyUser string `json:"proxyUser,omitempty"`
+	// Arguments of the application.
+	// +optional
+	DriverArgs []string `json:"driverArgs,omitempty"`
+	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// What is borne before the application counts as failed, and what happens then.
+	// +optional
+	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
+	// The driver's pod.
+	// +optional
+	DriverSpec *PodTemplate `json:"driverSpec,omitempty"`
+	// The executors' pods.
+	// +optional
+	ExecutorSpec *PodTemplate `json:"executorSpec,omitempty"`
+	// Services of the driver with an Ingress each.
+	// +optional
+	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty"`
+	// Services of the driver with an HTTPRoute of the Gateway API each.
+	// +optional
+	DriverHTTPRouteList []DriverHTTPRoute `json:"driverHttpRouteList,omitempty"`
+	// Services of the driver with a GRPCRoute of the Gateway API each.
+	// +optional
+	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty"`
+	// ConfigMaps that are made before the driver.
+	// +optional
+	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty"`
+}
+
+// RuntimeVersions are versions of what an application or a cluster runs on. They do not choose the image, unless its name asks for it.
+type RuntimeVersions struct {
+	// The Spark version inside the image, for example 4.1.4.
+	SparkVersion string `json:"sparkVersion"`
+	// The Scala version inside the image. Nothing depends on it.
+	// +optional
+	ScalaVersion string `json:"scalaVersion,omitempty"`
+	// The Java version inside the image. Nothing depends on it.
+	// +optional
+	JDKVersion string `json:"jdkVersion,omitempty"`
+}
+
+// PodTemplate is what a pod is built on.
+type PodTemplate struct {
+	// A Kubernetes pod template, kept as it was written. Where spark.kubernetes.{driver,executor}.podTemplateFile names another, this one counts.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty"`
+}
+
+// ConfigMapSpec is a ConfigMap that is made before the driver and deleted with it.
+type ConfigMapSpec struct {
+	// Its name, in the namespace of the application.
+	Name string `json:"name"`
+	// Its labels.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Its annotations.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Its content.
+	// +optional
+	Data map[string]string `json:"data,omitempty"`
+}

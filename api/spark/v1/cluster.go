@@ -1,0 +1,230 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// SparkCluster keeps a standalone Spark cluster running: a master and workers, with a Service for either.
+//
+// +genclient
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:resource:scope=Namespaced,path=sparkclusters,singular=sparkcluster,shortName=sparkcluster
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
+type SparkCluster struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The name is a prefix of the names of what the cluster is made of.
+	// +optional
+	metav1.ObjectMeta `json:"metadata"`
+
+	// What is wanted.
+	// +optional
+	Spec ClusterSpec `json:"spec,omitzero"`
+	// What was seen last. Written by the operator alone.
+	// +optional
+	Status ClusterStatus `json:"status,omitzero"`
+}
+
+// SparkClusterList is a list of SparkClusters.
+//
+// +kubebuilder:object:root=true
+type SparkClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SparkCluster `json:"items"`
+}
+
+// ClusterSpec says how a standalone cluster runs.
+type ClusterSpec struct {
+	// The versions that the cluster is made of.
+	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
+	// How many workers there are.
+	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
+	// The master.
+	// +optional
+	MasterSpec *MasterSpec `json:"masterSpec,omitempty"`
+	// The workers.
+	// +optional
+	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
+	// Spark configuration of master and workers. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+}
+
+// ClusterTolerations says what a cluster bears.
+type ClusterTolerations struct {
+	// How many workers there are.
+	InstanceConfig WorkerInstanceConfig `json:"instanceConfig"`
+}
+
+// WorkerInstanceConfig says how many workers a cluster has. Where minWorkers is less than maxWorkers, an autoscaler chooses between them.
+type WorkerInstanceConfig struct {
+	// How many it has to begin with.
+	InitWorkers int64 `json:"initWorkers"`
+	// How many it has at least.
+	MinWorkers int64 `json:"minWorkers"`
+	// How many it has at most.
+	MaxWorkers int64 `json:"maxWorkers"`
+}
+
+// MasterSpec is what the master's objects are built on.
+type MasterSpec struct {
+	MemberSpec `json:",inline"`
+}
+
+// WorkerSpec is what the workers' objects are built on.
+type WorkerSpec struct {
+	MemberSpec `json:",inline"`
+
+	// The workers' autoscaler (autoscaling/v2), kept as it was written. Its bounds and its target are the operator's.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
+}
+
+// MemberSpec is what master and workers have in common.
+type MemberSpec struct {
+	// The StatefulSet's spec (apps/v1), kept as it was written.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`
+	// The StatefulSet's metadata.
+	// +optional
+	StatefulSetMetadata *ObjectMetadata `json:"statefulSetMetadata,omitempty"`
+	// The Service's spec, kept as it was written.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
+	// The Service's metadata.
+	// +optional
+	ServiceMetadata *ObjectMetadata `json:"serviceMetadata,omitempty"`
+}
+
+// ClusterStateSummary is the state of a cluster.
+//
+// +kubebuilder:validation:Enum=Submitted;SchedulingFailure;RunningHealthy;Failed;ResourceReleased
+type ClusterStateSummary string
+
+// The states of a cluster.
+const (
+	ClusterSubmitted         ClusterStateSummary = "Submitted"         // seen, not running yet
+	ClusterSchedulingFailure ClusterStateSummary = "SchedulingFailure" // its objects could not be made
+	ClusterRunningHealthy    ClusterStateSummary = "RunningHealthy"    // master and enough workers run
+	ClusterFailed            ClusterStateSummary = "Failed"            // it does not run any more
+	ClusterResourceReleased  ClusterStateSummary = "ResourceReleased"  // over, nothing is left
+)
+
+// ClusterStatus is what the operator saw and did last.
+type ClusterStatus struct {
+	// The state that the cluster is in.
+	// +optional
+	CurrentState *ClusterState `json:"currentState,omitempty"`
+	// The states that it went through, by a number that grows, written in decimal.
+	// +optional
+	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
+	// The current attempt.
+	// +optional
+	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
+	// The attempt before it.
+	// +optional
+	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
+
+	// Conditions in the common form, Ready, Reconciling and Stalled among them. Known to this operator alone.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The generation of the resource that this status is about. Known to this operator alone.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// The master. Known to this operator alone.
+	// +optional
+	Masters *MemberCounts `json:"masters,omitempty"`
+	// The workers. Known to this operator alone.
+	// +optional
+	Workers *MemberCounts `json:"workers,omitempty"`
+	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
+	// +optional
+	Operator *ClusterOperatorStatus `json:"operator,omitempty"`
+}
+
+// ClusterState is a state of a cluster, since when, and why.
+type ClusterState struct {
+	// The state.
+	// +optional
+	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
+	// When it was entered, as RFC 3339 has it, with fractions of a second.
+	// +optional
+	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
+	// Why, in words.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ClusterAttemptSummary is about one attempt.
+type ClusterAttemptSummary struct {
+	// The attempt's number.
+	// +optional
+	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
+	// The states that it went through.
+	// +optional
+	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
+}
+
+// ClusterAttemptInfo is an attempt's number, and how many restarts led to it. A cluster has one attempt.
+type ClusterAttemptInfo struct {
+	// Number of the attempt, from 0.
+	// +optional
+	ID int64 `json:"id"`
+	// How many restarts led to it.
+	// +optional
+	RestartCounter int64 `json:"restartCounter"`
+}
+
+// MemberCounts counts the pods of a role by state.
+type MemberCounts struct {
+	// How many are wanted.
+	// +optional
+	Desired int32 `json:"desired,omitempty"`
+	// How many wait for a node, an image or their start.
+	// +optional
+	Pending int32 `json:"pending,omitempty"`
+	// How many run.
+	// +optional
+	Running int32 `json:"running,omitempty"`
+	// How many of these are ready.
+	// +optional
+	Ready int32 `json:"ready,omitempty"`
+	// How many failed, or are on nodes that do not answer.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+}
+
+// ClusterOperatorStatus is what the operator must remember about a cluster and cannot observe again.
+type ClusterOperatorStatus struct {
+	// Phase of the life cycle, finer than currentState.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// When the phase was entered.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	Since *metav1.MicroTime `json:"since,omitempty"`
+	// Why, or what the phase waits for.
+	// +optional
+	Cause *OperatorCause `json:"cause,omitempty"`
+}
+
+// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+type OperatorCause = v1beta2.OperatorCause
