@@ -1,12 +1,13 @@
 package dialect
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -26,6 +27,9 @@ const (
 	// is to. False never keeps the application from running.
 	ConditionExposed = "Exposed"
 )
+
+// ReasonBelowThreshold is the reason of a Degraded application that runs with fewer executors than it is to.
+const ReasonBelowThreshold = "ExecutorsBelowThreshold"
 
 // Standing is one condition that holds.
 type Standing struct {
@@ -70,6 +74,65 @@ func UsableReason(reason string) string {
 		return "Pending"
 	}
 	return reason
+}
+
+// Account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application
+// waits for meanwhile.
+func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
+	switch h.Type {
+	case ConditionDegraded:
+		if m.Cause.Reason == "" {
+			return ReasonBelowThreshold, "fewer executors run than the application started with; status.executors has the counts"
+		}
+	case ConditionReady:
+		if m.Phase == lifecycle.Running {
+			return string(m.Phase), "" // whatever degrades it
+		}
+	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
+		return h.Type, ""
+	}
+	reason = string(m.Phase)
+	if m.Outcome != lifecycle.Undecided {
+		reason = string(m.Outcome)
+	}
+	message = Awaited(wanted, m)
+	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
+		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
+	}
+	return UsableReason(reason), message
+}
+
+// Awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
+// executors would be one more thing to write with each of them.
+func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
+	switch m.Phase {
+	case lifecycle.Launched:
+		return "the driver pod waits to start"
+	case lifecycle.Started:
+		return "the driver runs; its pod is not ready yet"
+	case lifecycle.Ready:
+		return fmt.Sprintf("0 of %d executors run", wanted.InitialExecutors)
+	case lifecycle.Scaling:
+		return fmt.Sprintf("fewer than %d executors run; status.executors has the counts", wanted.InitialExecutors)
+	case lifecycle.Unknown:
+		return "the driver's node does not answer"
+	case lifecycle.Ended:
+		return "the attempt is over; what is left of it is being cleared away"
+	case lifecycle.Waiting:
+		if m.NextAttempt.IsZero() {
+			return "what the last attempt left is being cleared away, then the next starts"
+		}
+		return "the next attempt starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
+	case lifecycle.Suspending:
+		return "the attempt is being stopped"
+	case lifecycle.Suspended:
+		return "the application is suspended"
+	case lifecycle.Resuming:
+		return "the suspension is lifted; the next attempt starts when nothing of the last is left"
+	case lifecycle.Editing:
+		return "the run of the old spec is being cleared away"
+	}
+	return ""
 }
 
 // EncodeWeather says what keeps the operator from going on where a custom resource is not Ready, or what degrades one that is Running. It is remembered

@@ -10,13 +10,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Event is a Kubernetes Event about a custom resource.
-type Event struct {
-	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
-	Reason  string
-	Message string
-}
-
 // Surroundings is what is to stand beside an application's driver for others than Spark; of a cluster, which has no driver, all that it is made of.
 type Surroundings struct {
 	// Objects that are wanted, each with a digest of itself as lifecycle.ContentLabel.

@@ -1,7 +1,6 @@
 package sparkoperator
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,7 +72,7 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 		return c.Type != ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.Type == c.Type })
 	})
 	for _, h := range hold {
-		reason, message := account(h, wanted, m)
+		reason, message := dialect.Account(h, wanted, m)
 		switch h.Type {
 		case ConditionFieldsOverwritten:
 			reason, message = reasonSetBySpark, lost
@@ -87,65 +86,6 @@ func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lif
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 		})
 	}
-}
-
-// account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application
-// waits for meanwhile.
-func account(h standing, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
-	switch h.Type {
-	case ConditionDegraded:
-		if m.Cause.Reason == "" {
-			return "ExecutorsBelowThreshold", "fewer executors run than the application started with; status.executors has the counts"
-		}
-	case ConditionReady:
-		if m.Phase == lifecycle.Running {
-			return string(m.Phase), "" // whatever degrades it
-		}
-	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
-		return h.Type, ""
-	}
-	reason = string(m.Phase)
-	if m.Outcome != lifecycle.Undecided {
-		reason = string(m.Outcome)
-	}
-	message = awaited(wanted, m)
-	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
-		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
-	}
-	return dialect.UsableReason(reason), message
-}
-
-// awaited says what a phase waits for where nothing keeps it. It changes with the phase alone: a message that followed the count of the
-// executors would be one more thing to write with each of them.
-func awaited(wanted lifecycle.App, m lifecycle.Memory) string {
-	switch m.Phase {
-	case lifecycle.Launched:
-		return "the driver pod waits to start"
-	case lifecycle.Started:
-		return "the driver runs; its pod is not ready yet"
-	case lifecycle.Ready:
-		return fmt.Sprintf("0 of %d executors run", wanted.InitialExecutors)
-	case lifecycle.Scaling:
-		return fmt.Sprintf("fewer than %d executors run; status.executors has the counts", wanted.InitialExecutors)
-	case lifecycle.Unknown:
-		return "the driver's node does not answer"
-	case lifecycle.Ended:
-		return "the attempt is over; what is left of it is being cleared away"
-	case lifecycle.Waiting:
-		if m.NextAttempt.IsZero() {
-			return "what the last attempt left is being cleared away, then the next starts"
-		}
-		return "the next attempt starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
-	case lifecycle.Suspending:
-		return "the attempt is being stopped"
-	case lifecycle.Suspended:
-		return "the application is suspended"
-	case lifecycle.Resuming:
-		return "the suspension is lifted; the next attempt starts when nothing of the last is left"
-	case lifecycle.Editing:
-		return "the run of the old spec is being cleared away"
-	}
-	return ""
 }
 
 // ReasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -51,20 +52,20 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 		return serverEnd(t)
 	case lifecycle.Waiting:
 		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
-			return normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+			return dialect.Normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
 		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // else its end tells
-			return warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
+			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
 		}
 	case lifecycle.Editing:
-		return normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
+		return dialect.Normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
 	case lifecycle.Suspending:
-		return normal(EventConnectSuspending, "the server of attempt %d is stopped", t.Attempt)
+		return dialect.Normal(EventConnectSuspending, "the server of attempt %d is stopped", t.Attempt)
 	case lifecycle.Suspended:
-		return normal(EventConnectSuspended, "the server is suspended")
+		return dialect.Normal(EventConnectSuspended, "the server is suspended")
 	case lifecycle.Resuming:
-		return normal(EventConnectResuming, "the server is resumed")
+		return dialect.Normal(EventConnectResuming, "the server is resumed")
 	}
 	return Event{}, false
 }
@@ -74,15 +75,15 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	pod := connect.ServerName(sc.Name)
 	switch {
 	case t.To == lifecycle.Unknown:
-		return warning(EventServerUnknown, "server pod %s: %s", pod, told(t.Cause))
+		return dialect.Warning(EventServerUnknown, "server pod %s: %s", pod, dialect.Told(t.Cause))
 	case t.To == lifecycle.Started && t.From == lifecycle.Running:
-		return warning(EventServerNotReady, "%s", told(t.Cause))
+		return dialect.Warning(EventServerNotReady, "%s", dialect.Told(t.Cause))
 	case t.To == lifecycle.Running && rolledOut(sc, t):
-		return normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
+		return dialect.Normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
 	case t.To == lifecycle.Running:
-		return normal(EventServerReady, "server pod %s is ready", pod)
+		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
-		return normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // else another operator made it
+		return dialect.Normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // else another operator made it
 	}
 	return Event{}, false
 }
@@ -110,15 +111,15 @@ func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 func serverEnd(t lifecycle.Transition) (Event, bool) {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonInvalid:
-		return warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
+		return dialect.Warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
 	case t.Outcome == lifecycle.Refused:
-		return warning(EventServerRefused, "the server was not made: %s", told(t.Cause))
+		return dialect.Warning(EventServerRefused, "the server was not made: %s", dialect.Told(t.Cause))
 	}
-	return warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, told(t.Cause))
+	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.Told(t.Cause))
 }
 
 func serverNotice(n lifecycle.Notice) Event {
-	e := noticeEvent(n)
+	e := dialect.NoticeEvent(n)
 	switch e.Reason {
 	case EventDriverPending:
 		e.Reason = EventServerPending

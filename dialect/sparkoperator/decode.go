@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -161,9 +162,9 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 
 // recall reads what remember stored.
 func recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
-	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), moment(o.Since), o.Attempt
-	m.SubmittedAt, m.EndedAt, m.NextAttempt = moment(o.SubmittedAt), moment(o.EndedAt), moment(o.NextAttemptTime)
-	m.ShortSince = moment(o.ShortSince)
+	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), dialect.Moment(o.Since), o.Attempt
+	m.SubmittedAt, m.EndedAt, m.NextAttempt = dialect.Moment(o.SubmittedAt), dialect.Moment(o.EndedAt), dialect.Moment(o.NextAttemptTime)
+	m.ShortSince = dialect.Moment(o.ShortSince)
 	m.Outcome, m.Spared = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
@@ -176,11 +177,4 @@ func causeOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
 		return lifecycle.Cause{}
 	}
 	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
-}
-
-func moment(t *metav1.MicroTime) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -67,8 +68,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 // remember stores what of a memory has no field of its own in a status.
 func remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
-	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = stored(m.Since), stored(m.SubmittedAt), stored(m.EndedAt), stored(m.NextAttempt)
-	o.ShortSince = stored(m.ShortSince)
+	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = dialect.Stored(m.Since), dialect.Stored(m.SubmittedAt), dialect.Stored(m.EndedAt), dialect.Stored(m.NextAttempt)
+	o.ShortSince = dialect.Stored(m.ShortSince)
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
 		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
@@ -85,13 +86,6 @@ func storedCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
 	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
-func stored(t time.Time) *metav1.MicroTime {
-	if t.IsZero() {
-		return nil
-	}
-	return new(metav1.NewMicroTime(t))
-}
-
 // history keeps the last transitions, oldest first.
 func history(old []v1beta2.OperatorTransition, trail []lifecycle.Transition) []v1beta2.OperatorTransition {
 	for _, t := range trail {
@@ -99,7 +93,7 @@ func history(old []v1beta2.OperatorTransition, trail []lifecycle.Transition) []v
 		if reason == "" {
 			reason = string(t.Outcome)
 		}
-		old = append(old, v1beta2.OperatorTransition{Phase: string(t.To), At: stored(t.At), Attempt: t.Attempt, Reason: reason})
+		old = append(old, v1beta2.OperatorTransition{Phase: string(t.To), At: dialect.Stored(t.At), Attempt: t.Attempt, Reason: reason})
 	}
 	return old[max(0, len(old)-v1beta2.MaxHistory):]
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -17,25 +15,25 @@ type Event = dialect.Event
 
 // Reasons of events, as this API's readers know them.
 const (
-	EventTakenOver        = "SparkApplicationTakenOver"
-	EventSubmitted        = "SparkApplicationSubmitted"
-	EventSubmissionFailed = "SparkApplicationSubmissionFailed"
-	EventCompleted        = "SparkApplicationCompleted"
-	EventFailed           = "SparkApplicationFailed"
-	EventPendingRerun     = "SparkApplicationPendingRerun"
-	EventSpecChanged      = "SparkApplicationSpecChanged"
+	EventTakenOver        = dialect.EventTakenOver
+	EventSubmitted        = dialect.EventSubmitted
+	EventSubmissionFailed = dialect.EventSubmissionFailed
+	EventCompleted        = dialect.EventCompleted
+	EventFailed           = dialect.EventFailed
+	EventPendingRerun     = dialect.EventPendingRerun
+	EventSpecChanged      = dialect.EventSpecChanged
 	EventSuspending       = "SparkApplicationSuspending"
 	EventSuspended        = "SparkApplicationSuspended"
 	EventResuming         = "SparkApplicationResuming"
-	EventDriverRunning    = "SparkDriverRunning"
-	EventDriverPending    = "SparkDriverPending"
-	EventDriverDisrupted  = "SparkDriverDisrupted"
-	EventDriverFailed     = "SparkDriverFailed"
-	EventDriverNotFound   = "SparkDriverNotFound"
-	EventDriverUnknown    = "SparkDriverUnknown"
-	EventSubmitterPending = "SparkSubmitterPending"
-	EventExecutorPending  = "SparkExecutorPending"
-	EventExecutorFailed   = "SparkExecutorFailed"
+	EventDriverRunning    = dialect.EventDriverRunning
+	EventDriverPending    = dialect.EventDriverPending
+	EventDriverDisrupted  = dialect.EventDriverDisrupted
+	EventDriverFailed     = dialect.EventDriverFailed
+	EventDriverNotFound   = dialect.EventDriverNotFound
+	EventDriverUnknown    = dialect.EventDriverUnknown
+	EventSubmitterPending = dialect.EventSubmitterPending
+	EventExecutorPending  = dialect.EventExecutorPending
+	EventExecutorFailed   = dialect.EventExecutorFailed
 )
 
 // Events are what to tell about a plan, oldest first. A successful life makes three: submitted, running, completed.
@@ -51,32 +49,9 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 		}
 	}
 	for _, n := range plan.Tell {
-		out = append(out, noticeEvent(n))
+		out = append(out, dialect.NoticeEvent(n))
 	}
 	return out
-}
-
-func noticeEvent(n lifecycle.Notice) Event {
-	reason := EventDriverDisrupted
-	switch {
-	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
-		return Event{Type: corev1.EventTypeNormal, Reason: n.Cause.Reason, Message: n.Cause.Message}
-	case n.Part == lifecycle.Application: // its reason is the event's
-		return Event{Type: corev1.EventTypeWarning, Reason: n.Cause.Reason, Message: n.Cause.Message}
-	case n.Part == lifecycle.SubmitterPod:
-		reason, n.Name = EventSubmitterPending, "" // the cause names it
-	case n.Part == lifecycle.Executors && n.Waits:
-		reason, n.Name = EventExecutorPending, "" // the cause names it
-	case n.Part == lifecycle.Executors:
-		reason = EventExecutorFailed
-	case n.Waits:
-		reason = EventDriverPending
-	}
-	message := told(n.Cause)
-	if n.Name != "" {
-		message = n.Name + ": " + message
-	}
-	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
 // takenOver tells where another operator left an application.
@@ -85,39 +60,31 @@ func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Noti
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
 }
 
-func normal(reason, format string, args ...any) (Event, bool) {
-	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
-}
-
-func warning(reason, format string, args ...any) (Event, bool) {
-	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
-}
-
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Event, bool) {
 	switch t.To {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
 		if t.From == lifecycle.Launched {
-			return normal(EventDriverRunning, "driver pod %s runs", DriverPodName(app))
+			return dialect.Normal(EventDriverRunning, "driver pod %s runs", DriverPodName(app))
 		}
 	case lifecycle.Unknown:
-		return warning(EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), told(t.Cause))
+		return dialect.Warning(EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.Told(t.Cause))
 	case lifecycle.Ended:
-		return endEvent(t)
+		return dialect.EndEvent(t)
 	case lifecycle.Retained, lifecycle.Done:
 		if t.Outcome == lifecycle.Succeeded {
-			return normal(EventCompleted, "the application completed in attempt %d", t.Attempt)
+			return dialect.Normal(EventCompleted, "the application completed in attempt %d", t.Attempt)
 		}
-		return warning(EventFailed, "the application failed: %s", told(t.Cause))
+		return dialect.Warning(EventFailed, "the application failed: %s", dialect.Told(t.Cause))
 	case lifecycle.Waiting:
-		return normal(EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+		return dialect.Normal(EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
 	case lifecycle.Editing:
-		return normal(EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
+		return dialect.Normal(EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
 	case lifecycle.Suspending:
-		return normal(EventSuspending, "attempt %d is stopped", t.Attempt)
+		return dialect.Normal(EventSuspending, "attempt %d is stopped", t.Attempt)
 	case lifecycle.Suspended:
-		return normal(EventSuspended, "the application is suspended")
+		return dialect.Normal(EventSuspended, "the application is suspended")
 	case lifecycle.Resuming:
-		return normal(EventResuming, "the application is resumed")
+		return dialect.Normal(EventResuming, "the application is resumed")
 	}
 	return Event{}, false
 }
@@ -128,34 +95,10 @@ func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle
 	driver := DriverPodName(app)
 	switch {
 	case t.Cause.Reason == reasonSparkSubmit:
-		return normal(EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
+		return dialect.Normal(EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
 			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
 	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
-		return normal(EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+		return dialect.Normal(EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
 	}
-	return normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
-}
-
-// endEvent tells how an attempt failed. One that succeeded is told by what follows.
-func endEvent(t lifecycle.Transition) (Event, bool) {
-	switch t.Outcome {
-	case lifecycle.Succeeded:
-		return Event{}, false
-	case lifecycle.Refused:
-		return warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, told(t.Cause))
-	case lifecycle.Lost:
-		return warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, told(t.Cause))
-	}
-	return warning(EventDriverFailed, "attempt %d: %s", t.Attempt, told(t.Cause))
-}
-
-// told is a cause for people.
-func told(c lifecycle.Cause) string {
-	switch {
-	case c.Message == "":
-		return c.Reason
-	case c.Reason == "":
-		return c.Message
-	}
-	return c.Reason + ": " + c.Message
+	return dialect.Normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }

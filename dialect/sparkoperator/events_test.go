@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -70,8 +71,8 @@ func TestEvents(t *testing.T) {
 
 func TestTold(t *testing.T) {
 	for want, c := range map[string]lifecycle.Cause{"": {}, "R": {Reason: "R"}, "m": {Message: "m"}, "R: m": {Reason: "R", Message: "m"}} {
-		if got := told(c); got != want {
-			t.Errorf("told(%v) = %q, want %q", c, got, want)
+		if got := dialect.Told(c); got != want {
+			t.Errorf("dialect.Told(%v) = %q, want %q", c, got, want)
 		}
 	}
 }

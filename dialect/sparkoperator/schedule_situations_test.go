@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -79,7 +80,7 @@ func TestScheduleSituations(t *testing.T) {
 		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
 			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
 		{about: "its clock went back", after: -2 * time.Hour, edit: func(s *app) {
-			s.Status.Operator.LastTick = stored(morning.Add(-30 * time.Minute))
+			s.Status.Operator.LastTick = dialect.Stored(morning.Add(-30 * time.Minute))
 		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", told: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
 		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
 			conditions: ready, told: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},

@@ -27,11 +27,11 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		takeScheduleOver(&m, st, want, now)
 		return m
 	}
-	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, moment(o.Since), moment(o.LastTick), o.LastRunRequest
-	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, moment(o.RefusedSince), moment(o.RetryTime)
+	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.Moment(o.Since), dialect.Moment(o.LastTick), o.LastRunRequest
+	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.Moment(o.RefusedSince), dialect.Moment(o.RetryTime)
 	m.Cause = causeOf(o.Cause)
 	if asked := o.WaitingRequest; asked != nil {
-		m.Asked = schedule.Waiting{Run: asked.Run, Since: moment(asked.RefusedSince), Retry: moment(asked.RetryTime), Cause: causeOf(asked.Cause)}
+		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.Moment(asked.RefusedSince), Retry: dialect.Moment(asked.RetryTime), Cause: causeOf(asked.Cause)}
 	}
 	return m
 }
@@ -67,11 +67,11 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	o := st.Operator
 	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
-	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, stored(m.Since), stored(m.LastTick), m.LastRequest
-	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, stored(m.RefusedSince), stored(m.Retry)
+	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.Stored(m.Since), dialect.Stored(m.LastTick), m.LastRequest
+	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.Stored(m.RefusedSince), dialect.Stored(m.Retry)
 	o.Cause, o.WaitingRequest = storedCause(m.Cause), nil
 	if asked := m.Asked; asked.Run != "" {
-		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: stored(asked.Since), RetryTime: stored(asked.Retry), Cause: storedCause(asked.Cause)}
+		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.Stored(asked.Since), RetryTime: dialect.Stored(asked.Retry), Cause: storedCause(asked.Cause)}
 	}
 }
 

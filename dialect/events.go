@@ -1,0 +1,94 @@
+package dialect
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Event is a Kubernetes Event about a custom resource.
+type Event struct {
+	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
+	Reason  string
+	Message string
+}
+
+// Reasons of events about applications: the same for both API groups, so that one alert or one filter does for either.
+const (
+	EventTakenOver        = "SparkApplicationTakenOver"
+	EventSubmitted        = "SparkApplicationSubmitted"
+	EventSubmissionFailed = "SparkApplicationSubmissionFailed"
+	EventCompleted        = "SparkApplicationCompleted"
+	EventFailed           = "SparkApplicationFailed"
+	EventPendingRerun     = "SparkApplicationPendingRerun"
+	EventSpecChanged      = "SparkApplicationSpecChanged"
+	EventDriverRunning    = "SparkDriverRunning"
+	EventDriverPending    = "SparkDriverPending"
+	EventDriverDisrupted  = "SparkDriverDisrupted"
+	EventDriverFailed     = "SparkDriverFailed"
+	EventDriverNotFound   = "SparkDriverNotFound"
+	EventDriverUnknown    = "SparkDriverUnknown"
+	EventSubmitterPending = "SparkSubmitterPending"
+	EventExecutorPending  = "SparkExecutorPending"
+	EventExecutorFailed   = "SparkExecutorFailed"
+)
+
+// Normal is an event that tells of nothing bad. That there is one is returned with it.
+func Normal(reason, format string, args ...any) (Event, bool) {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+// Warning is an event that somebody may have to do something about. That there is one is returned with it.
+func Warning(reason, format string, args ...any) (Event, bool) {
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+// NoticeEvent tells what became known without a phase being entered. A notice of the custom resource itself has the event's reason as its own.
+func NoticeEvent(n lifecycle.Notice) Event {
+	reason := EventDriverDisrupted
+	switch {
+	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
+		return Event{Type: corev1.EventTypeNormal, Reason: n.Cause.Reason, Message: n.Cause.Message}
+	case n.Part == lifecycle.Application:
+		return Event{Type: corev1.EventTypeWarning, Reason: n.Cause.Reason, Message: n.Cause.Message}
+	case n.Part == lifecycle.SubmitterPod:
+		reason, n.Name = EventSubmitterPending, "" // the cause names it
+	case n.Part == lifecycle.Executors && n.Waits:
+		reason, n.Name = EventExecutorPending, "" // the cause names it
+	case n.Part == lifecycle.Executors:
+		reason = EventExecutorFailed
+	case n.Waits:
+		reason = EventDriverPending
+	}
+	message := Told(n.Cause)
+	if n.Name != "" {
+		message = n.Name + ": " + message
+	}
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
+}
+
+// EndEvent tells how an attempt failed. One that succeeded is told by what follows.
+func EndEvent(t lifecycle.Transition) (Event, bool) {
+	switch t.Outcome {
+	case lifecycle.Succeeded:
+		return Event{}, false
+	case lifecycle.Refused:
+		return Warning(EventSubmissionFailed, "attempt %d was not submitted: %s", t.Attempt, Told(t.Cause))
+	case lifecycle.Lost:
+		return Warning(EventDriverNotFound, "attempt %d: %s", t.Attempt, Told(t.Cause))
+	}
+	return Warning(EventDriverFailed, "attempt %d: %s", t.Attempt, Told(t.Cause))
+}
+
+// Told is a cause for people.
+func Told(c lifecycle.Cause) string {
+	switch {
+	case c.Message == "":
+		return c.Reason
+	case c.Reason == "":
+		return c.Message
+	}
+	return c.Reason + ": " + c.Message
+}
