@@ -1,8 +1,10 @@
 package submit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,9 @@ import (
 
 // DefaultMaster is spark.master where a Request has none: the API server as a pod sees it.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
+
+// unnamed is what Spark calls an application without a name (KubernetesConf.appName).
+const unnamed = "spark"
 
 // Spark's labels (org.apache.spark.deploy.k8s.Constants). The first four are Spark's own: nobody else may set them.
 const (
@@ -199,6 +204,9 @@ func (d *draft) checkApplication() error {
 	if !strings.HasPrefix(r.Master, "k8s://") {
 		return fieldError("Master", "%q should begin with k8s://", r.Master)
 	}
+	if r.DriverMaster != "" && !ownMaster.MatchString(r.DriverMaster) {
+		return fieldError("DriverMaster", "%q should be the address of a standalone cluster, such as spark://host:7077, or local", conf.Shorten(r.DriverMaster))
+	}
 	for _, f := range []struct {
 		name   string
 		labels map[string]string
@@ -223,6 +231,9 @@ func (d *draft) checkApplication() error {
 	return nil
 }
 
+// ownMaster are the masters that are not Kubernetes and that a driver in a pod can run with (SparkContext.createTaskScheduler).
+var ownMaster = regexp.MustCompile(`^(spark://.+|local(\[.+\])?)$`)
+
 // settle writes what the Request decides and what spark-submit always writes.
 func (d *draft) settle() {
 	c, r := d.conf, d.r
@@ -240,13 +251,15 @@ func (d *draft) settle() {
 			c.SetIfMissing(e[1], value)
 		}
 	}
-	d.decide("spark.master", r.Master)
+	d.decide("spark.master", cmp.Or(r.DriverMaster, r.Master))
 	d.decide("spark.kubernetes.namespace", r.Namespace)
 	d.decide("spark.kubernetes.driver.pod.name", r.DriverPodName)
 	d.decide("spark.submit.deployMode", "cluster")
 	d.decide("spark.app.id", r.AppID)
 	d.r.AppName = d.appName()
-	c.Set("spark.app.name", d.r.AppName)
+	if c.Set("spark.app.name", d.r.AppName); r.Unnamed {
+		c.Delete("spark.app.name")
+	}
 	if !r.SubmitTime.IsZero() {
 		c.SetIfMissing("spark.app.submitTime", strconv.FormatInt(r.SubmitTime.UnixMilli(), 10))
 	}
@@ -258,6 +271,9 @@ func (d *draft) settle() {
 }
 
 func (d *draft) appName() string {
+	if d.r.Unnamed {
+		return unnamed
+	}
 	if d.r.AppName != "" {
 		return d.r.AppName
 	}

@@ -21,6 +21,9 @@ type Request struct {
 	Namespace string
 	// AppName is spark.app.name; empty means the configuration's, else the main class, else the file name of Resource.
 	AppName string
+	// Unnamed leaves spark.app.name to the driver, which takes its program's own name: AppName and the configuration's have no meaning then, and the
+	// label spark-app-name says what Spark says of an application without a name, "spark" (KubernetesConf.appName).
+	Unnamed bool
 	// AppID is spark.app.id and the value of the label spark-app-selector.
 	AppID string
 	// ResourceNamePrefix begins the names of the objects that have no name of their own, such as "<prefix>-driver-svc".
@@ -31,6 +34,9 @@ type Request struct {
 	ConfigMapName string
 	// Master is spark.master; empty means DefaultMaster. The driver talks to spark.kubernetes.driver.master, so any k8s:// address does.
 	Master string
+	// DriverMaster is spark.master as the driver is told it, where its executors are not pods that it makes itself: the spark:// address of a standalone
+	// cluster, or "local", "local[4]" and the like. Empty means Master. BuildRunner refuses it: spark-submit would submit to that master.
+	DriverMaster string
 	// SubmitTime is spark.app.submitTime.
 	SubmitTime time.Time
 	// User is SPARK_USER in the driver; empty means ProxyUser, else "spark", the user of the official images.

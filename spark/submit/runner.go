@@ -72,6 +72,9 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars, init containers, ports or claims, and
 // a security context that is the driver's where that is stricter than the restricted Pod Security Standard asks.
 func BuildRunner(r Request) (Runner, error) {
+	if r.DriverMaster != "" {
+		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; what needs a JVM can only be submitted to Kubernetes", conf.Shorten(r.DriverMaster))
+	}
 	r.StrictVersion = false // the image's spark-submit knows its own version
 	_, err := Build(r)
 	if wrong, ok := errors.AsType[*Error](err); err != nil && (!ok || !wrong.NotNative) {
@@ -221,13 +224,18 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 			d.warn("%s: has no effect: spark-submit is given the pod template of the request", key)
 		}
 	}
+	appName := d.r.AppName
+	if d.r.Unnamed {
+		appName = "" // spark-submit takes the program's own
+		c.Delete("spark.app.name")
+	}
 	for _, pair := range [][2]string{
 		{"spark.master", d.r.Master},
 		{"spark.submit.deployMode", "cluster"},
 		{"spark.kubernetes.namespace", d.r.Namespace},
 		{"spark.kubernetes.driver.pod.name", d.r.DriverPodName},
 		{"spark.kubernetes.submission.waitAppCompletion", "false"},
-		{"spark.app.name", d.r.AppName},
+		{"spark.app.name", appName},
 		{driverFile, runnerDir + "/driver.json"},
 		{"spark.kubernetes.driver.podTemplateContainerName", d.spark.Name},
 	} {
