@@ -1,0 +1,44 @@
+package apache
+
+import (
+	"time"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// DefaultOperatorName is the value of the label spark.operator/name where the configuration gives none.
+const DefaultOperatorName = "spark-kubernetes-operator"
+
+// Options is what the operator's configuration gives every application. The zero value of a field means what it says.
+type Options struct {
+	// OperatorName is the value of the label spark.operator/name of all that is made; empty means DefaultOperatorName.
+	OperatorName string
+	// Master is the API server as drivers reach it; empty means the address that it has inside every cluster.
+	Master string
+	// MissingGrace is how long a driver pod that was just created may be invisible before it is looked for live.
+	MissingGrace time.Duration
+	// Trim keeps the states of the current attempt alone in status.stateTransitionHistory; those of the one before go into
+	// status.previousAttemptSummary, and earlier ones are dropped.
+	Trim bool
+	// Run bounds a whole run, for which this API has no field; 0 means no bound.
+	Run time.Duration
+	// Submission is the mode of all applications, which this API has no field for; empty means Auto.
+	Submission v1beta2.SubmissionMode
+}
+
+// Applications decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
+type Applications struct{ Options }
+
+// Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is being deleted
+// keeps the status that it has.
+func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	return lifecycle.Plan{}
+}
+
+// Events are what to tell about a plan of an application as Decide left it, oldest first.
+func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+	return nil
+}
