@@ -153,6 +153,11 @@ type Timeouts struct {
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 
+// WatchesAll reports whether all namespaces are watched, whichever of them are served: the ones that are may change.
+func (c *Configuration) WatchesAll() bool {
+	return len(c.Namespaces.Names) == 0 || c.Namespaces.Selector != "" || c.DynamicConfig.Enabled
+}
+
 // Off is the bind address that switches an endpoint off.
 const Off = "0"
 

@@ -24,12 +24,14 @@ import (
 // scope says whose custom resources are acted on: those of all namespaces, of the namespaces that are named, or of those that are named or have
 // the labels that are selected (docs/decisions/0008-namespaces-by-label.md).
 //
-// With names alone nothing else is ever watched. With a selector everything is, and what is outside is left alone here: a namespace may get the
-// labels at any time, and what is in it is known then.
+// With names alone nothing else is ever watched. With a selector, or names that may change (dynamic.go), everything is, and what is outside is left alone here: a namespace may
+// come in at any time, and what is in it is known then.
 type scope struct {
 	names    []string
 	selector labels.Selector // nil where none is configured: what is watched is served
 	cache    client.Reader
+	// live has the names where they change while the operator runs; nil where they do not.
+	live *settings
 }
 
 func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
@@ -49,8 +51,16 @@ var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
 // serves reports whether a namespace's custom resources are to be acted on now. One that is not known yet is not served: its coming wakes them.
 func (s scope) serves(ctx context.Context, name string) (bool, error) {
-	if s.selector == nil || slices.Contains(s.names, name) {
+	names, all := s.names, s.selector == nil
+	if s.live != nil {
+		now := s.live.now().Namespaces
+		names, all = now.Names, len(now.Names) == 0 && now.Selector == ""
+	}
+	switch {
+	case all || slices.Contains(names, name):
 		return true, nil
+	case s.selector == nil:
+		return false, nil
 	}
 	namespace := metadataOnly(namespaceKind)
 	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {

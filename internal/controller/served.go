@@ -64,33 +64,64 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	return nil, nil
 }
 
-// AddWhenServed gives the operator a kind that a cluster need not have. Where its definition is missing, is another operator's, or may not be listed, that is
-// told in the log, everything else is served meanwhile, and the kind begins without a restart once it can. It is called before the operator starts.
+// AddWhenServed gives the operator a kind that a cluster need not have. Where its definition, or that of its runs, is missing, is another operator's, or may
+// not be listed, that is told in the log, everything else is served meanwhile, and the kind begins without a restart once it can. It is called before the
+// operator starts.
 func AddWhenServed[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
 		return err
 	}
-	if err := indexRuns(ctx, op, kind); err != nil {
-		return err
+	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
+	later := &whenServed{op: op, kind: gvk, fields: kind.Keeps, begin: begin}
+	if kind.Runs != nil {
+		if later.runs, err = apiutil.GVKForObject(kind.Runs.New(), op.GetScheme()); err != nil {
+			return err
+		}
 	}
-	if op.hindrance(ctx, gvk, kind.Keeps) == nil {
-		return attach(ctx, op, kind, gvk, clock)
+	if later.hindrance(ctx) == nil {
+		return begin(ctx)
 	}
-	return op.Add(&whenServed{op: op, kind: gvk, fields: kind.Keeps, begin: func(ctx context.Context) error {
+	later.begin = func(ctx context.Context) error {
 		if err := op.fillCache(ctx, kind.New()); err != nil {
 			return err
 		}
-		return attach(ctx, op, kind, gvk, clock)
-	}})
+		return begin(ctx)
+	}
+	return op.Add(later)
+}
+
+// indexOnce is what begins a kind, with the index of its runs before it. That can be made once, however often the rest is tried.
+func indexOnce[T client.Object](op *Operator, kind Kind[T], begin func(context.Context) error) func(context.Context) error {
+	indexed := false
+	return func(ctx context.Context) error {
+		if !indexed {
+			if err := indexRuns(ctx, op, kind); err != nil {
+				return err
+			}
+			indexed = true
+		}
+		return begin(ctx)
+	}
 }
 
 // whenServed waits for a kind for as long as the operator runs.
 type whenServed struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
+	runs   schema.GroupVersionKind // that its runs are of; empty where it has none
 	fields []string
 	begin  func(context.Context) error
+}
+
+// hindrance says why the kind cannot begin now; nil where it can.
+func (s *whenServed) hindrance(ctx context.Context) error {
+	if !s.runs.Empty() {
+		if err := s.op.hindrance(ctx, s.runs, nil); err != nil {
+			return err
+		}
+	}
+	return s.op.hindrance(ctx, s.kind, s.fields)
 }
 
 var _ manager.LeaderElectionRunnable = &whenServed{}
@@ -102,10 +133,10 @@ func (*whenServed) NeedLeaderElection() bool { return false }
 func (s *whenServed) Start(ctx context.Context) error {
 	log := s.op.GetLogger().WithValues("kind", s.kind.Kind, "group", s.kind.Group, "version", s.kind.Version)
 	told := ""
-	again := time.NewTicker(s.op.optional.interval)
-	defer again.Stop()
+	// An installation creates the definitions and the operator in one go: they come within seconds, or hardly ever.
+	after := min(lookAgain, s.op.optional.interval)
 	for {
-		why := s.op.hindrance(ctx, s.kind, s.fields)
+		why := s.hindrance(ctx)
 		if why == nil {
 			if why = s.begin(ctx); why == nil {
 				log.Info("a kind is served from now on")
@@ -122,7 +153,8 @@ func (s *whenServed) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-again.C:
+		case <-time.After(after):
+			after = min(2*after, s.op.optional.interval)
 		}
 	}
 }
@@ -135,7 +167,7 @@ func (op *Operator) hindrance(ctx context.Context, gvk schema.GroupVersionKind, 
 	}
 	// A cache that may not be filled would hold up the operator's readiness, and its controller would end the operator.
 	namespaces := op.config.Namespaces.Names
-	if len(namespaces) == 0 || op.config.Namespaces.Selector != "" {
+	if op.config.WatchesAll() {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range namespaces {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -53,7 +54,8 @@ type Environment struct {
 // Operator is a manager with what its reconcilers share.
 type Operator struct {
 	manager.Manager
-	config   config.Configuration
+	config   config.Configuration // as it was at the start
+	settings *settings            // as it is now
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces
@@ -65,7 +67,8 @@ type Operator struct {
 // an API server that cannot be reached is told at the start.
 func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
+		sparkv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
@@ -80,7 +83,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
+	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err

@@ -32,10 +32,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 	if err := op.waitServed(ctx, gvk, kind.Keeps); err != nil {
 		return err
 	}
-	if err := indexRuns(ctx, op, kind); err != nil {
-		return err
-	}
-	return attach(ctx, op, kind, gvk, clock)
+	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
 }
 
 // attach begins to reconcile a kind that is served, whether the operator runs already or not.
@@ -43,6 +40,9 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
 	if err != nil {
 		return err
+	}
+	if op.config.DynamicConfig.Enabled {
+		scope.live = op.settings
 	}
 	r := &Reconciler[T]{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
@@ -67,9 +67,12 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(changesOf(child.Kind, kind.Vital)))
 		}
 	}
+	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
 	if scope.selector != nil {
-		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inNamespace(op.GetClient(), op.GetScheme(), gvk)),
-			builder.WithPredicates(relabelled()))
+		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(relabelled()))
+	}
+	if scope.live != nil {
+		work = work.WatchesRawSource(scope.live.wakesOf(inside))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)
