@@ -48,7 +48,7 @@ func Standings(m lifecycle.Memory) []Standing {
 			out = append(out, Standing{ConditionRunning, yes})
 		}
 		return out
-	case lifecycle.Running:
+	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // Degraded is the dialect's, which knows how many there are
 		return []Standing{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
 	case lifecycle.Retained, lifecycle.Done:
 		if m.Outcome == lifecycle.Succeeded {
@@ -146,7 +146,7 @@ func EncodeWeather(conditions *[]metav1.Condition, phase lifecycle.Phase, weathe
 		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: weather.Cause.Reason, Message: weather.Cause.Message,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: generation,
 	}
-	if phase == lifecycle.Running {
+	if phase.Runs() {
 		held.Type, held.Status = ConditionDegraded, metav1.ConditionTrue
 	}
 	if was := meta.FindStatusCondition(before, held.Type); was != nil && was.Reason == held.Reason {

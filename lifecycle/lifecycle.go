@@ -20,6 +20,8 @@ const (
 	Ready      Phase = "Ready"      // the driver pod is Ready; no executor was seen yet
 	Scaling    Phase = "Scaling"    // executors start; fewer than the initial threshold
 	Running    Phase = "Running"    // enough executors run (or no threshold is set)
+	Partial    Phase = "Partial"    // runs with fewer executors than it may have (App.Thresholds)
+	Below      Phase = "Below"      // runs with fewer executors than it must have (App.Thresholds)
 	Unknown    Phase = "Unknown"    // the driver's node does not answer; nothing is concluded until it does
 	Ended      Phase = "Ended"      // the attempt is over; what follows waits for something (a retry's timer)
 	Retained   Phase = "Retained"   // over for good; the driver pod is kept
@@ -36,11 +38,14 @@ func (p Phase) Terminal() bool { return p == Retained || p == Done }
 // Live reports whether an attempt of the application is expected to have a driver pod.
 func (p Phase) Live() bool {
 	switch p {
-	case Launched, Started, Ready, Scaling, Running, Unknown:
+	case Launched, Started, Ready, Scaling, Running, Partial, Below, Unknown:
 		return true
 	}
 	return false
 }
+
+// Runs reports whether an attempt's start is behind it and its driver goes on, with however many executors.
+func (p Phase) Runs() bool { return p == Running || p == Partial || p == Below }
 
 // Outcome is how an attempt ended; empty while it goes on.
 type Outcome string
@@ -65,72 +70,6 @@ type Cause struct {
 	Message string
 }
 
-// App is what a custom resource asks for, in the terms a machine decides by. It holds no objects and no Spark configuration: those
-// are rendered by the dialect when an action needs them.
-type App struct {
-	UID string // of the custom resource
-	// SpecHash is the hash of the spec less the fields that only steer the operator: "<version of the algorithm>:<digest>". A change of
-	// the digest replaces the run; another version, or none, is never taken for a change.
-	SpecHash string
-	Deleting bool // the custom resource has a deletion timestamp
-	Orphan   bool // it is being deleted, and what it made is to stay (kubectl delete --cascade=orphan)
-	Suspend  bool
-	Invalid  *Cause // set when no attempt of this spec could ever be rendered
-	// Submitter says why a pod of its own makes the driver pod, by the real spark-submit; nil where the operator makes it itself. It matters
-	// only while an attempt's driver is not there.
-	Submitter *Cause
-	Restart   Restart
-	Limits    Deadlines
-	// Executors that the application starts with; 0 means that it is not known or none are wanted.
-	InitialExecutors int32
-	// Executors that the application always wants while it runs; 0 means that it is not known or none are.
-	MinExecutors int32
-	// TTL is how long a finished custom resource is kept, counted from its end; nil means for ever, 0 or less at once.
-	TTL *time.Duration
-	// Serves tells that the driver is a server, which ends when it is stopped and not before: one that ends by itself has failed, whatever its exit
-	// code, and it is Running while its pod is Ready, whatever its executors do. An end for good there is only of a spec that cannot be used.
-	Serves bool
-	// Budget asks for a budget that keeps the driver from being evicted. It may change at any time, and is no edit.
-	Budget bool
-	// MissingGrace is how long a driver pod that was just created may be invisible before a live read is made.
-	MissingGrace time.Duration
-}
-
-// RestartPolicy says after which outcomes another attempt is made.
-type RestartPolicy string
-
-// The restart policies.
-const (
-	Never     RestartPolicy = "Never"
-	OnFailure RestartPolicy = "OnFailure"
-	Always    RestartPolicy = "Always"
-)
-
-// Restart is the rule for further attempts. Retries count what comes after the first: FailureRetries 2 means at most 3 runs.
-type Restart struct {
-	Policy             RestartPolicy
-	FailureRetries     int32
-	SubmissionRetries  int32
-	FailureInterval    time.Duration // before the first retry after a failed run, counted from its end
-	SubmissionInterval time.Duration // before the first retry after a refused submission, counted from the refusal
-	// Factor multiplies the interval from one retry to the next. 0 means the linear growth of the sparkoperator.k8s.io family:
-	// interval times the number of submissions so far.
-	Factor float64
-	// Max caps the interval; 0 means no cap.
-	Max time.Duration
-	// Settled is for how long a run must have been Running so that what failed before it is forgotten, and it counts as the first; 0 means that nothing
-	// is forgotten but by an edit.
-	Settled time.Duration
-}
-
-// Deadlines bound the phases of an attempt; 0 means no bound.
-type Deadlines struct {
-	DriverStart    time.Duration // Launched: from the launch until the driver container runs
-	DriverReady    time.Duration // Started: until the driver pod is Ready
-	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
-	Run            time.Duration // from the launch until the end
-}
-
 // Memory is what must be remembered from one decision to the next and cannot be observed again. Each dialect stores it in its status
 // so that Decode(Encode(m)) == m for every Memory that a machine can reach.
 type Memory struct {
@@ -147,6 +86,8 @@ type Memory struct {
 	EndedAt     time.Time // end of the last attempt; zero while one goes on
 	NextAttempt time.Time // when a waiting retry is due; zero if none waits
 	ShortSince  time.Time // since when fewer executors exist than are wanted, and no other came; zero while enough do
+	Restarts    Restarts  // what Restart.Counted bounds; zero where that is not set
+	Before      Phase     // in Unknown, the phase that the lost driver was in, where App.Thresholds is set; New else
 	Outcome     Outcome   // of the attempt that ended last; kept in Waiting for the retry's sake
 	Cause       Cause     // of Outcome, or of what a live phase waits for
 }
@@ -233,6 +174,29 @@ type Executor struct {
 	Why          Cause
 }
 
+// Role is what a pod of a standalone cluster is to it, and the name of the container that it is in.
+type Role string
+
+// The roles.
+const (
+	Master Role = "master"
+	Worker Role = "worker"
+)
+
+// Member holds the facts read from one pod of a standalone cluster. Its StatefulSet makes another by its name when it goes.
+type Member struct {
+	Name      string
+	Role      Role
+	Phase     DriverPhase
+	Ready     bool
+	Deleting  bool // has a deletion timestamp
+	CreatedAt time.Time
+	// Generation tells what the pod was made from (SpecHashAnnotation); empty where another operator's StatefulSet made it.
+	Generation string
+	// Why is the best account of a failure, or of what a pod waits for that is not ready.
+	Why Cause
+}
+
 // Run holds the facts read from an application that a schedule started, or that carries the schedule as its owner.
 type Run struct {
 	Name      string
@@ -260,6 +224,10 @@ type Observed struct {
 	Groups []int32
 	// Runs are all applications that a schedule owns.
 	Runs []Run
+	// Members are all pods of a standalone cluster.
+	Members []Member
+	// Beside is how many objects exist that stand beside a driver for others than Spark, or that a standalone cluster is made of.
+	Beside int
 	// Confirmed is set when a live read of the application's drivers and submitters, of whichever attempt, found none that is not among
 	// them here: only then is a missing one believed. A read that finds one adds it instead. Like Refusal it is a fact of one pass and is
 	// not kept for the next.
@@ -342,6 +310,7 @@ type Action struct {
 	Part    Part
 	Attempt int32
 	Name    string // of a ScheduledRun; what belongs to an attempt is known by its number
+	Force   bool   // of a Delete: pods go without a grace period, also those that are being deleted already
 }
 
 // Transition is one phase entered. It becomes history, an event and a metric after the status that holds it was stored.

@@ -151,7 +151,7 @@ var reasons = map[string]bool{}
 
 func init() {
 	for _, phase := range []lifecycle.Phase{
-		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
+		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown,
 		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
 	} {
 		phases[phase] = string(phase)
@@ -167,7 +167,8 @@ func init() {
 		"New", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
-		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonEdited,
+		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
+		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited,
 		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
 		// The operator's, of what stands in the way in the cluster.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",

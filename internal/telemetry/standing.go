@@ -234,8 +234,8 @@ func (s *standings) sum() sums {
 // runs reports whether a driver runs that Kubernetes does not doubt.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
-	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:
 		return true
 	}
-	return false
+	return phase.Runs()
 }
