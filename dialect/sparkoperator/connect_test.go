@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -368,7 +369,7 @@ func TestConnectExecutorFails(t *testing.T) {
 	for i := range 100 {
 		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
-	if s.look(time.Second, many); len(s.told) != maxExecutorNews {
+	if s.look(time.Second, many); len(s.told) != dialect.MaxExecutorNews {
 		t.Errorf("%d events of one pass", len(s.told))
 	}
 	s.look(time.Second, many).tells()

@@ -18,7 +18,7 @@ import (
 // pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
-		recall(&m, &o.OperatorStatus)
+		dialect.Recall(&m, &o.OperatorStatus)
 		m.AttemptID, m.Runs, m.Submissions = o.AttemptID, o.Runs, o.Submissions
 	}
 	return m
@@ -29,7 +29,7 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
 	}
-	remember(&s.Operator.OperatorStatus, m)
+	dialect.Remember(&s.Operator.OperatorStatus, m)
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
@@ -48,7 +48,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	s, m := &sc.Status, plan.Next
 	told := toldFailures(s, m)
 	rememberConnect(s, m)
-	s.Operator.History = history(s.Operator.History, plan.Trail)
+	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
 	s.ObservedGeneration = sc.Generation
 	s.State = connectState(s.State, m)
 	s.Server.PodName, s.Server.PodIP = "", ""
@@ -70,30 +70,30 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 }
 
 // toldFailures are the executors of the current attempt that were told to have failed.
-func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) idSet {
+func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
 	}
-	return parseIDs(s.Operator.Executors.Failed)
+	return dialect.ParseIDs(s.Operator.Executors.Failed)
 }
 
 // tellFailures returns the executors that have failed and were not told of, a few of them where it is many at once, and remembers those that exist.
-func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told idSet) (news []lifecycle.Notice) {
-	var failed idSet
+func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
+	var failed dialect.IDSet
 	for i := range seen.Executors {
 		e := &seen.Executors[i]
 		if e.Attempt != m.Attempt || e.Phase != lifecycle.DriverFailed {
 			continue
 		}
-		id := executorID(e.Name)
-		failed.add(id)
-		if !told.has(id) && len(told) < maxRanges && len(news) < maxExecutorNews {
+		id := dialect.ExecutorID(e.Name)
+		failed.Add(id)
+		if !told.Has(id) && len(told) < dialect.MaxRanges && len(news) < dialect.MaxExecutorNews {
 			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
 		}
 	}
 	o.Executors = nil
 	if len(failed) > 0 {
-		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.cut(maxRanges).String()}
+		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
 	}
 	return news
 }

@@ -156,25 +156,6 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 		adoptState(&m, s)
 		return m
 	}
-	recall(&m, o)
+	dialect.Recall(&m, o)
 	return m
-}
-
-// recall reads what remember stored.
-func recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
-	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), dialect.Moment(o.Since), o.Attempt
-	m.SubmittedAt, m.EndedAt, m.NextAttempt = dialect.Moment(o.SubmittedAt), dialect.Moment(o.EndedAt), dialect.Moment(o.NextAttemptTime)
-	m.ShortSince = dialect.Moment(o.ShortSince)
-	m.Outcome, m.Spared = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
-	if o.SpecHash != "" {
-		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
-	}
-	m.Cause = causeOf(o.Cause)
-}
-
-func causeOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
-	if stored == nil {
-		return lifecycle.Cause{}
-	}
-	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }

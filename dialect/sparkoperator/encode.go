@@ -1,8 +1,6 @@
 package sparkoperator
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,7 +24,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		meta.RemoveStatusCondition(&s.Conditions, ConditionSparkVersionMismatch)
 	}
 	encodeMemory(s, m)
-	s.Operator.History = history(s.Operator.History, plan.Trail)
+	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
 	s.ObservedGeneration = app.Generation
 	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
@@ -62,40 +60,7 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	}
 	s.SubmissionID, s.ExecutionAttempts, s.SubmissionAttempts = m.AttemptID, m.Runs, m.Submissions
 	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
-	remember(s.Operator, m)
-}
-
-// remember stores what of a memory has no field of its own in a status.
-func remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
-	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
-	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = dialect.Stored(m.Since), dialect.Stored(m.SubmittedAt), dialect.Stored(m.EndedAt), dialect.Stored(m.NextAttempt)
-	o.ShortSince = dialect.Stored(m.ShortSince)
-	o.HashVersion, o.SpecHash = 0, ""
-	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
-		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
-			o.HashVersion, o.SpecHash = int32(n), digest
-		}
-	}
-	o.Cause = storedCause(m.Cause)
-}
-
-func storedCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
-	if cause == (lifecycle.Cause{}) {
-		return nil
-	}
-	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
-}
-
-// history keeps the last transitions, oldest first.
-func history(old []v1beta2.OperatorTransition, trail []lifecycle.Transition) []v1beta2.OperatorTransition {
-	for _, t := range trail {
-		reason := t.Cause.Reason
-		if reason == "" {
-			reason = string(t.Outcome)
-		}
-		old = append(old, v1beta2.OperatorTransition{Phase: string(t.To), At: dialect.Stored(t.At), Attempt: t.Attempt, Reason: reason})
-	}
-	return old[max(0, len(old)-v1beta2.MaxHistory):]
+	dialect.Remember(s.Operator, m)
 }
 
 // hasAttempt reports whether there is an attempt to speak of: one that goes on or has ended, not one that is being cleared away.

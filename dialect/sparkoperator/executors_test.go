@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -37,7 +38,7 @@ func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, 
 // asStates are pods that would be seen in some states.
 func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
 	for name, state := range states {
-		for phase, word := range executorStates {
+		for phase, word := range dialect.ExecutorStates {
 			if word == state {
 				pods = append(pods, executor(name, phase))
 			}
@@ -134,13 +135,13 @@ func TestCountsAreExact(t *testing.T) {
 
 			want, exists := v1beta2.ExecutorCounts{}, map[string]bool{}
 			for i := range pods {
-				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, executorStates[pods[i].Phase], leaving(&pods[i])
+				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase], dialect.Leaving(&pods[i])
 			}
 			for name, state := range saw {
 				if !exists[name] {
 					state = lastState(state, going[name])
 				}
-				count(&want, state)
+				dialect.Count(&want, state)
 				if kept, tracked := s.ExecutorState[name]; tracked && kept != state {
 					t.Fatalf("life %d: %s is %s, want %s", seed, name, kept, state)
 				}
@@ -206,14 +207,14 @@ func TestExecutorID(t *testing.T) {
 	for name, want := range map[string]int64{
 		"pi-0123-exec-1": 1, "exec-7": 7, "a-exec-b-exec-12": 12, "pi-exec-2147483647": 2147483647,
 	} {
-		if got := executorID(name); got != want {
+		if got := dialect.ExecutorID(name); got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}
 	}
 	others := map[int64]string{}
 	for _, name := range []string{"pi-exec-", "pi-exec-x", "pi-exec--1", "pi-exec-2147483648", "spark-s-1-0-0", "spark-s-1-1-0", "pi", ""} {
-		id := executorID(name)
-		if id <= 1<<31 || id > maxID || others[id] != "" {
+		id := dialect.ExecutorID(name)
+		if id <= 1<<31 || id > dialect.MaxID || others[id] != "" {
 			t.Errorf("%q is %d, as is %q", name, id, others[id])
 		}
 		others[id] = name
@@ -249,7 +250,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 	for i := range 500 {
 		pods = append(pods, executor(fmt.Sprint("e", i), lifecycle.DriverFailed))
 	}
-	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != maxExecutorNews || s.Executors.Failed != 500 {
+	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != dialect.MaxExecutorNews || s.Executors.Failed != 500 {
 		t.Errorf("%d events, %d counted", len(news), s.Executors.Failed)
 	}
 }

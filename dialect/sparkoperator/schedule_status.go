@@ -29,9 +29,9 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	}
 	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.Moment(o.Since), dialect.Moment(o.LastTick), o.LastRunRequest
 	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.Moment(o.RefusedSince), dialect.Moment(o.RetryTime)
-	m.Cause = causeOf(o.Cause)
+	m.Cause = dialect.CauseOf(o.Cause)
 	if asked := o.WaitingRequest; asked != nil {
-		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.Moment(asked.RefusedSince), Retry: dialect.Moment(asked.RetryTime), Cause: causeOf(asked.Cause)}
+		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.Moment(asked.RefusedSince), Retry: dialect.Moment(asked.RetryTime), Cause: dialect.CauseOf(asked.Cause)}
 	}
 	return m
 }
@@ -69,9 +69,9 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
 	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.Stored(m.Since), dialect.Stored(m.LastTick), m.LastRequest
 	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.Stored(m.RefusedSince), dialect.Stored(m.Retry)
-	o.Cause, o.WaitingRequest = storedCause(m.Cause), nil
+	o.Cause, o.WaitingRequest = dialect.StoredCause(m.Cause), nil
 	if asked := m.Asked; asked.Run != "" {
-		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.Stored(asked.Since), RetryTime: dialect.Stored(asked.Retry), Cause: storedCause(asked.Cause)}
+		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.Stored(asked.Since), RetryTime: dialect.Stored(asked.Retry), Cause: dialect.StoredCause(asked.Cause)}
 	}
 }
 

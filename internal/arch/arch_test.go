@@ -40,6 +40,7 @@ var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 var rules = []rule{
 	{below: "api", ours: []string{}, theirs: kubernetes, pure: true},
 	{below: "api/sparkoperator/v1alpha1", ours: []string{"api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
+	{below: "api/spark/v1", ours: []string{"api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
 	{below: "spark", ours: []string{"spark/conf", "spark/overlay"}, theirs: kubernetes, pure: true},
 	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
 	// A Connect server is a driver: what it asks for, and how its template is read, is the submission's.
@@ -47,10 +48,11 @@ var rules = []rule{
 	{below: "spark/podtemplate", ours: []string{"spark/conf"}, theirs: kubernetes, pure: true},
 	{below: "spark/submit", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
-	{below: "dialect", ours: []string{"spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
+	// What a status remembers has one form in all APIs.
+	{below: "dialect", ours: []string{"api/sparkoperator/v1beta2", "spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
 	{below: "dialect/sparkoperator", ours: []string{"api/sparkoperator", "spark", "lifecycle", "=dialect", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
-	{below: "dialect/apache", ours: []string{"api/spark", "spark", "lifecycle", "=dialect", "dialect/apache"},
+	{below: "dialect/apache", ours: []string{"api/spark", "api/sparkoperator/v1beta2", "spark", "lifecycle", "=dialect", "dialect/apache"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "internal/config", ours: []string{"spark/expose", "spark/gang"}},
 	{below: "internal/telemetry", ours: []string{"lifecycle"}},

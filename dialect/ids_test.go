@@ -1,4 +1,4 @@
-package sparkoperator
+package dialect
 
 import (
 	"math/rand/v2"
@@ -14,7 +14,7 @@ func TestParseIDs(t *testing.T) {
 		{"x", ""}, {"1,x,3", "1,3"}, {"4-1", ""}, {"-3", ""}, {"1-", ""}, {"5,3", "5"}, {"1-4,3-9", "1-4"}, {"1-4,5", "1-4"},
 		{"99999999999999999999", ""}, {"1-9223372036854775807,5", "5"}, {"1-9223372036854775808,5", "5"},
 	} {
-		if got := parseIDs(c.text).String(); got != c.want {
+		if got := ParseIDs(c.text).String(); got != c.want {
 			t.Errorf("%q is read as %q, want %q", c.text, got, c.want)
 		}
 	}
@@ -25,11 +25,11 @@ func TestIDsAreASet(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		most := int64(1 + r.IntN(80))
-		var set idSet
+		var set IDSet
 		want := map[int64]bool{}
 		for range 120 {
 			id := r.Int64N(most)
-			if got := set.add(id); got == want[id] {
+			if got := set.Add(id); got == want[id] {
 				t.Fatalf("life %d: adding %d to %s says %v", seed, id, set, got)
 			}
 			want[id] = true
@@ -38,22 +38,22 @@ func TestIDsAreASet(t *testing.T) {
 			}
 		}
 		for id := range most + 2 {
-			if set.has(id) != want[id] {
-				t.Fatalf("life %d: %s has %d: %v", seed, set, id, set.has(id))
+			if set.Has(id) != want[id] {
+				t.Fatalf("life %d: %s has %d: %v", seed, set, id, set.Has(id))
 			}
 		}
-		if diff := cmp.Diff(set.String(), parseIDs(set.String()).String()); diff != "" || !slices.Equal(set, parseIDs(set.String())) {
+		if diff := cmp.Diff(set.String(), ParseIDs(set.String()).String()); diff != "" || !slices.Equal(set, ParseIDs(set.String())) {
 			t.Fatalf("life %d: written and read (-want +got):\n%s", seed, diff)
 		}
 	}
 }
 
 func TestIDsAreBounded(t *testing.T) {
-	set := func() idSet { return parseIDs("1-4,6,9-10,20") }
+	set := func() IDSet { return ParseIDs("1-4,6,9-10,20") }
 	for limit, want := range map[int][2]string{
 		1: {"1-20", "1-4"}, 2: {"1-10,20", "1-4,6"}, 3: {"1-6,9-10,20", "1-4,6,9-10"}, 4: {"1-4,6,9-10,20", "1-4,6,9-10,20"}, 9: {"1-4,6,9-10,20", "1-4,6,9-10,20"},
 	} {
-		if closed, cut := set().closed(limit).String(), set().cut(limit).String(); closed != want[0] || cut != want[1] {
+		if closed, cut := set().closed(limit).String(), set().Cut(limit).String(); closed != want[0] || cut != want[1] {
 			t.Errorf("at most %d: closed to %q and cut to %q, want %q", limit, closed, cut, want)
 		}
 	}
@@ -63,15 +63,15 @@ func FuzzParseIDs(f *testing.F) {
 	f.Add("1-4,6", int64(5))
 	f.Add("9223372036854775806", int64(9223372036854775807))
 	f.Fuzz(func(t *testing.T, text string, id int64) {
-		set := parseIDs(text)
-		if again := parseIDs(set.String()); !slices.Equal(set, again) {
+		set := ParseIDs(text)
+		if again := ParseIDs(set.String()); !slices.Equal(set, again) {
 			t.Fatalf("%q is read as %s, and that as %s", text, set, again)
 		}
-		if id < 0 || id > maxID {
+		if id < 0 || id > MaxID {
 			return
 		}
-		had := set.has(id)
-		if set.add(id) == had || !set.has(id) || !slices.Equal(set, parseIDs(set.String())) {
+		had := set.Has(id)
+		if set.Add(id) == had || !set.Has(id) || !slices.Equal(set, ParseIDs(set.String())) {
 			t.Fatalf("%d in %q: had %v, now %s", id, text, had, set)
 		}
 	})

@@ -1,4 +1,4 @@
-package sparkoperator
+package dialect
 
 import (
 	"cmp"
@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// maxRanges bounds an idSet as it is stored, to some 10 kB. Spark numbers executors from 1 on, so what was seen is mostly one range; a number is
+// MaxRanges bounds an IDSet as it is stored, to some 10 kB. Spark numbers executors from 1 on, so what was seen is mostly one range; a number is
 // left out where the API server refused the pod.
-const maxRanges = 500
+const MaxRanges = 500
 
-// maxID is beyond every number there is: it keeps arithmetic with what somebody else wrote from running over.
-const maxID = 1 << 40
+// MaxID is beyond every number there is: it keeps arithmetic with what somebody else wrote from running over.
+const MaxID = 1 << 40
 
-// An idSet is a set of executor numbers, as ranges that neither meet nor overlap, lowest first.
-type idSet []idRange
+// An IDSet is a set of executor numbers, as ranges that neither meet nor overlap, lowest first.
+type IDSet []idRange
 
 type idRange struct{ from, to int64 } // both are in it
 
-// parseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order: it is not ours.
-func parseIDs(text string) idSet {
-	var set idSet
+// ParseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order: it is not ours.
+func ParseIDs(text string) IDSet {
+	var set IDSet
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, ranged := strings.Cut(part, "-")
 		if !ranged {
@@ -29,7 +29,7 @@ func parseIDs(text string) idSet {
 		}
 		from, err1 := strconv.ParseInt(first, 10, 64)
 		to, err2 := strconv.ParseInt(last, 10, 64)
-		if err1 != nil || err2 != nil || from < 0 || to < from || to > maxID || len(set) > 0 && from <= set[len(set)-1].to+1 {
+		if err1 != nil || err2 != nil || from < 0 || to < from || to > MaxID || len(set) > 0 && from <= set[len(set)-1].to+1 {
 			continue
 		}
 		set = append(set, idRange{from, to})
@@ -38,7 +38,7 @@ func parseIDs(text string) idSet {
 }
 
 // String is the set as "1-40,42".
-func (s idSet) String() string {
+func (s IDSet) String() string {
 	parts := make([]string, len(s))
 	for i, r := range s {
 		parts[i] = strconv.FormatInt(r.from, 10)
@@ -50,18 +50,19 @@ func (s idSet) String() string {
 }
 
 // find returns the first range that ends at id or behind it, and whether id is in it.
-func (s idSet) find(id int64) (at int, in bool) {
+func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id
 }
 
-func (s idSet) has(id int64) bool {
+// Has reports whether id is in the set.
+func (s IDSet) Has(id int64) bool {
 	_, in := s.find(id)
 	return in
 }
 
-// add puts id into the set and reports whether it was not there.
-func (s *idSet) add(id int64) bool {
+// Add puts id into the set and reports whether it was not there.
+func (s *IDSet) Add(id int64) bool {
 	at, in := s.find(id)
 	if in {
 		return false
@@ -84,7 +85,7 @@ func (s *idSet) add(id int64) bool {
 }
 
 // len is how many are in the set.
-func (s idSet) len() (n int64) {
+func (s IDSet) len() (n int64) {
 	for _, r := range s {
 		n += r.to - r.from + 1
 	}
@@ -92,7 +93,7 @@ func (s idSet) len() (n int64) {
 }
 
 // closed is the set with at most limit ranges: the lowest gaps are closed, since what was not seen for so long never was.
-func (s idSet) closed(limit int) idSet {
+func (s IDSet) closed(limit int) IDSet {
 	if over := len(s) - limit; over > 0 {
 		s[over].from = s[0].from
 		s = s[over:]
@@ -100,5 +101,5 @@ func (s idSet) closed(limit int) idSet {
 	return s
 }
 
-// cut is the set with at most limit ranges: the highest are left out.
-func (s idSet) cut(limit int) idSet { return s[:min(len(s), limit)] }
+// Cut is the set with at most limit ranges: the highest are left out.
+func (s IDSet) Cut(limit int) IDSet { return s[:min(len(s), limit)] }

@@ -1,0 +1,148 @@
+package dialect
+
+import (
+	"hash/fnv"
+	"math"
+	"strconv"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A Tally counts the executors of an attempt, each once, however many exist at once and whatever status.executorState has room for. What it
+// remembers grows with the gaps in Spark's numbers and with the failed pods that are kept, not with the executors.
+type Tally struct {
+	seen    IDSet // all that were ever seen
+	Failed  IDSet // of those that exist, the failed ones
+	Leaving IDSet // of those that exist, the ones that failed if they are not there any more: their nodes are lost, or they are taken from them
+	gone    int64 // failed and do not exist any more
+}
+
+// DecodeTally reads what Encode stored.
+func DecodeTally(o *v1beta2.OperatorExecutors) Tally {
+	if o == nil {
+		return Tally{}
+	}
+	return Tally{seen: ParseIDs(o.Seen), Failed: ParseIDs(o.Failed), Leaving: ParseIDs(o.Leaving), gone: int64(o.FailedAndGone)}
+}
+
+// Encode returns nil for a tally of nothing.
+func (t Tally) Encode() *v1beta2.OperatorExecutors {
+	if len(t.seen) == 0 {
+		return nil
+	}
+	return &v1beta2.OperatorExecutors{
+		Seen: t.seen.closed(MaxRanges).String(), Failed: t.Failed.Cut(MaxRanges).String(), Leaving: t.Leaving.Cut(MaxRanges).String(),
+		FailedAndGone: int32(min(t.gone, math.MaxInt32)),
+	}
+}
+
+// CountExecutors brings the tally in o up to date with the pods of an attempt that exist now, and returns the counts, nil where there are none, and the
+// executors that failed since the last time. Last are the counts of that time.
+func CountExecutors(o *v1beta2.OperatorStatus, last *v1beta2.ExecutorCounts, pods []lifecycle.Executor) (counts *v1beta2.ExecutorCounts, news []lifecycle.Notice) {
+	before := DecodeTally(o.Executors)
+	if last == nil {
+		last = &v1beta2.ExecutorCounts{}
+	}
+	now, counted := before.Next(*last, pods)
+	most := MaxExecutorNews
+	if len(before.Failed) >= MaxRanges {
+		most = 0 // some that were told of may not be remembered
+	}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pod.Name)) && len(news) < most {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
+		}
+	}
+	o.Executors = now.Encode()
+	if counted != (v1beta2.ExecutorCounts{}) {
+		counts = &counted
+	}
+	return counts, news
+}
+
+// Next is the tally of the pods that exist now, with the counts that follow from it and from those of the last time. An executor that is gone
+// and neither failed nor was on its way to it has completed: Spark and the operator delete what is not needed any more, and what fails is seen
+// to fail first.
+func (t Tally) Next(last v1beta2.ExecutorCounts, pods []lifecycle.Executor) (Tally, v1beta2.ExecutorCounts) {
+	now := Tally{seen: t.seen, gone: t.gone + t.Failed.len() + t.Leaving.len()}
+	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
+	var counts v1beta2.ExecutorCounts
+	for i := range pods {
+		id := ExecutorID(pods[i].Name)
+		if now.seen.Add(id) {
+			total++
+		}
+		if t.Failed.Has(id) || t.Leaving.Has(id) {
+			now.gone--
+		}
+		switch {
+		case pods[i].Phase == lifecycle.DriverFailed:
+			now.Failed.Add(id)
+		case Leaving(&pods[i]):
+			now.Leaving.Add(id)
+		}
+		if pods[i].Phase != lifecycle.DriverSucceeded && pods[i].Phase != lifecycle.DriverFailed {
+			Count(&counts, ExecutorStates[pods[i].Phase])
+		}
+	}
+	live := int64(counts.Pending) + int64(counts.Running) + int64(counts.Unknown)
+	counts.Failed = int32(min(max(now.gone+now.Failed.len(), 0), math.MaxInt32))
+	counts.Completed = int32(min(max(total-live-int64(counts.Failed), 0), math.MaxInt32))
+	return now, counts
+}
+
+// Leaving reports whether an executor that goes on is being lost.
+func Leaving(e *lifecycle.Executor) bool {
+	switch e.Phase {
+	case lifecycle.DriverUnknown:
+		return true
+	case lifecycle.DriverSucceeded:
+		return false
+	}
+	return e.Why.Reason == lifecycle.ReasonEvicted || e.Why.Reason == lifecycle.ReasonPreempted
+}
+
+// ExecutorID is the number that Spark gave an executor, as its pod's name ends (KubernetesClusterManager and ExecutorPodsAllocator number from 1
+// on; the name is <prefix>-exec-<number>). Pods of a StatefulSet are numbered in another way: one of theirs is far beyond what Spark comes to.
+func ExecutorID(name string) int64 {
+	if i := strings.LastIndex(name, "exec-"); i >= 0 {
+		if n, err := strconv.ParseUint(name[i+len("exec-"):], 10, 31); err == nil {
+			return int64(n)
+		}
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return 1<<32 + int64(h.Sum32())
+}
+
+// ExecutorStates are the words of statuses for a pod's phase.
+var ExecutorStates = map[lifecycle.DriverPhase]v1beta2.ExecutorState{
+	lifecycle.DriverPending:   v1beta2.ExecutorStatePending,
+	lifecycle.DriverRunning:   v1beta2.ExecutorStateRunning,
+	lifecycle.DriverSucceeded: v1beta2.ExecutorStateCompleted,
+	lifecycle.DriverFailed:    v1beta2.ExecutorStateFailed,
+	lifecycle.DriverUnknown:   v1beta2.ExecutorStateUnknown,
+}
+
+// MaxExecutorNews bounds how many failed executors one pass makes events of: when a node goes, hundreds may fail at once. The counts have
+// them all.
+const MaxExecutorNews = 10
+
+// Count counts an executor of a state.
+func Count(c *v1beta2.ExecutorCounts, state v1beta2.ExecutorState) {
+	switch state {
+	case v1beta2.ExecutorStatePending:
+		c.Pending++
+	case v1beta2.ExecutorStateRunning:
+		c.Running++
+	case v1beta2.ExecutorStateCompleted:
+		c.Completed++
+	case v1beta2.ExecutorStateFailed:
+		c.Failed++
+	default:
+		c.Unknown++
+	}
+}
