@@ -127,4 +127,17 @@ type OperatorStatus struct {
 	// How many times that was tried.
 	// +optional
 	Submissions int32 `json:"submissions,omitempty"`
+	// While the driver's node does not answer, the phase that the driver was in before.
+	// +optional
+	Before string `json:"before,omitempty"`
 }
+
+// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
+type OperatorCause = v1beta2.OperatorCause
+
+// OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
+// whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
+type OperatorExecutors = v1beta2.OperatorExecutors
+
+// OperatorTransition is one phase entered.
+type OperatorTransition = v1beta2.OperatorTransition
