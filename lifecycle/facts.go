@@ -103,6 +103,26 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	return e
 }
 
+// MemberFacts reads a pod of a standalone cluster by its role, which names its container too. What goes on in it starts again when it ends, so that one
+// that has ended is only not ready.
+func MemberFacts(pod *corev1.Pod) Member {
+	role := pod.Labels[roleLabel]
+	status := containerStatus(pod, role)
+	m := Member{
+		Name: pod.Name, Role: Role(role), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
+		Generation: pod.Annotations[SpecHashAnnotation],
+	}
+	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
+		m.Ready = true
+	}
+	m.Why = podCause(pod, status, role, m.Phase, disruption(pod))
+	if status != nil && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil {
+		_, how := exit(role+" container", status.LastTerminationState.Terminated, "")
+		m.Why.Message = sentence(sentence(m.Why.Message, how), excerpt(status.LastTerminationState.Terminated.Message))
+	}
+	return m
+}
+
 // stopSignal reports whether a container ended as one does that was asked to stop: by SIGTERM or, after its grace period, SIGKILL.
 func stopSignal(end *corev1.ContainerStateTerminated) bool {
 	return (end.ExitCode == 143 || end.ExitCode == 137) && end.Reason != "OOMKilled"

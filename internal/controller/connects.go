@@ -20,8 +20,10 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
 		Adopt:    dialect.Adopt, NameLabel: labelConnectName,
-		Surroundings: func(sc *v1alpha1.SparkConnect) Surroundings { return asSurroundings(dialect.Surroundings(sc)) },
-		Vital:        []string{"Service"},
+		Surroundings: func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
+			return asSurroundings(dialect.Surroundings(sc))
+		},
+		Vital: []string{"Service"},
 		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
 		// long, and executors that crash one after the other come by dozens a minute.
 		Crowd:         []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"},

@@ -39,8 +39,8 @@ type Kind[T client.Object] struct {
 	// created, only asked about. Without the function nobody asks.
 	Executor func(object T, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
 	// Surroundings returns what is to stand beside the driver for others than Spark, of the object as Decide left it, and what writes into that object
-	// what became of it. Without the function there is nothing.
-	Surroundings func(T) Surroundings
+	// what became of it. It is told what Decide was told. Without the function there is nothing.
+	Surroundings func(T, lifecycle.Observed) Surroundings
 	// Vital names kinds of what stands beside the driver that its clients cannot do without. An object of such a kind that is not wanted any more stays
 	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
 	Vital []string

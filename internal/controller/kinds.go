@@ -47,7 +47,9 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
 		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: dialect.GroupLeft,
-		Surroundings: func(app *v1beta2.SparkApplication) Surroundings { return asSurroundings(dialect.Surroundings(app)) },
+		Surroundings: func(app *v1beta2.SparkApplication, _ lifecycle.Observed) Surroundings {
+			return asSurroundings(dialect.Surroundings(app))
+		},
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd:    []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		Standing: standingOf,

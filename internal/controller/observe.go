@@ -144,7 +144,11 @@ func (c children) facts() lifecycle.Observed {
 	}
 	for i := range c.others {
 		attempt := attemptOf(&c.others[i])
-		if attempt <= 0 || surrounds(&c.others[i]) {
+		if surrounds(&c.others[i]) {
+			seen.Beside++
+			continue
+		}
+		if attempt <= 0 {
 			continue
 		}
 		seen.Remains = append(seen.Remains, attempt)

@@ -61,7 +61,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	if r.kind.Surroundings == nil {
 		return
 	}
-	wanted := r.kind.Surroundings(p.object)
+	wanted := r.kind.Surroundings(p.object, p.seen)
 	if wanted.Unsettled {
 		return
 	}
