@@ -3,9 +3,11 @@
 package applyconfiguration
 
 import (
+	v1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	internal "github.com/sparkoperator/spark-operator/client/applyconfiguration/internal"
+	sparkv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/spark/v1"
 	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +19,71 @@ import (
 // apply configuration type exists for the given GroupVersionKind.
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
-	// Group=sparkoperator.k8s.io, Version=v1alpha1
+	// Group=spark.apache.org, Version=v1
+	case v1.SchemeGroupVersion.WithKind("ApplicationAttemptSummary"):
+		return &sparkv1.ApplicationAttemptSummaryApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ApplicationSpec"):
+		return &sparkv1.ApplicationSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ApplicationState"):
+		return &sparkv1.ApplicationStateApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ApplicationStatus"):
+		return &sparkv1.ApplicationStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ApplicationTimeoutConfig"):
+		return &sparkv1.ApplicationTimeoutConfigApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ApplicationTolerations"):
+		return &sparkv1.ApplicationTolerationsApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("AttemptInfo"):
+		return &sparkv1.AttemptInfoApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterAttemptInfo"):
+		return &sparkv1.ClusterAttemptInfoApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterAttemptSummary"):
+		return &sparkv1.ClusterAttemptSummaryApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterOperatorStatus"):
+		return &sparkv1.ClusterOperatorStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterSpec"):
+		return &sparkv1.ClusterSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterState"):
+		return &sparkv1.ClusterStateApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterStatus"):
+		return &sparkv1.ClusterStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ClusterTolerations"):
+		return &sparkv1.ClusterTolerationsApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ConfigMapSpec"):
+		return &sparkv1.ConfigMapSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("DriverGRPCRoute"):
+		return &sparkv1.DriverGRPCRouteApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("DriverHTTPRoute"):
+		return &sparkv1.DriverHTTPRouteApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("DriverServiceIngress"):
+		return &sparkv1.DriverServiceIngressApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("InstanceConfig"):
+		return &sparkv1.InstanceConfigApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("MasterSpec"):
+		return &sparkv1.MasterSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("MemberCounts"):
+		return &sparkv1.MemberCountsApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("MemberSpec"):
+		return &sparkv1.MemberSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ObjectMetadata"):
+		return &sparkv1.ObjectMetadataApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("OperatorStatus"):
+		return &sparkv1.OperatorStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("PodTemplate"):
+		return &sparkv1.PodTemplateApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("RestartConfig"):
+		return &sparkv1.RestartConfigApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("RuntimeVersions"):
+		return &sparkv1.RuntimeVersionsApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("SparkApplication"):
+		return &sparkv1.SparkApplicationApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("SparkCluster"):
+		return &sparkv1.SparkClusterApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("WorkerInstanceConfig"):
+		return &sparkv1.WorkerInstanceConfigApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("WorkerSpec"):
+		return &sparkv1.WorkerSpecApplyConfiguration{}
+
+		// Group=sparkoperator.k8s.io, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("ExecutorSpec"):
 		return &sparkoperatorv1alpha1.ExecutorSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OperatorStatus"):

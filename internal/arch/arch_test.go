@@ -54,7 +54,7 @@ var rules = []rule{
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "dialect/apache", ours: []string{"api/spark", "api/sparkoperator/v1beta2", "spark", "lifecycle", "=dialect", "dialect/apache"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
-	{below: "internal/config", ours: []string{"spark/expose", "spark/gang"}},
+	{below: "internal/config", ours: []string{"spark/conf", "spark/expose", "spark/gang"}},
 	{below: "internal/telemetry", ours: []string{"lifecycle"}},
 	{below: "internal/controller", ours: []string{"api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry"}},
 	{below: "internal/webhook", ours: []string{"api", "dialect", "spark/overlay", "internal/config", "internal/telemetry"}},

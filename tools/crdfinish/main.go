@@ -2,16 +2,19 @@
 //
 //	crdfinish OUT IN.yaml...
 //
-// It does two things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
+// It does three things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
 // Kubernetes' own types, whose every copy would cost 100 kB: kubectl apply stores a definition whole in an annotation of at most 256 kB,
-// and kubectl explain tells users of Kubernetes' own types nothing new. And it narrows Kubernetes' own types to what their Go types can
-// decode, since one stored object that a typed client cannot decode ends its watch of every object.
+// and kubectl explain tells users of Kubernetes' own types nothing new. It narrows Kubernetes' own types to what their Go types can
+// decode, since one stored object that a typed client cannot decode ends its watch of every object. And it serves a group's older version
+// with the schema of the one that is stored, so that nothing has to be converted.
 package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -64,7 +67,27 @@ func finish(raw []byte) ([]byte, error) {
 		}
 		finishSchema(root, false)
 	}
+	group, _ := spec["group"].(string)
+	if name := olderVersions[group]; name != "" && len(versions) == 1 {
+		spec["versions"] = append(versions, older(versions[0].(map[string]any), name))
+	}
 	return yaml.Marshal(crd)
+}
+
+// olderVersions are the versions that a group serves besides the one that there are types of.
+var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
+
+// older returns the version of a name that is served with another's schema and is not stored. Users of spark.apache.org know its columns in
+// the other order.
+func older(stored map[string]any, name string) map[string]any {
+	version := maps.Clone(stored)
+	version["name"], version["storage"] = name, false
+	if columns, ok := stored["additionalPrinterColumns"].([]any); ok {
+		columns = slices.Clone(columns)
+		slices.Reverse(columns)
+		version["additionalPrinterColumns"] = columns
+	}
+	return version
 }
 
 // kubernetesTypes are the properties whose values are Kubernetes' own types, in all kinds of ours. A name means the same everywhere.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 func TestFinish(t *testing.T) {
@@ -53,6 +57,62 @@ spec:
 	}
 	if string(again) != string(got) {
 		t.Errorf("finishing twice changes:\n%s\nto:\n%s", got, again)
+	}
+}
+
+// A group's older version is the stored one in all but its name and the order of its columns.
+func TestFinishServesTheOlderVersion(t *testing.T) {
+	const definition = `
+spec:
+  group: %s
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    additionalPrinterColumns: [{name: Age}, {name: Current State}]
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, description: ours}}}}
+`
+	type version struct {
+		Name                     string              `json:"name"`
+		Served                   bool                `json:"served"`
+		Storage                  bool                `json:"storage"`
+		Subresources             map[string]any      `json:"subresources"`
+		AdditionalPrinterColumns []map[string]string `json:"additionalPrinterColumns"`
+		Schema                   map[string]any      `json:"schema"`
+	}
+	versions := func(text []byte) []version {
+		var crd struct {
+			Spec struct {
+				Versions []version `json:"versions"`
+			} `json:"spec"`
+		}
+		if err := yaml.Unmarshal(text, &crd); err != nil {
+			t.Fatal(err)
+		}
+		return crd.Spec.Versions
+	}
+	finished, err := finish(fmt.Appendf(nil, definition, "spark.apache.org"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := versions(finished)
+	if len(got) != 2 {
+		t.Fatalf("%d versions:\n%s", len(got), finished)
+	}
+	want := got[0]
+	want.Name, want.Storage = "v1beta1", false
+	want.AdditionalPrinterColumns = []map[string]string{{"name": "Current State"}, {"name": "Age"}}
+	if !reflect.DeepEqual(got[1], want) || !got[0].Storage {
+		t.Errorf("versions\n%+v\n%+v", got[0], got[1])
+	}
+	again, err := finish(finished)
+	if err != nil || string(again) != string(finished) {
+		t.Errorf("finishing twice: %v\n%s", err, again)
+	}
+	other, err := finish(fmt.Appendf(nil, definition, "sparkoperator.k8s.io"))
+	if err != nil || len(versions(other)) != 1 {
+		t.Errorf("another group: %v\n%s", err, other)
 	}
 }
 

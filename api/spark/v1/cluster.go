@@ -3,8 +3,6 @@ package v1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
 // SparkCluster keeps a standalone Spark cluster running: a master and workers, with a Service for either.
@@ -225,6 +223,3 @@ type ClusterOperatorStatus struct {
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
 }
-
-// OperatorCause says why: a CamelCase reason for machines and a sentence for people.
-type OperatorCause = v1beta2.OperatorCause

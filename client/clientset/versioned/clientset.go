@@ -6,6 +6,7 @@ import (
 	fmt "fmt"
 	http "net/http"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/spark/v1"
 	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/sparkoperator/v1beta2"
 	discovery "k8s.io/client-go/discovery"
@@ -15,6 +16,7 @@ import (
 
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
+	SparkV1() sparkv1.SparkV1Interface
 	SparkoperatorV1alpha1() sparkoperatorv1alpha1.SparkoperatorV1alpha1Interface
 	SparkoperatorV1beta2() sparkoperatorv1beta2.SparkoperatorV1beta2Interface
 }
@@ -22,8 +24,14 @@ type Interface interface {
 // Clientset contains the clients for groups.
 type Clientset struct {
 	*discovery.DiscoveryClient
+	sparkV1               *sparkv1.SparkV1Client
 	sparkoperatorV1alpha1 *sparkoperatorv1alpha1.SparkoperatorV1alpha1Client
 	sparkoperatorV1beta2  *sparkoperatorv1beta2.SparkoperatorV1beta2Client
+}
+
+// SparkV1 retrieves the SparkV1Client
+func (c *Clientset) SparkV1() sparkv1.SparkV1Interface {
+	return c.sparkV1
 }
 
 // SparkoperatorV1alpha1 retrieves the SparkoperatorV1alpha1Client
@@ -80,6 +88,10 @@ func NewForConfigAndClient(c *rest.Config, httpClient *http.Client) (*Clientset,
 
 	var cs Clientset
 	var err error
+	cs.sparkV1, err = sparkv1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
 	cs.sparkoperatorV1alpha1, err = sparkoperatorv1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
 	if err != nil {
 		return nil, err
@@ -109,6 +121,7 @@ func NewForConfigOrDie(c *rest.Config) *Clientset {
 // New creates a new Clientset for the given RESTClient.
 func New(c rest.Interface) *Clientset {
 	var cs Clientset
+	cs.sparkV1 = sparkv1.New(c)
 	cs.sparkoperatorV1alpha1 = sparkoperatorv1alpha1.New(c)
 	cs.sparkoperatorV1beta2 = sparkoperatorv1beta2.New(c)
 

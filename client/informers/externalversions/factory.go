@@ -10,6 +10,7 @@ import (
 
 	versioned "github.com/sparkoperator/spark-operator/client/clientset/versioned"
 	internalinterfaces "github.com/sparkoperator/spark-operator/client/informers/externalversions/internalinterfaces"
+	spark "github.com/sparkoperator/spark-operator/client/informers/externalversions/spark"
 	sparkoperator "github.com/sparkoperator/spark-operator/client/informers/externalversions/sparkoperator"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -309,7 +310,12 @@ type SharedInformerFactory interface {
 	// client.
 	InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer
 
+	Spark() spark.Interface
 	Sparkoperator() sparkoperator.Interface
+}
+
+func (f *sharedInformerFactory) Spark() spark.Interface {
+	return spark.New(f, f.namespace, f.tweakListOptions)
 }
 
 func (f *sharedInformerFactory) Sparkoperator() sparkoperator.Interface {

@@ -5,6 +5,7 @@ package externalversions
 import (
 	fmt "fmt"
 
+	v1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,7 +38,13 @@ func (f *genericInformer) Lister() cache.GenericLister {
 // TODO extend this to unknown resources with a client pool
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
-	// Group=sparkoperator.k8s.io, Version=v1alpha1
+	// Group=spark.apache.org, Version=v1
+	case v1.SchemeGroupVersion.WithResource("sparkapplications"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Spark().V1().SparkApplications().Informer()}, nil
+	case v1.SchemeGroupVersion.WithResource("sparkclusters"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Spark().V1().SparkClusters().Informer()}, nil
+
+		// Group=sparkoperator.k8s.io, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithResource("sparkconnects"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Sparkoperator().V1alpha1().SparkConnects().Informer()}, nil
 

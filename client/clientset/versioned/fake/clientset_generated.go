@@ -5,6 +5,8 @@ package fake
 import (
 	applyconfiguration "github.com/sparkoperator/spark-operator/client/applyconfiguration"
 	clientset "github.com/sparkoperator/spark-operator/client/clientset/versioned"
+	sparkv1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/spark/v1"
+	fakesparkv1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/spark/v1/fake"
 	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/sparkoperator/v1alpha1"
 	fakesparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/sparkoperator/v1alpha1/fake"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/client/clientset/versioned/typed/sparkoperator/v1beta2"
@@ -121,6 +123,11 @@ var (
 	_ clientset.Interface = &Clientset{}
 	_ testing.FakeClient  = &Clientset{}
 )
+
+// SparkV1 retrieves the SparkV1Client
+func (c *Clientset) SparkV1() sparkv1.SparkV1Interface {
+	return &fakesparkv1.FakeSparkV1{Fake: &c.Fake}
+}
 
 // SparkoperatorV1alpha1 retrieves the SparkoperatorV1alpha1Client
 func (c *Clientset) SparkoperatorV1alpha1() sparkoperatorv1alpha1.SparkoperatorV1alpha1Interface {

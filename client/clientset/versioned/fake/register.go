@@ -3,6 +3,7 @@
 package fake
 
 import (
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ var scheme = runtime.NewScheme()
 var codecs = serializer.NewCodecFactory(scheme)
 
 var localSchemeBuilder = runtime.SchemeBuilder{
+	sparkv1.AddToScheme,
 	sparkoperatorv1alpha1.AddToScheme,
 	sparkoperatorv1beta2.AddToScheme,
 }
