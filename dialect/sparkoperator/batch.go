@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -59,7 +60,7 @@ func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 	for _, name := range []string{
 		value(spec.Driver.SchedulerName), value(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
 		spec.SparkConf[schedulerKey("driver")], spec.SparkConf[schedulerKey("executor")],
-		podTemplate(spec.Driver.Template).Spec.SchedulerName, podTemplate(spec.Executor.Template).Spec.SchedulerName,
+		dialect.PodTemplate(spec.Driver.Template).Spec.SchedulerName, dialect.PodTemplate(spec.Executor.Template).Spec.SchedulerName,
 	} {
 		if name != "" {
 			names = append(names, name)
@@ -147,7 +148,7 @@ func says(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	if role == "executor" {
 		pod = &spec.Executor.SparkPodSpec
 	}
-	template := podTemplate(pod.Template)
+	template := dialect.PodTemplate(pod.Template)
 	typed, raw := pod.Labels, template.Labels
 	if what == "annotation" {
 		typed, raw = pod.Annotations, template.Annotations

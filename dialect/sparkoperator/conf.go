@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -119,7 +120,7 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, kube+"annotation.", pod.Annotations)
 	setMap(c, kube+"node.selector.", pod.NodeSelector)
 	set(c, kube+"scheduler.name", pod.SchedulerName)
-	if allow := privilegeEscalation(pod.SecurityContext); allow != nil {
+	if allow := dialect.PrivilegeEscalation(pod.SecurityContext); allow != nil {
 		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since 4.3, which says false otherwise
 	}
 	if name := templateContainer(pod.Template, role); name != "" {

@@ -70,7 +70,7 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 // tellService writes what became of the Service, and returns an event where that is bad news. Of one that is on its way what was told last holds. Where it
 // is not as it is wanted, the one that stood before serves on.
 func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surrounding, now time.Time) (news []Event) {
-	service := named(is, "Service", name)
+	service := dialect.Named(is, "Service", name)
 	switch {
 	case service == nil:
 		return nil

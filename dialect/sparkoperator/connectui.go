@@ -116,7 +116,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e exposure, is []lifecycle.Sur
 	server.WebUIAddress = ""
 	standing := 0
 	for _, door := range e.doors {
-		if made := named(is, door.kind, door.name); made != nil && made.Stands {
+		if made := dialect.Named(is, door.kind, door.name); made != nil && made.Stands {
 			standing++
 			server.WebUIAddress = cmp.Or(server.WebUIAddress, door.address.String())
 		}

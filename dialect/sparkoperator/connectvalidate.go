@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
@@ -46,7 +47,7 @@ func validConnectTemplates(sc *v1alpha1.SparkConnect) []*FieldError {
 
 // validConnectMarks refuses labels and annotations that only this operator may set: it finds its objects by them, and deletes by them.
 func validConnectMarks(sc *v1alpha1.SparkConnect) []*FieldError {
-	wrong := append(ownKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), ownConfLabels(sc.Spec.SparkConf)...)
+	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.OwnConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
 		if strings.Contains(key, ".annotation."+ownPrefix) {
 			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + ownPrefix + " are the operator's own; remove the key, or give the annotation another name"})
@@ -56,9 +57,9 @@ func validConnectMarks(sc *v1alpha1.SparkConnect) []*FieldError {
 		field    string
 		template *runtime.RawExtension
 	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
-		wrong = append(wrong, ownKeys(t.field+".metadata.labels", "labels", templateLabels(t.template))...)
+		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", templateLabels(t.template))...)
 		if decoded, err := podtemplate.Read(raw(t.template)); err == nil {
-			wrong = append(wrong, ownKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(decoded.Pod.Annotations)))...)
+			wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(decoded.Pod.Annotations)))...)
 		}
 	}
 	return wrong

@@ -94,7 +94,7 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (Eve
 func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (Event, bool) {
 	driver := DriverPodName(app)
 	switch {
-	case t.Cause.Reason == reasonSparkSubmit:
+	case t.Cause.Reason == dialect.ReasonSparkSubmit:
 		return dialect.Normal(EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
 			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
 	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):

@@ -32,7 +32,7 @@ func TestEvents(t *testing.T) {
 		}(), []Event{{Type: "Normal", Reason: "SparkApplicationSubmitted", Message: "attempt 2 was submitted as driver pod pi-driver by the operator itself"}}},
 		{"launched by spark-submit", func() lifecycle.Plan {
 			p := to(lifecycle.New, lifecycle.Launched, "")
-			p.Trail[0].Cause = *bySparkSubmit("somebody wants it")
+			p.Trail[0].Cause = *dialect.BySparkSubmit("somebody wants it")
 			p.Next.AttemptID = "an id"
 			return p
 		}(), []Event{{Type: "Normal", Reason: "SparkApplicationSubmitted",

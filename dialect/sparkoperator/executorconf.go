@@ -1,7 +1,6 @@
 package sparkoperator
 
 import (
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,21 +33,6 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	if value(spec.SparkConfigMap) != "" {
 		c.Set(executorEnvPrefix+"SPARK_CONF_DIR", overlay.SparkConfDir)
 	}
-}
-
-// privilegeEscalation is what a security context asks for, nil where it leaves that to Spark. A privileged container cannot be without it:
-// Kubernetes refuses the pod.
-func privilegeEscalation(s *corev1.SecurityContext) *bool {
-	switch {
-	case s == nil:
-		return nil
-	case s.AllowPrivilegeEscalation != nil:
-		return s.AllowPrivilegeEscalation
-	case s.Privileged != nil && *s.Privileged,
-		s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN"):
-		return new(true)
-	}
-	return nil
 }
 
 // typedEnv takes out of the configuration what env of a role and the ConfigMaps of the spec say too: those win over every other source of a

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -21,13 +22,13 @@ const (
 )
 
 // ownPrefix begins labels and annotations of ours.
-const ownPrefix = "sparkoperator.dev/"
+const ownPrefix = dialect.OwnPrefix
 
 // Labels of ours: the identity of everything that an attempt creates.
 const (
 	LabelAppUID  = lifecycle.AppUIDLabel
 	LabelAttempt = lifecycle.AttemptLabel
-	LabelManaged = "sparkoperator.dev/managed"
+	LabelManaged = dialect.ManagedLabel
 )
 
 // Names of the Spark containers in driver and executor pods, unless a pod template names its own.

@@ -8,17 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
-
-// reasonSparkSubmit is the reason of what an attempt waits for that spark-submit makes the driver pod of.
-const reasonSparkSubmit = "SparkSubmit"
-
-// bySparkSubmit says why that way is taken.
-func bySparkSubmit(why string) *lifecycle.Cause {
-	return &lifecycle.Cause{Reason: reasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
-}
 
 // modeField is where an application chooses.
 const modeField = "spec.submission.mode"
@@ -48,7 +41,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
 	case mode == v1beta2.SubmissionModeSparkSubmit:
 		objects, err := runner(app, r)
-		return objects, bySparkSubmit(chosenBy), err
+		return objects, dialect.BySparkSubmit(chosenBy), err
 	}
 	objects, why := d.native(app, r)
 	switch {
@@ -64,7 +57,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 		return submit.Objects{}, nil, why.FieldError
 	}
 	objects, err := runner(app, r)
-	return objects, bySparkSubmit(why.Statement()), err
+	return objects, dialect.BySparkSubmit(why.Statement()), err
 }
 
 // mode is how an application is to be submitted, and who says so.
@@ -115,23 +108,15 @@ func (d Dialect) foreignKind(objects submit.Objects) string {
 	return ""
 }
 
-// runner builds the pod that makes the driver pod by spark-submit. The driver says which pod that was: one that it left half made is known by it.
-// What spark-submit could do with a key that is not the user's does not make it the user's, also past validation.
+// runner builds the pod that makes the driver pod by spark-submit. What spark-submit could do with a key that is not the user's does not make it the
+// user's, also past validation.
 func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
 	if wrong := validSparkConf(app); len(wrong) > 0 {
 		return submit.Objects{}, wrong[0]
 	}
-	r.Driver.Annotations[lifecycle.SubmitterAnnotation] = submit.RunnerName(r.ResourceNamePrefix)
-	made, err := submit.BuildRunner(r)
+	objects, err := dialect.Runner(r)
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
 		return submit.Objects{}, asFieldError(app, refused)
 	}
-	if err != nil {
-		return submit.Objects{}, err
-	}
-	before := []submit.Object{made.Secret}
-	if made.Policy != nil {
-		before = append(before, made.Policy)
-	}
-	return submit.Objects{Before: before, Driver: made.Pod, Warnings: made.Warnings}, nil
+	return objects, err
 }

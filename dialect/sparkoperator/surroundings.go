@@ -1,20 +1,13 @@
 package sparkoperator
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Surroundings is what is to stand beside an application's driver for others than Spark.
@@ -52,7 +45,7 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication) Surroundings {
 // uiOf is what the status says of a live driver once it is known what stands.
 func (e *exposure) uiOf(known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
 	info := withoutUI(known)
-	if service := named(is, "Service", e.service); service != nil && service.Stands {
+	if service := dialect.Named(is, "Service", e.service); service != nil && service.Stands {
 		info.WebUIServiceName, info.WebUIPort = e.service, e.port
 		switch {
 		case service.Address != "":
@@ -62,7 +55,7 @@ func (e *exposure) uiOf(known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1
 		}
 	}
 	for _, door := range e.doors {
-		if made := named(is, door.kind, door.name); made != nil && made.Stands {
+		if made := dialect.Named(is, door.kind, door.name); made != nil && made.Stands {
 			info.WebUIIngressName, info.WebUIIngressAddress = door.name, door.address.String()
 			break
 		}
@@ -75,14 +68,6 @@ func withoutUI(info v1beta2.DriverInfo) v1beta2.DriverInfo {
 	return info
 }
 
-func named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
-	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &is[i]
-}
-
 func hostPort(host string, port int32) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]" // IPv6
@@ -92,39 +77,6 @@ func hostPort(host string, port int32) string {
 
 // tellExposed sets the condition, and returns an event where it is bad news.
 func tellExposed(app *v1beta2.SparkApplication, e exposure, is []lifecycle.Surrounding, now time.Time) []Event {
-	s := &app.Status
-	reason, message := "", ""
-	for _, cause := range append(slices.Clone(e.wrong), dialect.Hindrances(is)...) {
-		if message != "" {
-			message += "; "
-		}
-		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
-	}
-	condition := metav1.Condition{
-		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
-		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
-	}
-	missing := slices.ContainsFunc(e.objects, func(object submit.Object) bool {
-		made := named(is, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
-		return made == nil || !made.Stands
-	})
-	switch {
-	case message != "":
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
-		if decodeMemory(s).Phase.Live() {
-			condition.Message = "the application runs on; " + message
-		}
-	case len(e.objects) == 0:
-		meta.RemoveStatusCondition(&s.Conditions, ConditionExposed)
-		return nil
-	case missing:
-		return nil // on its way; what was told last holds
-	}
-	before := meta.FindStatusCondition(s.Conditions, ConditionExposed)
-	news := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
-	meta.SetStatusCondition(&s.Conditions, condition)
-	if !news {
-		return nil
-	}
-	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
+	told := dialect.Exposed{Objects: e.objects, Wrong: e.wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
+	return told.Tell(&app.Status.Conditions, is, now)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 )
 
 // rule finds what is wrong with one aspect of an application.
@@ -121,7 +122,7 @@ func readsAsTemplate(field string, template *runtime.RawExtension) []*FieldError
 // validLabels refuses labels that only this operator may set, wherever a user's label reaches one of its objects: it finds them by these, and deletes by
 // them. Those of sparkUIOptions and driverIngressOptions give way to its own instead, as the rest of what they say never fails an application.
 func validLabels(app *v1beta2.SparkApplication) []*FieldError {
-	wrong := append(ownKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), ownConfLabels(app.Spec.SparkConf)...)
+	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.OwnConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
 	for _, of := range []struct {
 		field string
@@ -133,27 +134,7 @@ func validLabels(app *v1beta2.SparkApplication) []*FieldError {
 		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
 		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
 	} {
-		wrong = append(wrong, ownKeys(of.field, "labels", of.keys)...)
-	}
-	return wrong
-}
-
-// ownKeys refuses the keys of a field that are the operator's own; what is "labels" or "annotations".
-func ownKeys(field, what string, keys []string) (wrong []*FieldError) {
-	for _, key := range keys {
-		if strings.HasPrefix(key, ownPrefix) {
-			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("%s[%s]", field, key), Message: what + " that begin with " + ownPrefix + " are the operator's own; remove it, or give it another name"})
-		}
-	}
-	return wrong
-}
-
-// ownConfLabels refuses keys of sparkConf that set labels of the operator's own.
-func ownConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
-	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
-		if strings.Contains(key, ".label."+ownPrefix) {
-			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "labels that begin with " + ownPrefix + " are the operator's own; remove the key, or give the label another name"})
-		}
+		wrong = append(wrong, dialect.OwnKeys(of.field, "labels", of.keys)...)
 	}
 	return wrong
 }

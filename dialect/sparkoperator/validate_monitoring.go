@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -176,7 +177,7 @@ func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	if role == "driver" {
 		pod = &app.Spec.Driver.SparkPodSpec
 	}
-	template := podTemplate(pod.Template).Spec.Containers
+	template := dialect.PodTemplate(pod.Template).Spec.Containers
 	for _, container := range slices.Concat(pod.Sidecars, template[min(1, len(template)):]) {
 		for _, p := range container.Ports {
 			if p.ContainerPort == port && p.Protocol != corev1.ProtocolUDP {

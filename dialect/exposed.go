@@ -1,0 +1,73 @@
+package dialect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Exposed is what the condition of that name tells of an application.
+type Exposed struct {
+	// Objects are wanted beside its driver.
+	Objects []submit.Object
+	// Wrong is what of the user's wishes cannot be.
+	Wrong []lifecycle.Cause
+	// Live tells that the application runs on, whatever is wrong.
+	Live bool
+	// Generation is the custom resource's.
+	Generation int64
+}
+
+// Tell sets the condition by what became of the objects, and returns an event where it is bad news.
+func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding, now time.Time) []Event {
+	reason, message := "", ""
+	for _, cause := range append(slices.Clone(e.Wrong), Hindrances(is)...) {
+		if message != "" {
+			message += "; "
+		}
+		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
+	}
+	condition := metav1.Condition{
+		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
+		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
+	}
+	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
+		made := Named(is, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
+		return made == nil || !made.Stands
+	})
+	switch {
+	case message != "":
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+		if e.Live {
+			condition.Message = "the application runs on; " + message
+		}
+	case len(e.Objects) == 0:
+		meta.RemoveStatusCondition(conditions, ConditionExposed)
+		return nil
+	case missing:
+		return nil // on its way; what was told last holds
+	}
+	before := meta.FindStatusCondition(*conditions, ConditionExposed)
+	news := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
+	meta.SetStatusCondition(conditions, condition)
+	if !news {
+		return nil
+	}
+	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
+}
+
+// Named is what became of one object; nil where nothing was told of it.
+func Named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
+	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &is[i]
+}

@@ -1,0 +1,41 @@
+package dialect
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// PodTemplate reads a pod template, as far as it can be read; one that cannot is refused elsewhere.
+func PodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec) {
+	if raw != nil && json.Unmarshal(raw.Raw, &template) != nil {
+		return corev1.PodTemplateSpec{}
+	}
+	return template
+}
+
+// TemplateContainer is the name to choose the template's Spark container by: the one of Spark's name, where it is not the first, which Spark
+// would take. Users have always been free to put it anywhere.
+func TemplateContainer(raw *runtime.RawExtension, name string) string {
+	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
+		return name
+	}
+	return ""
+}
+
+// PrivilegeEscalation is what a security context asks for, nil where it leaves that to Spark. A privileged container cannot be without it:
+// Kubernetes refuses the pod.
+func PrivilegeEscalation(s *corev1.SecurityContext) *bool {
+	switch {
+	case s == nil:
+		return nil
+	case s.AllowPrivilegeEscalation != nil:
+		return s.AllowPrivilegeEscalation
+	case s.Privileged != nil && *s.Privileged,
+		s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN"):
+		return new(true)
+	}
+	return nil
+}
