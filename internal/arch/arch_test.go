@@ -45,6 +45,7 @@ var rules = []rule{
 	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
 	// A Connect server is a driver: what it asks for, and how its template is read, is the submission's.
 	{below: "spark/connect", ours: []string{"spark/conf", "spark/overlay", "spark/submit", "spark/podtemplate"}, theirs: kubernetes, pure: true},
+	{below: "spark/standalone", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "spark/podtemplate", ours: []string{"spark/conf"}, theirs: kubernetes, pure: true},
 	{below: "spark/submit", ours: []string{"spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},

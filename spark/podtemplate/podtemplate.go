@@ -47,7 +47,7 @@ func Read(data []byte) (Template, error) {
 	}
 	delete(tree, "status")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.Pod); err != nil {
-		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(misfit(tree, err)))
+		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(misfit(tree, &corev1.Pod{}, err)))
 	}
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	t.leaveMeta()
@@ -105,11 +105,30 @@ func (t *Template) Take(wanted, name string) corev1.Container {
 	return taken
 }
 
-// misfit says where a template is no pod. What converts it says only why.
-func misfit(tree map[string]any, why error) string {
+// As reads text in JSON or YAML as a type of Kubernetes', such as a spec with a pod template in it, and returns it with the fields that the type does not
+// know, as Template.Extra has them. Without data it is empty. The error says where the text is something else, in words that go behind the name of the
+// field it came from.
+func As[T any](data []byte) (*T, map[string]any, error) {
+	into := new(T)
+	if len(data) == 0 {
+		return into, nil, nil
+	}
+	tree, err := Decode(data)
+	if err != nil {
+		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(err.Error()))
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, into); err != nil {
+		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(misfit(tree, new(T), err)))
+	}
+	extra, _ := unknownFields(tree, reflect.TypeFor[T]()).(map[string]any)
+	return into, extra, nil
+}
+
+// misfit says where a tree does not fit into an empty value of its type. What converts it says only why.
+func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {
-		err = json.Unmarshal(data, &corev1.Pod{})
+		err = json.Unmarshal(data, into)
 	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,6 +59,43 @@ func TestReadRefuses(t *testing.T) {
 		_, err := Read([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 {
 			t.Errorf("%.40s: the error is %v, want %q in it", text, err, says)
+		}
+	}
+}
+
+func TestAs(t *testing.T) {
+	type spec = appsv1.StatefulSetSpec
+	for text, want := range map[string]struct {
+		spec  spec
+		extra map[string]any
+	}{
+		"":     {},
+		"null": {},
+		"{}":   {},
+		`{"serviceName":"s","future":1,"template":{"spec":{"containers":[{"name":"a","future":2}]}}}`: {
+			spec{ServiceName: "s", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}},
+			map[string]any{"future": int64(1), "template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "future": int64(2)}}}}},
+		},
+		"serviceName: s": {spec{ServiceName: "s"}, nil},
+	} {
+		got, extra, err := As[spec]([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want.spec, *got) + cmp.Diff(want.extra, extra); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	for text, says := range map[string]string{
+		"[]":                   "cannot be read",
+		"{":                    "cannot be read",
+		`{"replicas":"many"}`:  "replicas should be a whole number, but is string",
+		`{"template":[]}`:      "template should be an object, but is array",
+		`{"serviceName":true}`: "serviceName should be text, but is bool",
+	} {
+		if _, _, err := As[spec]([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: the error is %v, want %q in it", text, err, says)
 		}
 	}
 }
