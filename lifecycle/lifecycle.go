@@ -297,6 +297,7 @@ const (
 	// DriverPod is the driver pod, the pod that submits one with its Secret, and the driver's budget: to delete it stops an attempt that goes on, whose driver may need all the
 	// rest to stop well. To confirm it is to look live for drivers and submitters.
 	DriverPod    Part = "DriverPod"
+	Members      Part = "Members"      // pods of a standalone cluster; only told of
 	DriverBudget Part = "DriverBudget" // what keeps the driver pod from evictions; one that cannot be created holds nothing up
 	Application  Part = "Application"  // the custom resource itself (expiry)
 	// ScheduledRun is an application that a schedule starts; Action.Name tells which. To confirm it is to look live for the schedule's runs.
