@@ -38,6 +38,9 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	}
 	useLogger(log)
 	tellUnused(log, unused, os.LookupEnv)
+	if cfg.Logging.Configuration {
+		log.Info("the configuration", "configuration", cfg.String())
+	}
 	for _, doubt := range cfg.Doubts() {
 		log.Error(doubt, "the configuration asks for what will not work; everything else does")
 	}
@@ -58,10 +61,14 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	return nil
 }
 
-// tellUnused says once what of the kubeflow operator's flags and environment was given and has no effect. Values are not told.
-func tellUnused(log logr.Logger, flags []config.Unused, environment func(string) (string, bool)) {
-	for _, flag := range flags {
-		log.Info("a flag has no effect", "flag", "--"+flag.Name, "why", flag.Why)
+// tellUnused says once what of other operators' flags, properties and environment was given and has no effect. Values are not told.
+func tellUnused(log logr.Logger, given []config.Unused, environment func(string) (string, bool)) {
+	for _, one := range given {
+		if one.Property {
+			log.Info("a property has no effect", "property", one.Name, "why", one.Why)
+			continue
+		}
+		log.Info("a flag has no effect", "flag", "--"+one.Name, "why", one.Why)
 	}
 	for _, name := range slices.Sorted(maps.Keys(config.IgnoredEnvironment)) {
 		if value, found := environment(name); found && value != "" {

@@ -44,7 +44,8 @@ func controllerCommand() *cobra.Command {
 		Long: "Reconciles custom resources until SIGTERM, then finishes what is in flight and gives up its lease.\n" +
 			"The cluster is the one it runs in, or the one that KUBECONFIG or --kubeconfig names.\n\n" +
 			"Beside --config, the flags of the kubeflow operator are taken: those that mean something here win over the file, the others\n" +
-			"are told in the log.",
+			"are told in the log. With --apache-properties the properties of the operator of spark.apache.org are read in the same way; they win over\n" +
+			"the file, and flags over both.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return startController(cmd.Context(), &options, cmd.ErrOrStderr())
@@ -52,6 +53,8 @@ func controllerCommand() *cobra.Command {
 	}
 	options.flags.AddController(start.Flags())
 	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
+	start.Flags().StringVar(&options.flags.Properties, "apache-properties", "", "`file` of the properties of the operator of spark.apache.org; wins over --config")
+	start.Flags().Lookup("apache-properties").NoOptDefVal = config.DefaultPropertiesFile
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
 	parent.AddCommand(start)
 	return parent

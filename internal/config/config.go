@@ -5,6 +5,8 @@
 package config
 
 import (
+	"encoding/json"
+	"net/url"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +115,8 @@ type Logging struct {
 	Level string `json:"level,omitempty"`
 	// Format is json or text. Default json.
 	Format string `json:"format,omitempty"`
+	// Configuration writes the whole configuration once, at the start. Default false.
+	Configuration bool `json:"configuration,omitempty"`
 }
 
 // Controller sizes the reconcilers. There is no limit on requests a second: the API server's priority and fairness decides.
@@ -151,6 +155,18 @@ type Timeouts struct {
 	ExecutorsStartSeconds int64 `json:"executorsStartSeconds,omitempty"`
 	// RunSeconds from the submission until the end.
 	RunSeconds int64 `json:"runSeconds,omitempty"`
+}
+
+// String is the configuration as one line of JSON, without a password in the collector's address.
+func (c Configuration) String() string {
+	if endpoint, err := url.Parse(c.Tracing.Endpoint); err == nil {
+		c.Tracing.Endpoint = endpoint.Redacted()
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err.Error() // none of its types fails
+	}
+	return string(text)
 }
 
 // WatchesAll reports whether all namespaces are watched, whichever of them are served: the ones that are may change.

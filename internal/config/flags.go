@@ -4,29 +4,29 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 )
 
 // Flags are the command line flags of the kubeflow operator, read as this operator's configuration: each that means something here is another name for
 // a field of the file, and wins over it; one that means nothing is accepted, and told.
 type Flags struct {
 	flags []*flag
+	// Properties is a file of properties of the operator of spark.apache.org; it takes the place of the configuration file's apache.propertiesFile.
+	Properties string
 }
 
-// Unused is a flag that was given and has no effect.
+// Unused is a flag or a property that was given and has no effect.
 type Unused struct {
-	// Name of the flag, without hyphens.
+	// Name of the flag, without hyphens, or of the property.
 	Name string
 	// Why it has no effect.
 	Why string
+	// Property tells that it is a property.
+	Property bool
 }
 
 // flag is one flag as it was given.
@@ -144,51 +144,59 @@ func (k kind) read(value string) (any, error) {
 	return value, nil
 }
 
-// Load reads the file at path, which may be empty for none, and lays what the flags say over it. It returns the flags that have no effect.
+// Load reads the file at path, which may be empty for none, lays the properties over it, if there is a file of them, and what the flags say over both.
+// It returns what was given and has no effect.
 func (f *Flags) Load(path string) (Configuration, []Unused, error) {
-	laid := overlay{}
-	var unused []Unused
+	laid, unused, err := f.laid()
+	if err != nil {
+		return Configuration{}, nil, err
+	}
+	file, err := readOverlay(path)
+	if err != nil {
+		return Configuration{}, nil, err
+	}
+	properties := cmp.Or(f.Properties, file.text("apache", "propertiesFile"))
+	if len(laid) == 0 && properties == "" {
+		c, err := Load(path)
+		return c, unused, err
+	}
+	if properties != "" {
+		over, more, err := propertiesOver(properties)
+		if err != nil {
+			return Configuration{}, nil, err
+		}
+		file.merge(over)
+		unused = append(unused, more...)
+	}
+	file.merge(laid)
+	c, err := file.parse()
+	if err != nil {
+		return Configuration{}, nil, fmt.Errorf("configuration %s with the flags and properties over it: %w", cmp.Or(path, "of no file"), err)
+	}
+	return c, unused, nil
+}
+
+// laid is what the flags lay over the file, and those of them that have no effect.
+func (f *Flags) laid() (laid overlay, unused []Unused, _ error) {
+	laid = overlay{}
 	for _, one := range f.flags {
 		if !one.given {
 			continue
 		}
 		if one.why != "" {
-			unused = append(unused, Unused{one.name, one.why})
+			unused = append(unused, Unused{Name: one.name, Why: one.why})
 			continue
 		}
 		if err := one.lay(laid); err != nil {
-			return Configuration{}, nil, fmt.Errorf("--%s=%s: %w", one.name, one.text, err)
+			return nil, nil, fmt.Errorf("--%s=%s: %w", one.name, one.text, err)
 		}
 		if one.lost != nil {
 			if why := one.lost(one.text); why != "" {
-				unused = append(unused, Unused{one.name, why})
+				unused = append(unused, Unused{Name: one.name, Why: why})
 			}
 		}
 	}
-	if len(laid) == 0 {
-		c, err := Load(path)
-		return c, unused, err
-	}
-	file := overlay{}
-	if path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return Configuration{}, nil, fmt.Errorf("read the configuration: %w", err)
-		}
-		if err := yaml.UnmarshalStrict(data, &file); err != nil {
-			return Configuration{}, nil, fmt.Errorf("configuration %s: %w", path, err)
-		}
-	}
-	file.merge(laid)
-	data, err := json.Marshal(file)
-	if err != nil {
-		return Configuration{}, nil, err
-	}
-	c, err := Parse(data)
-	if err != nil {
-		return Configuration{}, nil, fmt.Errorf("configuration %s with the flags over it: %w", cmp.Or(path, "of no file"), err)
-	}
-	return c, unused, nil
+	return laid, unused, nil
 }
 
 func (f *flag) lay(to overlay) error {
@@ -201,39 +209,4 @@ func (f *flag) lay(to overlay) error {
 	}
 	to.set(f.field, value)
 	return nil
-}
-
-// overlay is a part of a configuration file.
-type overlay map[string]any
-
-// set puts a value at a path such as "controller.workers".
-func (o overlay) set(path string, value any) {
-	first, rest, deeper := strings.Cut(path, ".")
-	if !deeper {
-		o[first] = value
-		return
-	}
-	below, isMap := o[first].(overlay)
-	if !isMap {
-		below = overlay{}
-		o[first] = below
-	}
-	below.set(rest, value)
-}
-
-// merge lays another over it: maps are merged, everything else is replaced.
-func (o overlay) merge(over overlay) {
-	for _, key := range slices.Sorted(maps.Keys(over)) {
-		below, isMap := over[key].(overlay)
-		if !isMap {
-			o[key] = over[key]
-			continue
-		}
-		under := overlay{}
-		if was, ok := o[key].(map[string]any); ok {
-			under = was
-		}
-		under.merge(below)
-		o[key] = map[string]any(under)
-	}
 }

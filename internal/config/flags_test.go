@@ -129,7 +129,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		}
 		value := map[kind]string{number: "20", boolean: "true", period: "1m", text: "x", texts: "x,y"}[k.kind]
 		got, unused, err := given(t, "--"+k.name+"="+value).Load("")
-		if diff := cmp.Diff([]Unused{{k.name, k.why}}, unused); err != nil || diff != "" {
+		if diff := cmp.Diff([]Unused{{Name: k.name, Why: k.why}}, unused); err != nil || diff != "" {
 			t.Errorf("%s: %v, told (-want +got):\n%s", k.name, err, diff)
 		}
 		if diff := cmp.Diff(Default(), got); diff != "" {

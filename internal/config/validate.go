@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -130,10 +131,13 @@ func validateLogging(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
+// maxWorkers bounds how much is done at the same time: each pass holds a connection to the API server.
+const maxWorkers = 1024
+
 func validateController(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("controller")
-	if c.Controller.Workers < 1 || c.Controller.Workers > 1024 {
-		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, "must be between 1 and 1024"))
+	if c.Controller.Workers < 1 || c.Controller.Workers > maxWorkers {
+		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, fmt.Sprintf("must be between 1 and %d", maxWorkers)))
 	}
 	errs = append(errs, positive(path.Child("cacheSyncTimeout"), c.Controller.CacheSyncTimeout)...)
 	return append(errs, positive(path.Child("shutdownTimeout"), c.Controller.ShutdownTimeout)...)

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// overlay is a part of a configuration file.
+type overlay map[string]any
+
+// set puts a value at a path such as "controller.workers".
+func (o overlay) set(path string, value any) {
+	first, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		o[first] = value
+		return
+	}
+	below, isMap := o[first].(overlay)
+	if !isMap {
+		below = overlay{}
+		o[first] = below
+	}
+	below.set(rest, value)
+}
+
+// merge lays another over it: maps are merged, everything else is replaced.
+func (o overlay) merge(over overlay) {
+	for _, key := range slices.Sorted(maps.Keys(over)) {
+		below, isMap := over[key].(overlay)
+		if !isMap {
+			o[key] = over[key]
+			continue
+		}
+		under := overlay{}
+		if was, ok := o[key].(map[string]any); ok {
+			under = was
+		}
+		under.merge(below)
+		o[key] = map[string]any(under)
+	}
+}
+
+// readOverlay reads a configuration file as it is written; an empty path is an empty file.
+func readOverlay(path string) (overlay, error) {
+	file := overlay{}
+	if path == "" {
+		return file, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	if file == nil { // of a file that is empty
+		file = overlay{}
+	}
+	return file, nil
+}
+
+// asOverlay is the file that a configuration would be read from.
+func asOverlay(c *Configuration) (overlay, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	file := overlay{}
+	return file, json.Unmarshal(data, &file)
+}
+
+// parse reads the configuration that the file is.
+func (o overlay) parse() (Configuration, error) {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return Configuration{}, err
+	}
+	return Parse(data)
+}
+
+// text is a field of a section, where it is a text.
+func (o overlay) text(section, field string) string {
+	within, _ := o[section].(map[string]any)
+	text, _ := within[field].(string)
+	return text
+}

@@ -1,0 +1,66 @@
+package config
+
+const (
+	javaListener = "listeners are Java classes; the operator's Events and metrics, and watches of the custom resources, tell the same"
+	notPeriodic  = "nothing is looked at periodically; each look says when the next one is due, to the deadline"
+	notPaced     = "passes are not rate limited; each event is looked at once, and only errors back off, from 200 ms to a minute"
+	errorsGoOn   = "what fails is tried again with growing intervals of 200 ms to a minute, for as long as it is wanted"
+	noGauge      = "the operator has metrics of its own, see docs/metrics.md"
+)
+
+// properties are the properties of apache/spark-kubernetes-operator 1.0 and its main branch (docs/config_properties.md), in an order in which a later
+// one may build on an earlier one. docs/migrate-apache.md has the same table in words.
+var properties = []property{
+	{key: "spark.logConf", lay: boolTo("logging.configuration")},
+	{key: "spark.redaction.regex", why: "what the log and messages quote of a Spark configuration is redacted by Spark's own default expression"},
+	{key: peerPrefix + "periodicGC.intervalSeconds", why: "there is no JVM"},
+	{key: peerPrefix + "name", lay: layName},
+	{key: peerPrefix + "namespace", lay: layNamespace},
+	{key: watchedNamespaces, dynamic: true, lay: layNamespaces},
+	{key: peerPrefix + "reconciler.labelSelector", lay: laySelector},
+	{key: peerPrefix + "informer.terminateOnInformerFailureEnabled", why: "a watch that fails is begun again, and told in the log; readiness waits for the first lists"},
+	{key: peerPrefix + "informer.cacheSyncTimeoutSeconds", lay: seconds("controller.cacheSyncTimeout")},
+	{key: peerPrefix + "reconciler.terminationTimeoutSeconds", lay: seconds("controller.shutdownTimeout")},
+	{key: peerPrefix + "reconciler.parallelism", lay: layParallelism},
+	{key: peerPrefix + "reconciler.foregroundRequestTimeoutSeconds", dynamic: true, why: "no delete is waited for; its end is an event"},
+	{key: peerPrefix + "reconciler.intervalSeconds", dynamic: true, why: notPeriodic},
+	{key: peerPrefix + "reconciler.missingDriverGracePeriodSeconds", dynamic: true, lay: seconds("apache.missingDriverGracePeriod")},
+	{key: peerPrefix + "reconciler.missingDriverRequeueIntervalSeconds", dynamic: true, why: notPeriodic},
+	{key: peerPrefix + "reconciler.trimStateTransitionHistoryEnabled", dynamic: true, lay: boolTo("apache.trimHistory")},
+	{key: peerPrefix + "reconciler.appStatusListenerClassNames", why: javaListener},
+	{key: peerPrefix + "reconciler.clusterStatusListenerClassNames", why: javaListener},
+	{key: peerPrefix + "dynamicConfig.enabled", lay: boolTo("dynamicConfig.enabled")},
+	{key: peerPrefix + "dynamicConfig.source", lay: laySource},
+	{key: peerPrefix + "dynamicConfig.selector", lay: layConfigSelector},
+	{key: peerPrefix + "dynamicConfig.filePath", lay: toField("dynamicConfig.file")},
+	{key: peerPrefix + "dynamicConfig.reloadIntervalSeconds", lay: layReload},
+	{key: peerPrefix + "dynamicConfig.reconcilerParallelism", why: "one goroutine follows the dynamic settings"},
+	{key: peerPrefix + "reconciler.rateLimiter.refreshPeriodSeconds", why: notPaced},
+	{key: peerPrefix + "reconciler.rateLimiter.maxLoopForPeriod", why: notPaced},
+	{key: peerPrefix + "reconciler.retry.initialIntervalSeconds", why: errorsGoOn},
+	{key: peerPrefix + "reconciler.retry.intervalMultiplier", why: errorsGoOn},
+	{key: peerPrefix + "reconciler.retry.maxIntervalSeconds", why: errorsGoOn},
+	{key: peerPrefix + "api.retryMaxAttempts", why: errorsGoOn},
+	{key: peerPrefix + "api.retryAttemptAfterSeconds", why: errorsGoOn},
+	{key: peerPrefix + "api.statusPatchMaxAttempts", why: errorsGoOn},
+	{key: peerPrefix + "api.secondaryResourceCreateMaxAttempts", why: errorsGoOn},
+	{key: peerPrefix + "api.secondaryResourceCreateInitialBackoffMillis", why: errorsGoOn},
+	{key: peerPrefix + "api.secondaryResourceCreateMaxBackoffMillis", why: errorsGoOn},
+	{key: peerPrefix + "api.secondaryResourceCreateBackoffMultiplier", why: errorsGoOn},
+	{key: peerPrefix + "api.secondaryResourceCreateBackoffJitterMillis", why: errorsGoOn},
+	{key: peerPrefix + "metrics.josdkMetricsEnabled", why: noGauge},
+	{key: peerPrefix + "metrics.clientMetricsEnabled", why: noGauge},
+	{key: peerPrefix + "metrics.clientMetricsGroupByResponseCodeEnabled", why: noGauge},
+	{key: peerPrefix + "metrics.path", lay: layPath},
+	{key: peerPrefix + "metrics.port", lay: portTo("apache.metrics.bindAddress")},
+	{key: peerPrefix + "metrics.prometheusTextBasedFormatEnabled", why: "the scraper asks for the format that it wants"},
+	{key: peerPrefix + "metrics.sanitizePrometheusMetricsNameEnabled", why: "the names of all metrics are Prometheus's"},
+	{key: peerPrefix + "health.probePort", lay: portTo("apache.health.bindAddress")},
+	{key: peerPrefix + "health.sentinelExecutorPoolSize", why: "one goroutine probes the sentinels"},
+	{key: peerPrefix + "health.sentinelResourceReconciliationDelaySeconds", dynamic: true, lay: layDelay},
+	{key: peerPrefix + "leaderElection.enabled", lay: boolTo("leaderElection.enabled")},
+	{key: peerPrefix + "leaderElection.leaseName", lay: layLeaseName},
+	{key: peerPrefix + "leaderElection.leaseDurationSeconds", lay: seconds("leaderElection.leaseDuration")},
+	{key: peerPrefix + "leaderElection.renewDeadlineSeconds", lay: seconds("leaderElection.renewDeadline")},
+	{key: peerPrefix + "leaderElection.retryPeriodSeconds", lay: seconds("leaderElection.retryPeriod")},
+}
