@@ -20,13 +20,15 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
-		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: sparkPods(), Transform: trimPod}},
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: sparkPods(cfg.SparkClusters()), Transform: trimPod}},
 	}
 	for _, kind := range childKinds {
 		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: ourChildren(), Transform: trimMetadata}
 	}
 	if cfg.Namespaces.Selector != "" {
 		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trimMetadata}
+	}
+	if cfg.WatchesAll() {
 		return options // what is outside may come in at any time
 	}
 	for _, name := range cfg.Namespaces.Names {

@@ -22,13 +22,17 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 		return p.hinder(r.expire(ctx, p))
 	}
 	targets := p.targets(action)
+	var how []client.DeleteOption
+	if action.Force {
+		how = append(how, client.GracePeriodSeconds(0))
+	}
 	errs := make([]error, len(targets)+1)
 	slots := make(chan struct{}, deletesAtOnce)
 	var all sync.WaitGroup
 	for i, target := range targets {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = r.deleteOne(ctx, target)
+			errs[i] = r.deleteOne(ctx, target, how...)
 			<-slots
 		})
 	}
@@ -71,11 +75,13 @@ func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 	return refused(cause)
 }
 
-// targets lists what an action is to delete: from the cache, and of what this pass made itself. Secrets go by their labels.
+// targets lists what an action is to delete: from the cache, and of what this pass made itself. Secrets go by their labels. What is going already is left
+// alone, but for pods that are given no more time.
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
-		if attemptOf(object) == action.Attempt && object.GetDeletionTimestamp() == nil && !surrounds(object) && !inSet(object) && includes(action.Part, object) {
+		going := object.GetDeletionTimestamp() != nil && !(action.Force && podOf(object) != nil)
+		if attemptOf(object) == action.Attempt && !going && !surrounds(object) && !inSet(object) && includes(action.Part, object) {
 			targets = append(targets, object)
 		}
 	}

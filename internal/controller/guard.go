@@ -29,8 +29,8 @@ const (
 
 // edited reports whether somebody else changed what stands beside a driver since it was written or last looked at.
 //
-// An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. What was edited
-// while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
+// An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. A StatefulSet does too,
+// and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
 // process knows nothing of: a look tells (correct).
 func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
 	is := p.inCache(object)
@@ -70,17 +70,16 @@ func (r *Reconciler[T]) wrote(p *pass[T], object client.Object, at time.Time) {
 
 // putsBack reports whether an object that was edited, or is not known yet, is to be written. A vital one that says what is wanted is not; one that was put
 // back a moment ago waits, and that is told.
-func (r *Reconciler[T]) putsBack(p *pass[T], object client.Object, existing *unstructured.Unstructured) (bool, error) {
-	if !r.vital(object) {
+func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
+	if !r.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
-	right, err := saysAll(object, existing)
-	if err != nil {
-		return false, err
-	}
-	if right {
+	if saysAll(tree, existing) {
 		r.around.looked(keyOf(p.stored), existing, p.now)
 		return false, nil
+	}
+	if !r.vital(existing) {
+		return true, nil
 	}
 	if wait := editInterval - p.now.Sub(r.around.seen(keyOf(p.stored), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: reasonEdited, Message: fmt.Sprintf(
@@ -89,13 +88,9 @@ func (r *Reconciler[T]) putsBack(p *pass[T], object client.Object, existing *uns
 	return true, nil
 }
 
-// saysAll reports whether an object says everything that is wanted of it, whatever else it says.
-func saysAll(wanted client.Object, existing *unstructured.Unstructured) (bool, error) {
-	tree, err := appliedTree(wanted)
-	if err != nil {
-		return false, err
-	}
-	return leads(tree, existing.Object) && contains(existing.Object, tree), nil
+// saysAll reports whether an object says everything that is applied to it, whatever else it says.
+func saysAll(tree map[string]any, existing *unstructured.Unstructured) bool {
+	return leads(tree, existing.Object) && contains(existing.Object, tree)
 }
 
 // leads reports whether a Service leads where another does: all that its selector says counts. Anything else does.

@@ -49,7 +49,8 @@ func TestSaysAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := saysAll(wanted(), &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
+		applied, err := appliedTree(wanted())
+		if got := saysAll(applied, &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
 			t.Errorf("%s: it says all: %t, %v", name, got, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,6 +65,14 @@ type Kind[T client.Object] struct {
 	// CrowdNews lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
 	// then. The status must need nothing but the next look at it to tell.
 	CrowdNews bool
+	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
+	// Without the function all are.
+	Selects func(T) bool
+	// Releases are finalizers by which another operator of the API kept its custom resources until it had cleaned up. Nobody else takes them off, and one
+	// that is deleted would stay for ever.
+	Releases []string
+	// Needs are optional kinds of children without which nothing can be decided: passes wait until their caches are full.
+	Needs []schema.GroupVersionKind
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
 	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above

@@ -2,53 +2,63 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. Where a kind is not served yet
-// it waits, for as long as the configuration lets the first lists take; for schedules and SparkConnects it does not, they begin when they are served.
+// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that is not served yet begins when it is.
+// Where there are no others than SparkApplications of sparkoperator.k8s.io, the operator waits for these, for as long as the configuration lets the first
+// lists take: it has nothing else to do.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
 		return nil, err
 	}
-	if err := Add(ctx, op, sparkApplications(cfg), time.Now); err != nil {
+	var errs []error
+	switch {
+	case cfg.Applications() && cfg.ApacheApplications():
+		errs = append(errs, AddWhenServed(ctx, op, sparkApplications(cfg), time.Now))
+	case cfg.Applications():
+		errs = append(errs, Add(ctx, op, sparkApplications(cfg), time.Now))
+	}
+	if cfg.Schedules() {
+		errs = append(errs, AddWhenServed(ctx, op, schedules(cfg), time.Now))
+	}
+	if cfg.ConnectServers() {
+		errs = append(errs, AddWhenServed(ctx, op, sparkConnects(cfg), time.Now))
+	}
+	if cfg.ApacheApplications() {
+		errs = append(errs, AddWhenServed(ctx, op, apacheApplications(op.Settings), time.Now))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
-	}
-	if *cfg.ScheduledApplications.Enabled {
-		if err := AddWhenServed(ctx, op, schedules(cfg), time.Now); err != nil {
-			return nil, err
-		}
-	}
-	if *cfg.Connect.Enabled {
-		if err := AddWhenServed(ctx, op, sparkConnects(cfg), time.Now); err != nil {
-			return nil, err
-		}
 	}
 	return op, nil
 }
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
 func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication] {
-	dialect := sparkoperator.Dialect{Options: dialectOptions(cfg)}
+	applications := sparkoperator.Dialect{Options: dialectOptions(cfg)}
 	return Kind[*v1beta2.SparkApplication]{
 		Name:     "sparkapplication",
 		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
 		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
-		Decide:   dialect.Decide,
-		Render:   dialect.Render,
-		Executor: dialect.Executor,
-		Adopt:    dialect.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: dialect.GroupLeft,
+		Decide:   applications.Decide,
+		Render:   applications.Render,
+		Executor: applications.Executor,
+		Adopt:    applications.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: applications.GroupLeft,
 		Surroundings: func(app *v1beta2.SparkApplication, _ lifecycle.Observed) Surroundings {
-			return asSurroundings(dialect.Surroundings(app))
+			return asSurroundings(applications.Surroundings(app))
 		},
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd:    []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
@@ -58,14 +68,14 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		},
 		ExecutorLabels: executorLabelsOf,
 		// Only pods that run spark-submit have one.
-		Secrets: dialect.Submission != v1beta2.SubmissionModeNative,
+		Secrets: applications.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			return asEvents(sparkoperator.Events(app, plan))
 		},
 	}
 }
 
-func asSurroundings(wanted sparkoperator.Surroundings) Surroundings {
+func asSurroundings(wanted dialect.Surroundings) Surroundings {
 	out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}
 	for _, object := range wanted.Objects {
 		out.Objects = append(out.Objects, object)
@@ -76,7 +86,7 @@ func asSurroundings(wanted sparkoperator.Surroundings) Surroundings {
 	return out
 }
 
-func asEvents(told []sparkoperator.Event) []Event {
+func asEvents(told []dialect.Event) []Event {
 	var events []Event
 	for _, event := range told {
 		events = append(events, Event(event))
@@ -86,7 +96,7 @@ func asEvents(told []sparkoperator.Event) []Event {
 
 // optionalKinds are the kinds of children that the configuration switches on and that a cluster may not have.
 func optionalKinds(cfg config.Configuration) []schema.GroupVersionKind {
-	return append(uiKinds(cfg), gangKinds(cfg)...)
+	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
 }
 
 func dialectOptions(c config.Configuration) sparkoperator.Options {

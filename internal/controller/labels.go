@@ -26,10 +26,16 @@ const (
 	labelManaged = sparkoperator.LabelManaged
 	// labelConnectName names a pod's SparkConnect, also on what another operator of that API made.
 	labelConnectName = sparkoperator.LabelConnectName
-	labelRole        = submit.RoleLabel // Spark's own
-	roleDriver       = submit.RoleDriver
-	roleExecutor     = submit.RoleExecutor
-	roleSubmitter    = submit.RoleSubmitter
+	// labelApacheAppName and labelClusterName name a pod's custom resource of spark.apache.org, also on what another operator of that API made.
+	labelApacheAppName = "spark.operator/spark-app-name"
+	labelClusterName   = "spark.operator/spark-cluster-name"
+	labelRole          = submit.RoleLabel // Spark's own
+	roleDriver         = submit.RoleDriver
+	roleExecutor       = submit.RoleExecutor
+	roleSubmitter      = submit.RoleSubmitter
+	// roleMaster and roleWorker are the roles of the pods of a standalone cluster, which run nobody's driver.
+	roleMaster = "master"
+	roleWorker = "worker"
 	// roleServer is the role of a Spark Connect server, whose pod is the driver of its executors.
 	roleServer = connect.RoleServer
 )
@@ -39,6 +45,14 @@ var driverRoles = []string{roleDriver, roleServer}
 
 // launchedRoles are the roles of the pods that the operator makes: drivers, and what submits them.
 var launchedRoles = append([]string{roleSubmitter}, driverRoles...)
+
+// memberRoles are the roles of the pods that standalone clusters are made of. StatefulSets make them.
+var memberRoles = []string{roleMaster, roleWorker}
+
+// isMember reports whether an object is labelled as a pod of a standalone cluster. Whose it is, its StatefulSet tells.
+func isMember(object metav1.Object) bool {
+	return slices.Contains(memberRoles, object.GetLabels()[labelRole])
+}
 
 // isDriver reports whether an object is labelled as a pod that Spark's driver runs in. Whose it is, its controller tells.
 func isDriver(object metav1.Object) bool {
@@ -84,9 +98,14 @@ func ourChildren() labels.Selector {
 	return labels.NewSelector().Add(must(labels.NewRequirement(labelAppUID, selection.Exists, nil)))
 }
 
-// sparkPods selects drivers, Spark Connect servers among them, the pods that submit them, and executors: by Spark's own label, since those of another operator have none of ours.
-func sparkPods() labels.Selector {
-	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, append([]string{roleExecutor}, launchedRoles...))))
+// sparkPods selects drivers, Spark Connect servers among them, the pods that submit them, and executors; and the pods of standalone clusters, where those
+// are served. It goes by Spark's own label, since those of another operator have none of ours.
+func sparkPods(clusters bool) labels.Selector {
+	roles := append([]string{roleExecutor}, launchedRoles...)
+	if clusters {
+		roles = append(roles, memberRoles...)
+	}
+	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, roles)))
 }
 
 // driversOf selects the drivers of a custom resource, and the pods that submit them.

@@ -113,11 +113,14 @@ func TestPodsOfTwoKinds(t *testing.T) {
 func TestServersAreWatched(t *testing.T) {
 	t.Parallel()
 	for role, watched := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: true, "": false, "master": false} {
-		if got := sparkPods().Matches(labels.Set{labelRole: role}); got != watched {
+		if got := sparkPods(false).Matches(labels.Set{labelRole: role}); got != watched {
 			t.Errorf("pods with the role %q are watched: %t", role, got)
 		}
 	}
-	for role, found := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: false} {
+	for role, found := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: false, roleMaster: false, roleWorker: false} {
+		if !sparkPods(true).Matches(labels.Set{labelRole: role}) {
+			t.Errorf("where clusters are served, pods with the role %q are not watched", role)
+		}
 		if got := driversOf("uid").Matches(labels.Set{labelRole: role, labelAppUID: "uid"}); got != found {
 			t.Errorf("a live read for drivers finds the role %q: %t", role, got)
 		}
@@ -132,7 +135,7 @@ func TestServersAreWatched(t *testing.T) {
 			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
 		}
 	}
-	for label, kept := range map[string]bool{labelAppUID: true, sparkoperator.LabelAppName: true, labelConnectName: true, "else": false} {
+	for label, kept := range map[string]bool{labelAppUID: true, sparkoperator.LabelAppName: true, labelConnectName: true, labelApacheAppName: true, labelClusterName: true, "else": false} {
 		pod := someonesPod("x", map[string]string{labelRole: roleServer, label: "x"})
 		pod.Spec.NodeName = "node"
 		trimmed, err := trimPod(pod)

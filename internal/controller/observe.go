@@ -22,6 +22,8 @@ type children struct {
 	drivers    []corev1.Pod
 	submitters []corev1.Pod
 	executors  []corev1.Pod
+	members    []corev1.Pod                   // of a standalone cluster
+	strays     []corev1.Pod                   // of a standalone cluster, whose set was replaced and has no successor yet
 	others     []metav1.PartialObjectMetadata // of childKinds and of optional kinds
 	runs       []client.Object                // of a kind that has Runs
 }
@@ -52,7 +54,8 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	if err != nil {
 		return err
 	}
-	p.children = sortPods(r.observeEnds(p, append(pods.Items, theirs...)), uid)
+	all := r.observeEnds(p, append(pods.Items, theirs...))
+	p.children = sortPods(all, uid)
 	for _, kind := range childKinds {
 		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
 			return err
@@ -64,10 +67,14 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 			return err
 		}
 	}
+	if err := r.observeMembers(ctx, p, all); err != nil {
+		return err
+	}
 	p.seen = p.children.facts()
 	r.adoptGroup(ctx, p)
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
+	r.explainMember(ctx, p)
 	r.explainFailed(ctx, p)
 	return nil
 }
@@ -141,6 +148,9 @@ func (c children) facts() lifecycle.Observed {
 	}
 	for i := range c.executors {
 		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], executorContainer))
+	}
+	for i := range c.members {
+		seen.Members = append(seen.Members, lifecycle.MemberFacts(&c.members[i]))
 	}
 	for i := range c.others {
 		attempt := attemptOf(&c.others[i])

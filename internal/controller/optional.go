@@ -217,6 +217,16 @@ func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind s
 	return nil
 }
 
+// has reports whether the caches of all the kinds are full.
+func (o *optionalChildren) has(kinds []schema.GroupVersionKind) bool {
+	if len(kinds) == 0 {
+		return true
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return o.caches[kind] == nil })
+}
+
 // full are the kinds whose caches are full, in the configuration's order, so that one world gives one decision.
 func (o *optionalChildren) full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if o == nil {

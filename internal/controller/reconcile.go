@@ -64,6 +64,7 @@ type pass[T client.Object] struct {
 	warnings []string
 	hindered *waitError      // a deletion or a budget was refused; the rest of the pass went on
 	told     []Event         // about what stands beside the driver
+	scaled   []string        // the StatefulSets among what is wanted whose number of pods an autoscaler decides
 	remove   []client.Object // what stands beside a driver that does not go on
 	expired  bool            // the custom resource itself was deleted
 	spent    spent
@@ -111,7 +112,14 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}
-	if r.yields(stored) {
+	if r.kind.Selects != nil && !r.kind.Selects(stored) {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if released, err := r.release(ctx, stored); released || err != nil {
+		return reconcile.Result{RequeueAfter: lookAgain}, err // what was written comes back as an event
+	}
+	if r.yields(stored) || !r.optional.has(r.kind.Needs) {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.

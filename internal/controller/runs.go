@@ -58,7 +58,7 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// indexRuns lets runs be found by their owners. It is called before the operator starts, also for a kind that begins later.
+// indexRuns lets runs be found by their owners, also those that are in the cache already.
 func indexRuns[T client.Object](ctx context.Context, op *Operator, kind Kind[T]) error {
 	if kind.Runs == nil {
 		return nil

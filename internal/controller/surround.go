@@ -125,6 +125,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
+	p.scaled = autoscaled(wanted.Objects)
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
 	var all sync.WaitGroup
@@ -216,6 +217,7 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 	}
 	if cached == "" && !is.Stands {
 		first := object.DeepCopyObject().(client.Object)
+		p.takeStrays(first)
 		err := r.client.Create(ctx, first)
 		if err == nil {
 			is.Stands, is.Address = true, clusterAddress(first)
@@ -255,13 +257,20 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 		return nil, false, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
 	}
 	tree, err := appliedTree(object)
+	if err == nil {
+		err = p.keepScale(tree, existing)
+	}
 	if err != nil {
 		return nil, false, err
+	}
+	if leftSet(existing) {
+		marked, err := r.markSet(ctx, p, object, existing, tree)
+		return marked, false, err
 	}
 	old = r.vital(object) && leads(tree, existing.Object)
 	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
 	if edited && !differs {
-		if differs, err = r.putsBack(p, object, existing); err != nil {
+		if differs, err = r.putsBack(p, tree, existing); err != nil {
 			return nil, old, err
 		}
 	}
@@ -298,7 +307,7 @@ func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstr
 	applied.SetResourceVersion(existing.GetResourceVersion())
 	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
 	if err != nil {
-		return nil, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err)
+		return nil, r.replaceSet(ctx, existing, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err))
 	}
 	return applied, nil
 }
@@ -347,8 +356,8 @@ func surrounds(object metav1.Object) bool {
 	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
 }
 
-// surroundingKinds are the kinds that stand beside drivers; nothing of another kind is deleted for not being wanted there.
-var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind}
+// surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
+var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, grpcRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
 // unwanted are the surroundings that exist and that nobody wants any more.
 func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {

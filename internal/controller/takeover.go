@@ -22,8 +22,8 @@ import (
 // with ours, indexed by the label that names their custom resource, and given an identity by the dialect (Kind.Adopt). The others are met by
 // their names: what the custom resource controls is replaced by what has the name now; the rest goes with the custom resource.
 
-// nameLabels are the labels by which other operators' pods name their custom resource, one a kind.
-var nameLabels = []string{sparkoperator.LabelAppName, labelConnectName}
+// nameLabels are the labels by which other operators' pods name their custom resource, one a kind: kinds of the same name in two groups have two.
+var nameLabels = []string{sparkoperator.LabelAppName, labelConnectName, labelApacheAppName, labelClusterName}
 
 // byName is how a pod without our labels is indexed: by the custom resource that it names. One that names several, since a server passes its own labels
 // on to its pods, is shown to each of them; whose it is, Kind.Adopt and its owners tell.

@@ -9,14 +9,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// uiKinds are the kinds of what leads to web UIs from outside the cluster, as far as they are switched on. Ingresses are in every cluster, but the right
-// to see them is not in every installation.
+// grpcRouteKind is the kind of routes of the Gateway API by which clients of Spark Connect reach a driver.
+var grpcRouteKind = schema.GroupVersionKind{Group: expose.RouteKind.Group, Version: "v1", Kind: "GRPCRoute"}
+
+// uiKinds are the kinds of what leads to drivers from outside the cluster, as far as they are switched on: applications of spark.apache.org ask for them by
+// their specs. Ingresses are in every cluster, but the right to see them is not in every installation.
 func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
-	if *cfg.UI.Ingress.Enabled {
+	if *cfg.UI.Ingress.Enabled || cfg.ApacheApplications() {
 		kinds = append(kinds, networkingv1.SchemeGroupVersion.WithKind("Ingress"))
 	}
-	if *cfg.UI.Route.Enabled {
+	if *cfg.UI.Route.Enabled || cfg.ApacheApplications() {
 		kinds = append(kinds, expose.RouteKind)
+	}
+	if cfg.ApacheApplications() {
+		kinds = append(kinds, grpcRouteKind)
 	}
 	return kinds
 }

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// kindApacheApplication is the controller's name: a plain sparkapplication is one of sparkoperator.k8s.io.
+const kindApacheApplication = "apachesparkapplication"
+
+// apacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
+func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkApplication] {
+	type application = sparkv1.SparkApplication
+	applications := func() apache.Applications { return apache.Applications{Options: apacheOptions(now())} }
+	return Kind[*application]{
+		Name:   kindApacheApplication,
+		New:    func() *application { return &application{} },
+		Keeps:  []string{"status.operator", "status.conditions", "status.executors"},
+		Status: func(app *application) any { return &app.Status },
+		Decide: func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+			return applications().Decide(app, seen, at)
+		},
+		Render: func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
+			return applications().Render(app, action, at)
+		},
+		Executor: func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
+			return applications().Executor(app, attempt, id, driver, at)
+		},
+		Adopt:     func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) },
+		NameLabel: labelApacheAppName,
+		Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
+		Selects:   actsOn[*application](now().Apache.LabelSelector),
+		Surroundings: func(app *application, _ lifecycle.Observed) Surroundings {
+			return asSurroundings(applications().Surroundings(app))
+		},
+		Crowd:    []string{"executors", "operator.executors.seen", "operator.shortSince"},
+		Standing: apacheStanding,
+		// Only pods that run spark-submit have one.
+		Secrets: now().Submission.Mode != config.SubmissionNative,
+		Events:  func(app *application, plan lifecycle.Plan) []Event { return asEvents(apache.Events(app, plan)) },
+	}
+}
+
+func apacheOptions(cfg config.Configuration) apache.Options {
+	return apache.Options{
+		OperatorName: cfg.Apache.OperatorName,
+		Master:       cfg.Application.KubernetesMaster,
+		MissingGrace: cfg.Apache.MissingDriverGracePeriod.Duration,
+		Trim:         *cfg.Apache.TrimHistory,
+		Run:          time.Duration(cfg.Application.Timeouts.RunSeconds) * time.Second,
+		Submission:   v1beta2.SubmissionMode(cfg.Submission.Mode),
+	}
+}
+
+// sentinelLabel marks a custom resource of spark.apache.org by which the operator is probed. There is nothing to launch of it.
+const sentinelLabel = "spark.operator/sentinel"
+
+// actsOn reports whether an object is to be acted on: it is no sentinel, and a selector, to which the configuration was held, selects its labels.
+func actsOn[T client.Object](selector string) func(T) bool {
+	by, err := labels.Parse(selector)
+	if err != nil {
+		by = labels.Nothing()
+	}
+	return func(object T) bool {
+		has := object.GetLabels()
+		return has[sentinelLabel] != "true" && by.Matches(labels.Set(has))
+	}
+}
+
+// apacheStanding reads where a SparkApplication of spark.apache.org stands from its status.
+func apacheStanding(app *sparkv1.SparkApplication) telemetry.Standing {
+	s := &app.Status
+	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}
+	if s.CurrentState != nil {
+		standing.State = string(s.CurrentState.CurrentStateSummary)
+	}
+	if s.Operator != nil {
+		remembered(&standing, &s.Operator.OperatorStatus)
+	}
+	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
+		standing.Attempt = int32(a.AttemptInfo.ID) + 1
+	}
+	if e := s.Executors; e != nil {
+		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
+	}
+	return standing
+}

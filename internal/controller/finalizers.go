@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// release takes off a custom resource the finalizers that another operator of the API left on it (Kind.Releases), and reports whether there were any. All
+// that an application has is owned by it, or by its driver, so that Kubernetes' garbage collector does what they waited for. An object that was changed or
+// deleted meanwhile is looked at again.
+func (r *Reconciler[T]) release(ctx context.Context, stored T) (bool, error) {
+	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Releases, finalizer) }
+	has := stored.GetFinalizers()
+	if !slices.ContainsFunc(has, theirs) {
+		return false, nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": stored.GetUID(), "resourceVersion": stored.GetResourceVersion(),
+		"finalizers": slices.DeleteFunc(slices.Clone(has), theirs),
+	}})
+	if err != nil {
+		return true, err
+	}
+	target := r.kind.New()
+	target.SetNamespace(stored.GetNamespace())
+	target.SetName(stored.GetName())
+	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Releases, err)
+	}
+	log.FromContext(ctx).Info("released the finalizers that another operator left", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
+	return true, nil
+}

@@ -1,0 +1,119 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The StatefulSets of a standalone cluster are brought to what is wanted as everything is that stands beside a driver (surround.go), but for what follows from
+// pods living on: their number is the autoscaler's where there is one, what cannot be changed of a set is changed by another set of its name that takes
+// over the pods, and a set that another operator made goes on as it is until somebody edits the cluster.
+
+// isSet reports whether an object is a StatefulSet.
+func isSet(object client.Object) bool { return kindOf(object) == statefulSetKind.Kind }
+
+// autoscaled are the names of the StatefulSets whose number of pods an autoscaler among the objects decides.
+func autoscaled(objects []client.Object) (names []string) {
+	for _, object := range objects {
+		if scaler, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok && scaler.Spec.ScaleTargetRef.Kind == statefulSetKind.Kind {
+			names = append(names, scaler.Spec.ScaleTargetRef.Name)
+		}
+	}
+	return names
+}
+
+// keepScale leaves the number of pods to an autoscaler: what is applied says what there is. To say nothing would take back the number that the set was
+// made with, and let Kubernetes have its default instead.
+func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
+	if !isSet(existing) || !slices.Contains(p.scaled, existing.GetName()) {
+		return nil
+	}
+	replicas, found, err := unstructured.NestedInt64(existing.Object, "spec", "replicas")
+	if err != nil || !found {
+		return err
+	}
+	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
+}
+
+// takeStrays lets a set that is made anew, and that an autoscaler scales, begin with as many pods as its predecessor left.
+func (p *pass[T]) takeStrays(object client.Object) {
+	set, ok := object.(*appsv1.StatefulSet)
+	if !ok || !slices.Contains(p.scaled, set.Name) {
+		return
+	}
+	for i := range p.children.strays {
+		ordinal, of := strings.CutPrefix(p.children.strays[i].Name, set.Name+"-")
+		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil && (set.Spec.Replicas == nil || *set.Spec.Replicas <= int32(n)) {
+			set.Spec.Replicas = new(int32(n) + 1)
+		}
+	}
+}
+
+// isStray reports whether a pod of a cluster has lost its set.
+func isStray(pod *corev1.Pod) bool {
+	return isMember(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil
+}
+
+// markSet gives a set that another operator made for the custom resource our labels, as if it were what is wanted: to bring it to that would restart its pods.
+// How many of them there are is no reason to.
+func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": object.GetLabels(),
+	}}
+	if replicas, found, _ := unstructured.NestedInt64(tree, "spec", "replicas"); found {
+		patch["spec"] = map[string]any{"replicas": replicas}
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.client.Patch(ctx, existing, client.RawPatch(types.MergePatchType, text)); err != nil {
+		return nil, fmt.Errorf("take over StatefulSet %s: %w", existing.GetName(), err)
+	}
+	r.wrote(p, existing, p.now)
+	return existing, nil
+}
+
+// replaceSet deletes a set and leaves its pods to the next one of its name, where an error says that this is the only way to change it. It returns any other
+// error as it is.
+func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.Unstructured, err error) error {
+	if !isSet(existing) || !immutable(err) {
+		return err
+	}
+	if err := r.deleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		return err
+	}
+	return &waitError{after: lookAgain, why: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}
+}
+
+// immutable reports whether an update was refused since it changes what of an object's spec never changes.
+func immutable(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Type == metav1.CauseTypeForbidden && cause.Field == "spec"
+	})
+}
+
+// leftSet reports whether an object is a set that another operator made for the custom resource.
+func leftSet(existing *unstructured.Unstructured) bool {
+	return isSet(existing) && existing.GetLabels()[lifecycle.AppUIDLabel] == ""
+}
