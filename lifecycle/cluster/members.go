@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// counts is how many pods of each role are ready.
+type counts struct{ masters, workers int32 }
+
+// ready reports whether a pod takes part in the cluster.
+func ready(m *lifecycle.Member) bool {
+	return m.Ready && m.Phase == lifecycle.DriverRunning && !m.Deleting
+}
+
+func (s *step) count() (c counts) {
+	for i := range s.seen.Members {
+		switch m := &s.seen.Members[i]; {
+		case !ready(m):
+		case m.Role == lifecycle.Master:
+			c.masters++
+		case m.Role == lifecycle.Worker:
+			c.workers++
+		}
+	}
+	return c
+}
+
+// old reports whether a pod is made from something else than what pods of its role are to be made from.
+func (s *step) old(m *lifecycle.Member) bool {
+	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
+}
+
+// outdated reports whether pods of a cluster that was all of its spec are not any more, although nobody edited it.
+func (s *step) outdated() bool {
+	if s.m.Rolling() || !s.objects.Stand {
+		return false
+	}
+	for i := range s.seen.Members {
+		if m := &s.seen.Members[i]; !m.Deleting && s.old(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// current reports whether all pods are of the spec and ready, and there are neither too few of them nor too many.
+func (s *step) current(c counts) bool {
+	workers := int32(0)
+	for i := range s.seen.Members {
+		m := &s.seen.Members[i]
+		if m.Deleting || s.old(m) {
+			return false
+		}
+		if m.Role == lifecycle.Worker {
+			workers++
+		}
+	}
+	return c.masters > 0 && c.workers >= s.want.Workers && (s.want.Scales || workers == s.want.Workers)
+}
+
+// lack is what a cluster lacks, and the pod that tells why; the zero value of one that lacks nothing.
+type lack struct {
+	cause lifecycle.Cause
+	pod   string
+	told  bool // a pod tells why
+}
+
+// part is what a notice of a lack is about.
+func (l lack) part() lifecycle.Part {
+	if l.pod != "" {
+		return lifecycle.Members
+	}
+	return lifecycle.Application
+}
+
+// lacks says what keeps a cluster from being whole, as far as its pods say: of the master first, without which the workers are of no use.
+func (s *step) lacks(c counts) lack {
+	switch {
+	case c.masters == 0:
+		return s.explained(lifecycle.Master, lifecycle.Cause{Reason: ReasonMasterNotReady, Message: "the master is not ready"})
+	case c.workers < s.want.Workers && s.want.Invalid == nil:
+		return s.explained(lifecycle.Worker, lifecycle.Cause{Reason: ReasonWorkersNotReady,
+			Message: fmt.Sprintf("%d of %d workers are ready", c.workers, s.want.Workers)})
+	}
+	return lack{}
+}
+
+// explained adds what the first pod of a role that says why it is not ready says. Where there is no pod, something keeps the StatefulSet from making one.
+func (s *step) explained(role lifecycle.Role, cause lifecycle.Cause) lack {
+	there := false
+	for i := range s.seen.Members {
+		m := &s.seen.Members[i]
+		if m.Role != role {
+			continue
+		}
+		there = true
+		if !ready(m) && m.Why.Reason != "" {
+			return lack{pod: m.Name, told: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
+		}
+	}
+	if !there {
+		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet, its events say why if that lasts", role)
+	}
+	return lack{cause: cause}
+}

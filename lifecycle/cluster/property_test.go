@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
+)
+
+// checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
+// remembered to what is, nothing is waited for without a timer or a named event, and a second step is quiet.
+func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
+	t.Helper()
+	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
+		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
+	}
+	at := mem.Phase
+	for _, tr := range plan.Trail {
+		if tr.From != at {
+			t.Fatalf("the trail %v does not begin at %q", plan.Trail, mem.Phase)
+		}
+		if !slices.ContainsFunc(Transitions, func(e application.Edge) bool { return e.To == tr.To && slices.Contains(e.From, tr.From) }) {
+			t.Fatalf("%q -> %q is not in Transitions (want %+v, memory %+v, seen %+v, objects %+v)", tr.From, tr.To, want, mem, seen, objects)
+		}
+		at = tr.To
+	}
+	if at != plan.Next.Phase {
+		t.Fatalf("the trail ends at %q, Next is %q", at, plan.Next.Phase)
+	}
+	if want.Deleting {
+		if !reflect.DeepEqual(plan, Plan{Next: mem}) {
+			t.Fatalf("one that is being deleted: %+v", plan)
+		}
+		return
+	}
+	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) {
+		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+	}
+	checkRules(t, want, mem, seen, objects, now, plan)
+	checkQuiet(t, want, seen, objects, now, plan)
+}
+
+// checkRules holds a plan to the rules of the package.
+func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
+	t.Helper()
+	ends := slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
+	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
+	switch m := plan.Next; {
+	case mem.Phase == lifecycle.Running && m.Phase != lifecycle.Running:
+		t.Fatalf("a cluster that ran is %s", m.Phase)
+	case m.Attempt < max(mem.Attempt, 1) || m.Attempt > max(mem.Attempt, 1)+1:
+		t.Fatalf("attempt %d follows %d", m.Attempt, mem.Attempt)
+	case runs && !objects.Stand:
+		t.Fatal("it runs, and its objects do not stand")
+	case ends && want.Invalid == nil && now.Sub(mem.Begun) < want.Start:
+		t.Fatalf("failed after %s", now.Sub(mem.Begun))
+	case m.Phase == lifecycle.Done && mem.Phase != lifecycle.Done && len(seen.Members)+seen.Beside > 0:
+		t.Fatal("released, and something is left")
+	case plan.Check <= 0 && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
+		t.Fatalf("%s waits for nothing", m.Phase)
+	case plan.Check <= 0 && m.Rolling() && want.Start > 0 && now.Sub(m.Begun) < want.Start:
+		t.Fatal("nobody looks whether the roll-out takes too long")
+	case m.Adopted && !mem.Adopted:
+		t.Fatal("adopted by the machine")
+	}
+	masters, workers := 0, int32(0)
+	for _, m := range seen.Members {
+		if m.Ready && !m.Deleting && m.Phase == lifecycle.DriverRunning {
+			if m.Role == lifecycle.Master {
+				masters++
+			} else {
+				workers++
+			}
+		}
+	}
+	if runs && (masters == 0 || workers < want.Workers) {
+		t.Fatalf("it runs with %d masters and %d of %d workers", masters, workers, want.Workers)
+	}
+	if plan.Next.Phase == lifecycle.Running && plan.Next.Cause.Reason == "" && masters == 0 && !plan.Next.Rolling() {
+		t.Fatal("it has no master, and nothing says so")
+	}
+}
+
+// checkQuiet: with nothing changed but what was remembered, a second step enters no phase and tells nothing.
+func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
+	t.Helper()
+	second := Step(want, plan.Next, seen, objects, now)
+	if len(second.Trail) > 0 || len(second.Tell) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
+		t.Fatalf("not quiet: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)
+	}
+	if second.Check != plan.Check {
+		t.Fatalf("the second look is due after %s, the first after %s", second.Check, plan.Check)
+	}
+}
+
+// anything is a random situation: also such as no life comes to.
+type anything struct{ *rand.Rand }
+
+func pick[T any](a anything, of ...T) T { return of[a.IntN(len(of))] }
+
+func (a anything) time(now time.Time) time.Time {
+	if a.IntN(3) == 0 {
+		return time.Time{}
+	}
+	return now.Add(-time.Duration(a.IntN(600)) * time.Second)
+}
+
+func (a anything) cluster() Cluster {
+	c := Cluster{
+		Deleting: a.IntN(20) == 0, Generation: int64(1 + a.IntN(3)), Workers: int32(a.IntN(3)), Scales: a.IntN(3) == 0,
+		Made: map[lifecycle.Role]string{lifecycle.Master: pick(a, "a", "b"), lifecycle.Worker: pick(a, "a", "b")}, Start: pick(a, 0, time.Minute, 5*time.Minute),
+	}
+	if a.IntN(4) == 0 {
+		c.Invalid, c.Workers, c.Made = invalid, 0, nil
+	}
+	return c
+}
+
+func (a anything) memory(now time.Time) Memory {
+	if a.IntN(8) == 0 {
+		return Memory{}
+	}
+	m := Memory{
+		Phase: pick(a, lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Ended, lifecycle.Done, lifecycle.Resuming),
+		Since: a.time(now), Attempt: int32(1 + a.IntN(3)), Generation: int64(a.IntN(4)), Adopted: a.IntN(3) == 0,
+	}
+	switch m.Phase {
+	case lifecycle.Launched, lifecycle.Started, lifecycle.Running:
+		m.Begun = now.Add(-time.Duration(a.IntN(600)) * time.Second)
+	}
+	if m.Phase == lifecycle.Running {
+		m.Complete = a.time(now)
+	}
+	if a.IntN(2) == 0 {
+		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonInvalid, ReasonStartTimedOut, ReasonMasterNotReady, "QuotaExceeded", "ImagePullBackOff"), Message: "m"}
+	}
+	return m
+}
+
+func (a anything) observed() lifecycle.Observed {
+	seen := lifecycle.Observed{Beside: pick(a, 0, 7)}
+	for i := range a.IntN(4) {
+		m := lifecycle.Member{Name: string(rune('a' + i)), Role: pick(a, lifecycle.Master, lifecycle.Worker), Ready: a.IntN(3) > 0, Deleting: a.IntN(6) == 0,
+			Phase: pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverFailed, lifecycle.DriverUnknown), Generation: pick(a, "", "a", "b")}
+		if !m.Ready && a.IntN(2) == 0 {
+			m.Why = lifecycle.Cause{Reason: pick(a, "ImagePullBackOff", lifecycle.ReasonNodeLost), Message: "why"}
+		}
+		seen.Members = append(seen.Members, m)
+	}
+	return seen
+}
+
+// TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
+func TestAnything(t *testing.T) {
+	used := map[[2]lifecycle.Phase]bool{}
+	for seed := range uint64(100000) {
+		a := anything{rand.New(rand.NewPCG(seed, 8))}
+		want, mem, seen := a.cluster(), a.memory(began), a.observed()
+		objects := pick(a, unknown, stand, refused)
+		plan := Step(want, mem, seen, objects, began)
+		checkPlan(t, want, mem, seen, objects, began, plan)
+		for _, tr := range plan.Trail {
+			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
+		}
+	}
+	for _, e := range Transitions {
+		for _, from := range e.From {
+			if !used[[2]lifecycle.Phase{from, e.To}] {
+				t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", from, e.To, e.When)
+			}
+		}
+	}
+}

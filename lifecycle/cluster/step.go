@@ -1,0 +1,265 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// reassert is after how long what is being released is looked at again.
+	reassert = 15 * time.Second
+	// unbound is after how long a phase that nothing bounds is looked at again. What it waits for comes as an event or from who keeps the objects.
+	unbound = 5 * time.Minute
+	// maxMoves bounds the phases entered in one pass: the longest way, from a release over an edit to a cluster that runs, has fewer.
+	maxMoves = 10
+)
+
+// Step decides what follows. It reads nothing but its arguments and is deterministic. It is called with what became of the objects last, as far as that is
+// remembered, and once more in the same pass with what became of them in it. With mem = plan.Next and nothing else changed, a second Step enters no phase
+// and tells nothing.
+func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time) Plan {
+	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
+	if !want.Deleting {
+		s.run()
+	}
+	s.plan.Next = s.m
+	return s.plan
+}
+
+// step is one decision in the making.
+type step struct {
+	want    Cluster
+	seen    lifecycle.Observed
+	objects Objects
+	now     time.Time
+	m       Memory
+	plan    Plan
+}
+
+func (s *step) run() {
+	s.m.Attempt = max(s.m.Attempt, 1)
+	if s.m.Generation == 0 {
+		s.m.Generation = s.want.Generation
+	}
+	s.noticeEdit()
+	for range maxMoves {
+		if !s.move() {
+			return
+		}
+	}
+	s.check(reassert) // not reached: a test walks the machine at random
+}
+
+// noticeEdit brings a cluster that is wanted to another spec than the one that it is of. One that goes on is kept while none could be made of it: an edit
+// that takes all back, or can be used, is noticed then. What is over is begun anew when everything is released (over).
+func (s *step) noticeEdit() {
+	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
+		return
+	}
+	s.m.Generation, s.m.Adopted = s.want.Generation, false
+	if s.m.Begun.IsZero() {
+		return
+	}
+	s.m.Begun, s.m.Complete = s.now, time.Time{}
+	if s.m.Phase == lifecycle.Running {
+		s.m.Cause = lifecycle.Cause{}
+		s.tell(ReasonEdited, "the spec changed; the cluster is brought to it, pod by pod")
+	}
+}
+
+// move lets the current phase decide. It reports whether another phase was entered, which then decides in turn.
+func (s *step) move() bool {
+	switch s.m.Phase {
+	case lifecycle.Running:
+		return s.running()
+	case lifecycle.Ended:
+		return s.releasing()
+	case lifecycle.Done:
+		return s.over()
+	case lifecycle.Launched, lifecycle.Started:
+		return s.starting()
+	}
+	return s.making()
+}
+
+// to enters a phase. Cause is why, or what the phase waits for.
+func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
+	cause = cause.Bounded()
+	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
+		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: outcome(phase, cause), Cause: cause, At: s.now,
+	})
+	s.m.Phase, s.m.Since, s.m.Cause = phase, s.now, cause
+	return true
+}
+
+// outcome is how a cluster ended.
+func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
+	switch {
+	case phase != lifecycle.Ended && phase != lifecycle.Done:
+		return lifecycle.Undecided
+	case cause.Reason == ReasonStartTimedOut:
+		return lifecycle.StartTimedOut
+	}
+	return lifecycle.Refused
+}
+
+// check asks for another look after d at the latest.
+func (s *step) check(d time.Duration) {
+	d = max(d, time.Millisecond)
+	if s.plan.Check == 0 || d < s.plan.Check {
+		s.plan.Check = d
+	}
+}
+
+func (s *step) tell(reason, format string, args ...any) {
+	s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+		Part: lifecycle.Application, Attempt: s.m.Attempt, Cause: lifecycle.Cause{Reason: reason, Message: fmt.Sprintf(format, args...)},
+	})
+}
+
+// waitFor remembers what the cluster lacks or waits for, and tells it when that is news: of one that starts only what somebody has to say, since time alone
+// is nothing to tell. The message alone is no news either: Kubernetes words the same trouble in many ways.
+func (s *step) waitFor(what lack) {
+	cause := what.cause.Bounded()
+	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
+		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
+			Part: what.part(), Name: what.pod, Waits: s.m.Phase != lifecycle.Running, Attempt: s.m.Attempt, Cause: cause,
+		})
+	}
+	s.m.Cause = cause
+}
+
+// making asks for the objects until all of them stand. Who keeps them tries again by itself.
+func (s *step) making() bool {
+	switch {
+	case s.want.Invalid != nil:
+		return s.to(lifecycle.Ended, *s.want.Invalid)
+	case s.objects.Stand:
+		s.m.Begun, s.m.Complete = s.now, time.Time{}
+		return s.to(lifecycle.Launched, lifecycle.Cause{})
+	case s.objects.Refused != nil && s.m.Phase != lifecycle.Waiting:
+		return s.to(lifecycle.Waiting, *s.objects.Refused)
+	case s.objects.Refused != nil:
+		s.waitFor(lack{cause: *s.objects.Refused, told: true})
+	}
+	// The objects may come to stand in this very pass, and what bounds the time from then on has to be looked for in time.
+	s.check(s.bound())
+	return false
+}
+
+// bound is how long what has a bound may take, or after how long else to look again.
+func (s *step) bound() time.Duration {
+	if s.want.Start > 0 {
+		return s.want.Start
+	}
+	return unbound
+}
+
+// starting waits for the master, then for the workers. Only the wait for the master is bounded: a cluster of fewer workers than are wanted is of use.
+func (s *step) starting() bool {
+	counts := s.count()
+	master := counts.masters > 0
+	switch {
+	case s.want.Invalid != nil:
+		return s.to(lifecycle.Ended, *s.want.Invalid)
+	case s.objects.Refused != nil:
+		return s.to(lifecycle.Waiting, *s.objects.Refused)
+	case master && counts.workers >= s.want.Workers && s.objects.Stand:
+		return s.to(lifecycle.Running, lifecycle.Cause{})
+	case master && s.m.Phase == lifecycle.Launched:
+		return s.to(lifecycle.Started, lifecycle.Cause{})
+	case !master && s.m.Phase == lifecycle.Started:
+		s.m.Begun = s.now
+		return s.to(lifecycle.Launched, lifecycle.Cause{})
+	}
+	lacks := s.lacks(counts)
+	if !master && s.want.Start > 0 {
+		left := s.m.Begun.Add(s.want.Start).Sub(s.now)
+		if left <= 0 {
+			return s.to(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,
+				Message: fmt.Sprintf("no master was ready within %s: %s", s.want.Start, lacks.cause.Message)})
+		}
+		s.check(left)
+	}
+	s.waitFor(lacks)
+	s.check(s.bound())
+	return false
+}
+
+// running tells what the cluster lacks, and when all pods are of its spec. Nothing ends it.
+func (s *step) running() bool {
+	counts := s.count()
+	if s.outdated() {
+		s.m.Begun, s.m.Complete = s.now, time.Time{} // the StatefulSets are others by this operator than by the one before it
+	}
+	if s.m.Rolling() && s.objects.Stand && s.want.Invalid == nil && s.current(counts) {
+		s.m.Complete = s.now
+		s.m.Cause = lifecycle.Cause{}
+		if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
+			s.tell(ReasonRolledOut, "all pods of the cluster are of its spec")
+		}
+	}
+	lacks := s.lacks(counts)
+	switch overdue := s.overdue(); {
+	case s.objects.Refused != nil:
+		lacks = lack{cause: *s.objects.Refused}
+	case s.m.Rolling() && overdue:
+		lacks = lack{pod: lacks.pod, cause: s.rolloutTimedOut(lacks)}
+	case s.m.Rolling() && !lacks.told:
+		lacks = lack{} // a pod that is replaced is not ready for a while
+	}
+	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {
+		s.tell(ReasonRecovered, "the cluster has what it lacked (%s)", s.m.Cause.Reason)
+	}
+	s.waitFor(lacks)
+	return false
+}
+
+func (s *step) rolloutTimedOut(lacks lack) lifecycle.Cause {
+	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods are of the cluster's spec after %s", s.want.Start)}
+	if lacks.cause.Message != "" {
+		cause.Message += ": " + lacks.cause.Message
+	}
+	return cause
+}
+
+// overdue reports whether a roll-out takes longer than it may, and sees to it that one which does is noticed in time.
+func (s *step) overdue() bool {
+	if !s.m.Rolling() || s.want.Start <= 0 {
+		return false
+	}
+	left := s.m.Begun.Add(s.want.Start).Sub(s.now)
+	if left > 0 {
+		s.check(left)
+	}
+	return left <= 0
+}
+
+// releasing waits until nothing of a cluster that failed is left.
+func (s *step) releasing() bool {
+	if len(s.seen.Members) == 0 && s.seen.Beside == 0 {
+		return s.to(lifecycle.Done, s.m.Cause)
+	}
+	s.check(reassert)
+	return false
+}
+
+// over is the end of the road, but for an edit. A spec that this operator could not use, and can now, counts as one: it was another that looked at it.
+func (s *step) over() bool {
+	edited := s.m.Generation != s.want.Generation
+	switch {
+	case s.want.Invalid != nil:
+		if edited {
+			s.m.Generation = s.want.Generation
+			s.waitFor(lack{cause: *s.want.Invalid})
+		}
+		return false
+	case !edited && s.m.Cause.Reason != lifecycle.ReasonInvalid:
+		return false
+	}
+	s.m.Attempt++
+	s.m.Generation, s.m.Adopted, s.m.Begun, s.m.Complete = s.want.Generation, false, time.Time{}, time.Time{}
+	return s.to(lifecycle.Resuming, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster is begun anew"})
+}

@@ -1,0 +1,317 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const start = 5 * time.Minute
+
+var (
+	stand   = Objects{Stand: true}
+	quota   = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "StatefulSet c-master: no room"}
+	refused = Objects{Refused: quota}
+	unknown = Objects{}
+	invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.sparkConf[spark.x]: no"}
+)
+
+// two is a cluster of a master and two workers.
+func two(change ...func(*Cluster)) Cluster {
+	c := Cluster{Generation: 1, Workers: 2, Made: map[lifecycle.Role]string{lifecycle.Master: "m1", lifecycle.Worker: "w1"}, Start: start}
+	for _, change := range change {
+		change(&c)
+	}
+	return c
+}
+
+func broken(c *Cluster) { c.Invalid, c.Workers, c.Made = invalid, 0, nil }
+func edited(c *Cluster) {
+	c.Generation++
+	c.Made = map[lifecycle.Role]string{lifecycle.Master: "m2", lifecycle.Worker: "w2"}
+}
+func scales(c *Cluster)  { c.Scales, c.Workers = true, 1 }
+func nobound(c *Cluster) { c.Start = 0 }
+
+// member is a ready pod of the first spec.
+func member(name string, change ...func(*lifecycle.Member)) lifecycle.Member {
+	m := lifecycle.Member{Name: name, Role: lifecycle.Worker, Phase: lifecycle.DriverRunning, Ready: true, Generation: "w1"}
+	if name == "master" {
+		m.Role, m.Generation = lifecycle.Master, "m1"
+	}
+	for _, change := range change {
+		change(&m)
+	}
+	return m
+}
+
+func unready(m *lifecycle.Member) { m.Ready = false }
+func going(m *lifecycle.Member)   { m.Deleting = true }
+func foreign(m *lifecycle.Member) { m.Generation = "" }
+func second(m *lifecycle.Member)  { m.Generation = strings.Replace(m.Generation, "1", "2", 1) }
+func lost(m *lifecycle.Member) {
+	m.Phase, m.Ready, m.Why = lifecycle.DriverUnknown, false, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: "node n does not answer"}
+}
+func noImage(m *lifecycle.Member) {
+	m.Phase, m.Ready, m.Why = lifecycle.DriverPending, false, lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
+}
+
+func of(members ...lifecycle.Member) lifecycle.Observed {
+	return lifecycle.Observed{Members: members, Beside: 7}
+}
+
+var whole = of(member("master"), member("w-0"), member("w-1"))
+
+// memory is of a cluster that entered a phase, and whose objects stand, since the beginning.
+func memory(phase lifecycle.Phase, change ...func(*Memory)) Memory {
+	m := Memory{Phase: phase, Since: began, Attempt: 1, Generation: 1, Begun: began}
+	if phase == lifecycle.Running {
+		m.Complete = began
+	}
+	for _, change := range change {
+		change(&m)
+	}
+	return m
+}
+
+func adopted(m *Memory) { m.Adopted = true }
+func because(reason string) func(*Memory) {
+	return func(m *Memory) { m.Cause = lifecycle.Cause{Reason: reason} }
+}
+func rolling(m *Memory) { m.Begun, m.Complete, m.Generation = began.Add(time.Second), time.Time{}, 2 }
+
+// row is one decision: the phases entered, the reasons told, the reason remembered, and when to look again.
+type row struct {
+	name    string
+	want    Cluster
+	mem     Memory
+	seen    lifecycle.Observed
+	objects Objects
+	after   time.Duration
+
+	trail string
+	told  string
+	cause string
+	check time.Duration
+}
+
+func (r row) run(t *testing.T) {
+	now := began.Add(r.after)
+	plan := Step(r.want, r.mem, r.seen, r.objects, now)
+	checkPlan(t, r.want, r.mem, r.seen, r.objects, now, plan)
+	var trail, told []string
+	for _, tr := range plan.Trail {
+		trail = append(trail, string(tr.To))
+	}
+	for _, n := range plan.Tell {
+		told = append(told, n.Cause.Reason)
+	}
+	got := []any{strings.Join(trail, " "), strings.Join(told, " "), plan.Next.Cause.Reason, plan.Check}
+	if diff := cmp.Diff([]any{r.trail, r.told, r.cause, r.check}, got); diff != "" {
+		t.Errorf("trail, told, cause, check: %s\nnext %+v", diff, plan.Next)
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	none := lifecycle.Observed{}
+	for _, r := range []row{
+		{name: "seen for the first time", want: two(), check: start},
+		{name: "nothing bounds", want: two(nobound), check: unbound},
+		{name: "its objects stand", want: two(), objects: stand, trail: "Launched", cause: ReasonMasterNotReady, check: start},
+		{name: "pods were there before", want: two(), seen: whole, objects: stand, trail: "Launched Running"},
+		{name: "an object is refused", want: two(), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
+		{name: "cannot be rendered", want: two(broken), seen: none, trail: "Ended Done", cause: lifecycle.ReasonInvalid},
+		{name: "cannot be rendered, something is there", want: two(broken), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: reassert},
+		{name: "still refused", want: two(), mem: memory(lifecycle.Waiting, because("QuotaExceeded")), objects: refused, cause: "QuotaExceeded", check: start},
+		{name: "refused for another reason", want: two(), mem: memory(lifecycle.Waiting, because("Forbidden")), objects: refused,
+			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
+		{name: "not known any more", want: two(), mem: memory(lifecycle.Waiting, because("Forbidden")), cause: "Forbidden", check: start},
+		{name: "the quota is raised", want: two(), mem: memory(lifecycle.Waiting, because("QuotaExceeded")), objects: stand,
+			trail: "Launched", cause: ReasonMasterNotReady, check: start},
+		{name: "what was refused cannot be used", want: two(edited, broken), mem: memory(lifecycle.Waiting), trail: "Ended Done", cause: lifecycle.ReasonInvalid},
+		{name: "begun anew", want: two(), mem: memory(lifecycle.Resuming), objects: stand, trail: "Launched", cause: ReasonMasterNotReady, check: start},
+		{name: "refused when begun anew", want: two(), mem: memory(lifecycle.Resuming), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
+	} {
+		t.Run(r.name, r.run)
+	}
+}
+
+func TestStarting(t *testing.T) {
+	for _, r := range []row{
+		{name: "no pod yet", want: two(), mem: memory(lifecycle.Launched), objects: stand, after: time.Minute, cause: ReasonMasterNotReady, check: 4 * time.Minute},
+		{name: "the image is missing", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
+			seen: of(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
+		{name: "the image is missing still", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
+			seen: of(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
+		{name: "a moment before the deadline", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
+			after: start - time.Microsecond, cause: ReasonMasterNotReady, check: time.Millisecond},
+		{name: "at the deadline", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master", unready)),
+			after: start, trail: "Ended", cause: ReasonStartTimedOut, check: reassert},
+		{name: "at the deadline, nothing is left", want: two(), mem: memory(lifecycle.Launched), after: start, trail: "Ended Done", cause: ReasonStartTimedOut},
+		{name: "no deadline", want: two(nobound), mem: memory(lifecycle.Launched), objects: stand, after: 100 * start, cause: ReasonMasterNotReady, check: unbound},
+		{name: "ready after the deadline, while nobody looked", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: whole, after: 2 * start, trail: "Running"},
+		{name: "the master is ready", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master"), member("w-0")),
+			trail: "Started", cause: ReasonWorkersNotReady, check: start},
+		{name: "a worker waits for a node", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
+			seen: of(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+		{name: "a worker waits for hours", want: two(), mem: memory(lifecycle.Started, because(ReasonWorkersNotReady)), objects: stand,
+			seen: of(member("master"), member("w-0")), after: 50 * start, cause: ReasonWorkersNotReady, check: start},
+		{name: "the master is gone again", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master", going)), after: 50 * start,
+			trail: "Launched", cause: ReasonMasterNotReady, check: start},
+		{name: "all are ready", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: whole, trail: "Running"},
+		{name: "all are ready, and an object is not known of", want: two(), mem: memory(lifecycle.Started), seen: whole, check: start},
+		{name: "a worker on a lost node", want: two(), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master"), member("w-0"), member("w-1", lost)),
+			told: lifecycle.ReasonNodeLost, cause: lifecycle.ReasonNodeLost, check: start},
+		{name: "an autoscaler may choose fewer", want: two(scales), mem: memory(lifecycle.Started), objects: stand, seen: of(member("master"), member("w-0")), trail: "Running"},
+		{name: "without workers", want: two(func(c *Cluster) { c.Workers = 0 }), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master")), trail: "Running"},
+		{name: "an object is refused now", want: two(), mem: memory(lifecycle.Launched), objects: refused, trail: "Waiting", cause: "QuotaExceeded", check: start},
+		{name: "edited: the time begins anew", want: two(edited), mem: memory(lifecycle.Launched), after: 4 * time.Minute, cause: ReasonMasterNotReady, check: start},
+		{name: "edited into what cannot be", want: two(edited, broken), mem: memory(lifecycle.Started), seen: whole, trail: "Ended", cause: lifecycle.ReasonInvalid, check: reassert},
+	} {
+		t.Run(r.name, r.run)
+	}
+}
+
+func TestRunning(t *testing.T) {
+	whole2 := of(member("master", second), member("w-0", second), member("w-1", second))
+	for _, r := range []row{
+		{name: "whole", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: whole},
+		{name: "nobody knows of the objects", want: two(), mem: memory(lifecycle.Running), seen: whole},
+		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: of(member("master"), member("w-0")), after: time.Hour,
+			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
+		{name: "a worker is gone still", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
+			seen: of(member("master"), member("w-0")), after: time.Hour, cause: ReasonWorkersNotReady},
+		{name: "a worker that came back finds no image", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand,
+			seen: of(member("master"), member("w-0"), member("w-1", noImage)), told: "ImagePullBackOff", cause: "ImagePullBackOff"},
+		{name: "the worker is back", want: two(), mem: memory(lifecycle.Running, because(ReasonWorkersNotReady)), objects: stand, seen: whole, told: ReasonRecovered},
+		{name: "the master is gone for hours", want: two(), mem: memory(lifecycle.Running), objects: stand, seen: of(member("w-0"), member("w-1")), after: 100 * start,
+			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
+		{name: "an object was deleted and is refused", want: two(), mem: memory(lifecycle.Running), objects: refused, seen: whole, told: "QuotaExceeded", cause: "QuotaExceeded"},
+		{name: "and taken again", want: two(), mem: memory(lifecycle.Running, because("QuotaExceeded")), objects: stand, seen: whole, told: ReasonRecovered},
+		{name: "more workers than the autoscaler's least", want: two(scales), mem: memory(lifecycle.Running), objects: stand,
+			seen: of(member("master"), member("w-0"), member("w-1", noImage))},
+
+		{name: "edited", want: two(edited), mem: memory(lifecycle.Running), seen: whole, after: time.Hour, told: ReasonEdited, check: start},
+		{name: "edited, the objects stand, the pods are old", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole, after: time.Minute,
+			check: 4*time.Minute + time.Second},
+		{name: "a pod is replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: of(member("master", second, unready), member("w-0"), member("w-1")),
+			after: time.Minute, check: 4*time.Minute + time.Second},
+		{name: "its image is missing", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(member("master", second, noImage), member("w-0"), member("w-1")), after: time.Second, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: start},
+		{name: "all are replaced", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
+		{name: "all are replaced, the objects are not known of", want: two(edited), mem: memory(lifecycle.Running, rolling), seen: whole2, after: time.Second, check: start},
+		{name: "one worker too many", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second)})...), after: time.Second, check: start},
+		{name: "one that goes", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
+		{name: "more than the autoscaler's least", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
+		{name: "edited in what no pod shows", want: two(func(c *Cluster) { c.Generation++ }), mem: memory(lifecycle.Running), objects: stand, seen: whole, after: time.Second,
+			told: "SpecChanged RolledOut"},
+		{name: "takes too long", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: of(member("master", second), member("w-0", second, unready), member("w-1")),
+			after: start + time.Second, told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
+		{name: "takes too long, and is done", want: two(edited), mem: memory(lifecycle.Running, rolling, because(ReasonRolloutTimedOut)), objects: stand, seen: whole2,
+			after: start + time.Minute, told: ReasonRolledOut},
+		{name: "the edit is refused", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: refused, seen: whole, after: time.Second,
+			told: "QuotaExceeded", cause: "QuotaExceeded", check: start},
+		{name: "an edit that cannot be", want: two(edited, broken), mem: memory(lifecycle.Running), seen: whole},
+		{name: "an edit that cannot be, the master goes", want: two(edited, broken), mem: memory(lifecycle.Running), seen: of(member("w-0")),
+			told: ReasonMasterNotReady, cause: ReasonMasterNotReady},
+		{name: "an edit that cannot be, amid another", want: two(edited, edited, broken), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, after: time.Second, check: start},
+		{name: "by another version of the operator", want: two(func(c *Cluster) { c.Made[lifecycle.Worker] = "w9" }), mem: memory(lifecycle.Running), objects: stand, seen: whole,
+			after: time.Hour, check: start},
+	} {
+		t.Run(r.name, r.run)
+	}
+}
+
+func TestAdopted(t *testing.T) {
+	theirs := of(member("master", foreign), member("w-0", foreign), member("w-1", foreign))
+	for _, r := range []row{
+		{name: "goes on", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: theirs},
+		{name: "a pod was made again, of ours", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand,
+			seen: of(member("master", foreign), member("w-0"), member("w-1", foreign))},
+		{name: "a worker is gone", want: two(), mem: memory(lifecycle.Running, adopted), objects: stand, seen: of(theirs.Members[0], theirs.Members[1]),
+			told: ReasonWorkersNotReady, cause: ReasonWorkersNotReady},
+		{name: "was not running yet", want: two(), mem: Memory{Attempt: 1, Adopted: true}, objects: stand, seen: theirs, trail: "Launched Running"},
+		{name: "its refusal is over", want: two(), mem: memory(lifecycle.Waiting, adopted), objects: stand, seen: theirs, trail: "Launched Running"},
+		{name: "edited", want: two(edited), mem: memory(lifecycle.Running, adopted), objects: stand, seen: theirs, after: time.Second, told: ReasonEdited, check: start},
+	} {
+		t.Run(r.name, r.run)
+	}
+	plan := Step(two(edited), memory(lifecycle.Running, adopted), theirs, stand, began)
+	if plan.Next.Adopted || !plan.Next.Rolling() {
+		t.Errorf("after an edit: %+v", plan.Next)
+	}
+}
+
+func TestOver(t *testing.T) {
+	none := lifecycle.Observed{}
+	failed := func(phase lifecycle.Phase) Memory { return memory(phase, because(ReasonStartTimedOut)) }
+	for _, r := range []row{
+		{name: "objects are left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{Beside: 1}, cause: ReasonStartTimedOut, check: reassert},
+		{name: "a pod is left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{Members: []lifecycle.Member{member("w-0", going)}},
+			cause: ReasonStartTimedOut, check: reassert},
+		{name: "nothing is left", want: two(), mem: failed(lifecycle.Ended), seen: none, trail: "Done", cause: ReasonStartTimedOut},
+		{name: "released", want: two(), mem: failed(lifecycle.Done), cause: ReasonStartTimedOut},
+		{name: "edited while it is released", want: two(edited), mem: failed(lifecycle.Ended), seen: whole, cause: ReasonStartTimedOut, check: reassert},
+		{name: "edited before, and released now", want: two(edited), mem: failed(lifecycle.Ended), seen: none, trail: "Done Resuming", cause: ReasonEdited, check: start},
+		{name: "edited afterwards", want: two(edited), mem: failed(lifecycle.Done), trail: "Resuming", cause: ReasonEdited, check: start},
+		{name: "edited afterwards, refused at once", want: two(edited), mem: failed(lifecycle.Done), objects: refused, trail: "Resuming Waiting", cause: "QuotaExceeded", check: start},
+		{name: "edited afterwards into what cannot be", want: two(edited, broken), mem: failed(lifecycle.Done), cause: lifecycle.ReasonInvalid},
+		{name: "still invalid", want: two(broken), mem: memory(lifecycle.Done, because(lifecycle.ReasonInvalid)), cause: lifecycle.ReasonInvalid},
+		{name: "invalid to another operator", want: two(), mem: memory(lifecycle.Done, because(lifecycle.ReasonInvalid)), trail: "Resuming", cause: ReasonEdited, check: start},
+		{name: "deleted", want: two(func(c *Cluster) { c.Deleting = true }), mem: memory(lifecycle.Running), seen: none},
+		{name: "deleted, invalid", want: two(broken, func(c *Cluster) { c.Deleting = true }), mem: memory(lifecycle.Launched), seen: whole},
+	} {
+		t.Run(r.name, r.run)
+	}
+	plan := Step(two(edited), failed(lifecycle.Done), none, unknown, began)
+	want := Memory{Phase: lifecycle.Resuming, Since: began, Attempt: 2, Generation: 2, Cause: plan.Next.Cause}
+	if diff := cmp.Diff(want, plan.Next); diff != "" {
+		t.Errorf("begun anew: %s", diff)
+	}
+}
+
+// TestMessages holds what people read.
+func TestMessages(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		mem     Memory
+		seen    lifecycle.Observed
+		objects Objects
+		after   time.Duration
+		want    string
+	}{
+		{"no pod", memory(lifecycle.Launched), lifecycle.Observed{}, stand, 0,
+			"the master is not ready; the StatefulSet of the master has no pod yet, its events say why if that lasts"},
+		{"a pod that says nothing", memory(lifecycle.Launched), of(member("master", unready)), stand, 0, "the master is not ready"},
+		{"an image", memory(lifecycle.Launched), of(member("master", noImage)), stand, 0, "the master is not ready: pod master: no such image"},
+		{"a lost worker", memory(lifecycle.Running), of(member("master"), member("w-0"), member("w-1", lost)), stand, 0,
+			"1 of 2 workers are ready: pod w-1: node n does not answer"},
+		{"the deadline", memory(lifecycle.Launched), of(member("master", noImage)), stand, start,
+			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
+		{"a roll-out", memory(lifecycle.Running, rolling), of(member("master", noImage)), stand, start + time.Second,
+			"not all pods are of the cluster's spec after 5m0s: the master is not ready: pod master: no such image"},
+		{"a refusal", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
+	} {
+		want := two()
+		if tc.mem.Generation == 2 {
+			want = two(edited)
+		}
+		got := Step(want, tc.mem, tc.seen, tc.objects, began.Add(tc.after)).Next.Cause.Message
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	long := lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 100_000)}
+	if got := Step(two(), Memory{}, lifecycle.Observed{}, Objects{Refused: &long}, began).Next.Cause.Message; len(got) > 5000 {
+		t.Errorf("a message of %d bytes is remembered", len(got))
+	}
+}

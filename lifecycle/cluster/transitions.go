@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
+)
+
+// The groups of phases that share edges.
+var (
+	asking   = []lifecycle.Phase{lifecycle.New, lifecycle.Resuming, lifecycle.Waiting}
+	starting = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started}
+)
+
+func one(phase lifecycle.Phase) []lifecycle.Phase { return []lifecycle.Phase{phase} }
+
+// Transitions are all that Step may make; a test holds every decision of the machine to it.
+var Transitions = []application.Edge{
+	{From: asking, To: lifecycle.Launched, When: "all objects stand"},
+	{From: []lifecycle.Phase{lifecycle.New, lifecycle.Resuming}, To: lifecycle.Waiting, When: "the API server refuses an object"},
+	{From: asking, To: lifecycle.Ended, When: "the spec is invalid"},
+	{From: one(lifecycle.Launched), To: lifecycle.Started, When: "the master is ready, workers are not"},
+	{From: one(lifecycle.Started), To: lifecycle.Launched, When: "the master is not ready any more"},
+	{From: starting, To: lifecycle.Running, When: "the master and enough workers are ready"},
+	{From: starting, To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
+	{From: starting, To: lifecycle.Ended, When: "the spec was edited and is invalid"},
+	{From: one(lifecycle.Launched), To: lifecycle.Ended, When: "no master is ready in time"},
+	{From: one(lifecycle.Ended), To: lifecycle.Done, When: "nothing is left"},
+	{From: one(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
+}
+
+// Waits has every phase in which a cluster can stay, and what it waits for there.
+var Waits = []application.Wait{
+	{Phase: lifecycle.New, For: "the API server to take the objects, where it does not at once"},
+	{Phase: lifecycle.Resuming, For: "the same, after an edit of what was over"},
+	{Phase: lifecycle.Waiting, For: "the API server to take the object that it refused; asked again, ever later, every 5 min at last, and at once after an edit"},
+	{Phase: lifecycle.Launched, For: "the master, within its time"},
+	{Phase: lifecycle.Started, For: "as many workers as are wanted"},
+	{Phase: lifecycle.Running, For: "an edit. What is lost is told, and made again by Kubernetes"},
+	{Phase: lifecycle.Ended, For: "the objects and pods to be gone; looked at again every 15 s"},
+	{Phase: lifecycle.Done, For: "an edit of the spec"},
+}
