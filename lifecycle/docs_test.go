@@ -88,6 +88,16 @@ machines is tested. The phases are those of package lifecycle; `+"`status.operat
   application deletes everything at once.
 - A driver's end is that of its Spark container. A sidecar that outlives it holds nothing up but the next attempt, which deletes the pod.
 - An end is stored and told before a time to live of nothing deletes the application.
+- Where an application has thresholds, its start is over once so many executors run as that takes, and never begins again. Then it is Below while fewer
+  run than must, Partial while fewer run than may and Spark does not choose their number itself, and Running else. None of it ends an application.
+- Where the history is to be the same however late anybody looks, a driver that ended unseen is led through the phases that it came through before it
+  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up.
+- What is not retained is gone before an application is Done: until then it is Ended, or Retained until its time is over. Nothing is retained from
+  one attempt to the next. A driver that goes on although its attempt is over is stopped, whatever is retained: a pod cannot be stopped and kept.
+- Where an end has a time after which nothing more is waited for, deletions are without a grace period from then on. A pod on a dead node is gone by that
+  for the API server while nobody knows whether its driver is; the next attempt is launched then. No attempt that goes on is ended for its node.
+- Restarts that are counted are counted when they are decided on, before the wait for them. The attempt that ends them tells which limit was reached, and
+  what it was the end of.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
 launched once more. Before the very first launch is written down, only the driver pod's name keeps a second operator's look at an edited

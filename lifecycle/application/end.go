@@ -25,6 +25,7 @@ func (s *step) ended() bool {
 		return s.finish()
 	}
 	s.m.NextAttempt = s.m.EndedAt.Add(s.delay())
+	s.count(s.m.Outcome)
 	return s.to(lifecycle.Waiting, s.m.Cause)
 }
 
@@ -52,28 +53,40 @@ func (s *step) kept() bool {
 	return s.seen.Driver(s.m.Attempt) != nil || s.m.Outcome == lifecycle.Refused && s.seen.Submitter(s.m.Attempt) != nil
 }
 
-// finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application.
+// finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application, where it
+// is to be retained. Else everything of it goes first.
 func (s *step) finish() bool {
+	if !s.retains() && !s.released() {
+		return false
+	}
 	s.m.NextAttempt = time.Time{}
 	cause := s.unserved()
-	if s.kept() {
+	if limit := s.exhausted(); limit != "" {
+		cause = exhaustedBy(limit, s.m)
+	}
+	if s.retains() && s.kept() {
 		return s.to(lifecycle.Retained, cause)
 	}
 	return s.to(lifecycle.Done, cause)
 }
 
 // again reports whether the restart policy wants another attempt after the one that ended. Failed runs and refused submissions are
-// counted apart, each since the last edit: what was submitted and did not run was refused; what was suspended is neither.
+// counted apart, each since the last edit: what was submitted and did not run was refused; what was suspended is neither. Where restarts are
+// counted otherwise (lifecycle.Counted) that decides.
 func (s *step) again() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
 	}
 	rule := s.app.Restart
 	switch {
-	case rule.Policy == lifecycle.Always, s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m):
+	case s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m):
 		return true
-	case rule.Policy != lifecycle.OnFailure || s.m.Outcome == lifecycle.Succeeded:
+	case !asksFor(rule.Policy, s.m.Outcome):
 		return false
+	case rule.Counted != nil:
+		return s.exhausted() == ""
+	case rule.Policy == lifecycle.Always:
+		return true
 	case s.m.Outcome == lifecycle.Refused:
 		return s.refusals() <= rule.SubmissionRetries
 	}
@@ -89,6 +102,9 @@ func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 // nothing to back off from.
 func (s *step) delay() time.Duration {
 	rule := s.app.Restart
+	if rule.Counted != nil {
+		return countedDelay(rule.Counted, s.m.Outcome)
+	}
 	interval, failures := rule.FailureInterval, s.failures()
 	switch s.m.Outcome {
 	case lifecycle.Refused:
@@ -159,6 +175,13 @@ func (s *step) over() bool {
 	if s.app.Serves && s.again() {
 		return s.to(lifecycle.Waiting, s.m.Cause) // what was against the spec was the operator's configuration, and is so no more
 	}
+	if s.m.Phase == lifecycle.Retained && s.lapsed() {
+		return s.released() && s.to(lifecycle.Done, s.m.Cause)
+	}
+	if s.m.Phase == lifecycle.Done && (s.app.Retain.For != nil || !s.retains()) {
+		s.released() // what shows late
+		return false
+	}
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
 	if !s.stray() {
 		s.releaseExecutors()
@@ -176,8 +199,8 @@ func (s *step) releaseExecutors() {
 	}
 	goesOn := func(e lifecycle.Executor) bool { return e.Attempt == s.m.Attempt && !endedPhase(e.Phase) }
 	if slices.ContainsFunc(s.seen.Executors, goesOn) || slices.Contains(s.seen.Groups, s.m.Attempt) {
-		s.do(lifecycle.Delete, lifecycle.Executors, s.m.Attempt)
-		s.check(reassert)
+		s.remove(lifecycle.Executors, s.m.Attempt)
+		s.check(s.cleanAgain())
 	}
 }
 

@@ -131,7 +131,7 @@ func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
 	}
-	s.check(reassert)
+	s.check(s.cleanAgain())
 	if s.barred() {
 		return
 	}
@@ -140,9 +140,9 @@ func (s *step) deleteAll(attempts []int32) {
 		case attempt > s.stored && attempt <= s.m.Attempt:
 			s.check(0) // adopted in this pass
 		case s.stopping(attempt) && !s.app.Deleting:
-			s.do(lifecycle.Delete, lifecycle.DriverPod, attempt)
+			s.remove(lifecycle.DriverPod, attempt)
 		default:
-			s.do(lifecycle.Delete, lifecycle.Attempt, attempt)
+			s.remove(lifecycle.Attempt, attempt)
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
+		if over(d) {
+			s.retrace(d)
+		}
 		switch d.Phase {
 		case lifecycle.DriverSucceeded:
 			if s.app.Serves {
@@ -84,7 +87,7 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 		case s.m.Cause.Reason:
 			return e.Name, s.m.Cause
 		}
-		if left := young - s.now.Sub(e.CreatedAt); s.m.Phase == lifecycle.Running && left > 0 {
+		if left := young - s.now.Sub(e.CreatedAt); s.m.Phase.Runs() && left > 0 {
 			s.check(min(left, young))
 			continue
 		}
@@ -199,8 +202,11 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 			"%s pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
-	if s.m.Phase != lifecycle.Unknown {
+	if before := s.m.Phase; before != lifecycle.Unknown {
 		s.to(lifecycle.Unknown, cause)
+		if s.app.Thresholds != nil {
+			s.m.Before = before
+		}
 	}
 	s.m.Cause = bounded(cause)
 	return false
@@ -208,26 +214,47 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 
 // rank orders the phases of a live attempt; a driver never goes back, only reads do.
 var rank = map[lifecycle.Phase]int{
-	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3, lifecycle.Running: 4,
+	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3,
+	lifecycle.Running: 4, lifecycle.Partial: 4, lifecycle.Below: 4,
 }
 
 // progress enters the phases that the driver has come through, each of them, up to where it is. From a lost node it is one step to wherever
 // the driver turns out to be.
 func (s *step) progress(d *lifecycle.Driver) {
-	target := s.phaseOf(d)
+	target, stage := s.phaseOf(d), s.stage()
 	switch {
-	case s.m.Phase == lifecycle.Unknown:
+	case stage == lifecycle.Unknown:
 		s.to(target, lifecycle.Cause{})
-		return
 	case s.app.Serves && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
 		s.to(lifecycle.Started, s.notServing(d))
-		return
+	case rank[target] > rank[stage]:
+		s.climb(target)
+	case stage.Runs() && target.Runs() && target != s.m.Phase:
+		s.to(target, s.lack(target))
+	case s.m.Phase == lifecycle.Unknown:
+		s.to(stage, lifecycle.Cause{})
 	}
+}
+
+// stage is how far a live attempt has come: of one on a lost node, how far it had, where that is remembered.
+func (s *step) stage() lifecycle.Phase {
+	if s.m.Phase == lifecycle.Unknown && s.m.Before != lifecycle.New {
+		return s.m.Before
+	}
+	return s.m.Phase
+}
+
+// climb enters the phases from where the driver was up to the target, each of them but Scaling, which is a place to wait in.
+func (s *step) climb(target lifecycle.Phase) {
+	from := rank[s.stage()]
 	for _, phase := range s.ladder() {
-		if rank[phase] <= rank[s.m.Phase] || rank[phase] > rank[target] || phase == lifecycle.Scaling && target != phase {
+		switch {
+		case rank[phase] <= from, rank[phase] > rank[target], phase == lifecycle.Scaling && target != phase:
 			continue
+		case rank[phase] == rank[target]:
+			phase = target
 		}
-		s.to(phase, lifecycle.Cause{})
+		s.to(phase, s.lack(phase))
 	}
 }
 
@@ -239,6 +266,9 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 		return lifecycle.Started
 	case s.app.Serves:
 		return lifecycle.Running
+	case s.app.Thresholds != nil:
+		running := s.running()
+		return s.standing(running, running)
 	}
 	seen, started := s.executors()
 	switch {
@@ -326,8 +356,8 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	default:
 		d = &lifecycle.Driver{}
 	}
-	if rank[s.m.Phase] > rank[phase] {
-		phase = s.m.Phase // it once was further: an executor that went, or a read that is late
+	if stage := s.stage(); rank[stage] > rank[phase] {
+		phase = stage // it once was further: an executor that went, or a read that is late
 	}
 	var here []deadline
 	switch phase {
@@ -336,8 +366,8 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	case lifecycle.Started:
 		here = bound(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:
-		here = bound(s.from(d.ReadyAt), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
-			fmt.Sprintf("fewer than %d executors ran", s.app.InitialExecutors))
+		here = bound(s.scalesFrom(phase, d), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
+			fmt.Sprintf("fewer than %d executors ran", s.initial()))
 	}
 	return append(s.runBound(), here...)
 }

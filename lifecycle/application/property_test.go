@@ -42,6 +42,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
 	}
 	checkAttempts(t, mem, plan)
+	checkSecond(t, app, mem, now, plan)
 	checkWeather(t, app, seen, now, plan)
 	checkBounded(t, app, seen, now, plan)
 	if app.MissingGrace > 0 && !asks {
@@ -108,6 +109,8 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	m := plan.Next
 	d := seen.Driver(m.Attempt)
 	switch {
+	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
+		t.Fatalf("retained for %s, and nobody looks then", app.Retain.For)
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
 	case m.Phase == lifecycle.Unknown && d != nil && app.Limits.Run == 0:
 	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Limits.DriverStart == 0 && app.Limits.Run == 0:
@@ -290,6 +293,9 @@ func TestAnything(t *testing.T) {
 	for seed := range uint64(200000) {
 		a := anything{rand.New(rand.NewPCG(seed, 11))}
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
+		if seed%2 == 1 {
+			anything{rand.New(rand.NewPCG(seed, 13))}.second(now, &app, &mem, &seen)
+		}
 		plan := Step(app, mem, seen, now)
 		checkPlan(t, app, mem, seen, now, plan)
 		for _, tr := range plan.Trail {

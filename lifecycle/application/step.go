@@ -117,7 +117,7 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
 	})
-	s.m.Phase, s.m.Since, s.m.Cause = phase, s.now, cause
+	s.m.Phase, s.m.Since, s.m.Cause, s.m.Before = phase, s.now, cause, lifecycle.New
 	return true
 }
 
@@ -269,6 +269,7 @@ func (s *step) adopt() {
 	}
 	d, r := s.seen.Driver(newest), s.seen.Submitter(newest)
 	if newest > s.m.Attempt {
+		s.countUnremembered()
 		s.m.Attempt = newest
 		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, newest)
 		s.m.SpecHash = s.app.SpecHash
@@ -330,7 +331,7 @@ func (s *step) noticeEdit() {
 		return
 	}
 	if !s.app.Suspend || s.m.Phase.Terminal() {
-		s.m.Runs, s.m.Submissions, s.m.Spared = 0, 0, 0
+		s.m.Runs, s.m.Submissions, s.m.Spared, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
 	}
 	if s.app.Suspend {
 		s.suspend()

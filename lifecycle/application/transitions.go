@@ -11,7 +11,9 @@ type Edge struct {
 
 // The groups of phases that share edges.
 var (
-	up      = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running}
+	up = []lifecycle.Phase{
+		lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below,
+	}
 	alive   = with(up, lifecycle.Unknown)
 	settled = []lifecycle.Phase{lifecycle.Retained, lifecycle.Done}
 	started = with(with(alive, lifecycle.Ended, lifecycle.Waiting), settled...)
@@ -35,21 +37,29 @@ var Transitions = []Edge{
 	{one(lifecycle.Ready), lifecycle.Scaling, "the first executors are there"},
 	{one(lifecycle.Ready), lifecycle.Running, "enough executors run, or none are awaited"},
 	{one(lifecycle.Scaling), lifecycle.Running, "enough executors run"},
+	{[]lifecycle.Phase{lifecycle.Ready, lifecycle.Scaling}, lifecycle.Partial, "enough executors run to begin, fewer than there may be"},
+	{[]lifecycle.Phase{lifecycle.Ready, lifecycle.Scaling}, lifecycle.Below, "enough executors run to begin, fewer than there must be"},
+	{[]lifecycle.Phase{lifecycle.Running, lifecycle.Partial}, lifecycle.Below, "fewer executors run than there must be"},
+	{[]lifecycle.Phase{lifecycle.Running, lifecycle.Below}, lifecycle.Partial, "fewer executors run than there may be"},
+	{[]lifecycle.Phase{lifecycle.Partial, lifecycle.Below}, lifecycle.Running, "enough executors run"},
 	{up, lifecycle.Unknown, "the driver's node is lost"},
 	{one(lifecycle.Unknown), lifecycle.Launched, "the node is back, the driver waits"},
 	{one(lifecycle.Unknown), lifecycle.Started, "the node is back, the driver runs"},
 	{one(lifecycle.Unknown), lifecycle.Ready, "the node is back, the driver is Ready"},
 	{one(lifecycle.Unknown), lifecycle.Scaling, "the node is back, executors are there"},
 	{one(lifecycle.Unknown), lifecycle.Running, "the node is back, enough executors run"},
+	{one(lifecycle.Unknown), lifecycle.Partial, "the node is back, fewer executors run than there may be"},
+	{one(lifecycle.Unknown), lifecycle.Below, "the node is back, fewer executors run than there must be"},
 	{alive, lifecycle.Ended, "the driver ended, is gone, was never submitted, or a deadline passed"},
 
 	{one(lifecycle.Ended), lifecycle.Waiting, "the restart policy wants another attempt"},
 	{one(lifecycle.Ended), lifecycle.Retained, "over for good, the driver pod is kept, or the one that failed to submit it"},
-	{one(lifecycle.Ended), lifecycle.Done, "over for good, there is no driver pod"},
+	{one(lifecycle.Ended), lifecycle.Done, "over for good, there is no driver pod, or nothing is retained and all of it is gone"},
 	{one(lifecycle.Waiting), lifecycle.Launched, "the interval is over and the last attempt is gone"},
 	{one(lifecycle.Waiting), lifecycle.Ended, "the submission is refused"},
 	{one(lifecycle.Waiting), lifecycle.Retained, "the restart policy was changed and wants no more, the driver pod is kept"},
 	{one(lifecycle.Waiting), lifecycle.Done, "the restart policy was changed and wants no more"},
+	{one(lifecycle.Retained), lifecycle.Done, "the time of the retention is over, or its policy was changed, and all of it is gone"},
 
 	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "suspended"},
 	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited, and the application is suspended"},
@@ -79,15 +89,20 @@ var Waits = []Wait{
 		"spark-submit makes it, first the pod that runs that, which has a deadline of its own; if it ends half way, for its driver to go"},
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
 	{lifecycle.Ready, "the first executor; bounded by executorsStart and run. What keeps it from being made is asked for"},
-	{lifecycle.Scaling, "the initial executors; bounded by executorsStart and run. What keeps them from being made is asked for"},
+	{lifecycle.Scaling, "the initial executors; bounded by executorsStart, which may count anew from here, and run. What keeps them from being made is " +
+		"asked for"},
 	{lifecycle.Running, "the driver's end; bounded by run. What an executor that does not start waits for is told meanwhile"},
+	{lifecycle.Partial, "more executors, or the driver's end; bounded by run"},
+	{lifecycle.Below, "executors that must be there, or the driver's end; bounded by run. Nothing ends an application for it"},
 	{lifecycle.Unknown, "the driver's node to answer, or its pod to be gone; bounded by run. Nothing else is concluded before"},
-	{lifecycle.Ended, "the driver of an attempt that ran out of time; deleted again every 15 s until it is gone, also where its node does not answer"},
+	{lifecycle.Ended, "the driver of an attempt that ran out of time, and, where nothing is retained, everything of the last attempt; deleted again " +
+		"every 15 s until it is gone, also where its node does not answer"},
 	{lifecycle.Waiting, "the retry's timer, then the last attempt's objects; deleted again every 15 s until they are gone"},
 	{lifecycle.Suspending, "the attempt's objects; deleted again every 15 s until they are gone"},
 	{lifecycle.Suspended, "the suspension to be lifted"},
 	{lifecycle.Resuming, "what is left of the last attempt; deleted again every 15 s until it is gone"},
 	{lifecycle.Editing, "the objects of the old spec; deleted again every 15 s until they are gone"},
-	{lifecycle.Retained, "an edit of the spec, or the end of the time to live"},
+	{lifecycle.Retained, "an edit of the spec, the end of the retention (then all of it is deleted, again every 15 s until it is gone), or the end of the " +
+		"time to live"},
 	{lifecycle.Done, "an edit of the spec, or the end of the time to live"},
 }

@@ -52,7 +52,7 @@ func patience(phase lifecycle.Phase) time.Duration {
 // One that waits for a node exists; one that ended does not.
 func (s *step) short() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
-	if s.m.Phase == lifecycle.Running {
+	if s.m.Phase.Runs() {
 		wanted = s.app.MinExecutors
 	}
 	for i := range s.seen.Executors {

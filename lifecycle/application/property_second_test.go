@@ -1,0 +1,97 @@
+package application
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// second adds what applications of the second family ask for, remember and meet.
+func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
+	duration := func(n int) time.Duration { return time.Duration(a.of(n)-2) * time.Second }
+	maybe := func(n int) *time.Duration {
+		if a.of(2) == 0 {
+			return nil
+		}
+		return new(duration(n))
+	}
+	limit := func() *int64 {
+		if a.of(2) == 0 {
+			return nil
+		}
+		return new(int64(a.of(4)))
+	}
+	if a.of(4) > 0 {
+		app.Thresholds = &lifecycle.Thresholds{Init: int32(a.of(3)), Min: int32(a.of(3)), Max: int32(a.of(4)), Dynamic: a.of(3) == 0}
+	}
+	app.Retrace = a.of(2) == 0
+	app.Retain = lifecycle.Retention{
+		Policy: []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[a.of(3)], For: maybe(200),
+	}
+	if a.of(2) == 0 {
+		app.ForceAfter, app.DeletedAt = time.Duration(a.of(300))*time.Second, a.time(now)
+	}
+	app.CleanAgain = time.Duration(a.of(3)) * time.Second
+	app.Limits.ScalingAnew = a.of(2) == 0
+	if a.of(3) == 0 {
+		app.Restart.Policy = lifecycle.OnInfrastructureFailure
+	}
+	if a.of(4) > 0 {
+		app.Restart.Counted = &lifecycle.Counted{
+			Most: int64(a.of(5)), MostFailures: limit(), MostRefusals: limit(),
+			Backoff: duration(60), FailureBackoff: maybe(60), RefusalBackoff: maybe(60), ResetAfter: maybe(300),
+		}
+	}
+	if mem.Phase == lifecycle.New {
+		return
+	}
+	mem.Restarts = lifecycle.Restarts{Total: int64(a.of(5)), Failures: int64(a.of(4)), Refusals: int64(a.of(3))}
+	switch {
+	case mem.Phase == lifecycle.Unknown && a.of(2) == 0:
+		mem.Before = up[a.of(len(up))]
+	case mem.Phase.Runs() && a.of(2) == 0:
+		mem.Phase = []lifecycle.Phase{lifecycle.Partial, lifecycle.Below}[a.of(2)]
+	}
+	if a.of(3) == 0 { // a driver like any that goes well, and executors in number
+		seen.Drivers = []lifecycle.Driver{{Name: "d", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning, Ready: true, StartedAt: now, ReadyAt: now}}
+		for range a.of(4) {
+			seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: mem.Attempt, Phase: lifecycle.DriverRunning})
+		}
+	}
+}
+
+// checkSecond holds a plan to what thresholds, retention and counted restarts promise whatever the situation.
+func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
+	t.Helper()
+	enters := func(phases ...lifecycle.Phase) bool {
+		return slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })
+	}
+	m := plan.Next
+	switch {
+	case app.Thresholds == nil && mem.Before == lifecycle.New && (enters(lifecycle.Partial, lifecycle.Below) || m.Before != lifecycle.New):
+		t.Fatalf("thresholds are held to that nobody set: %v, before %q", plan.Trail, m.Before)
+	case m.Before != lifecycle.New && m.Phase != lifecycle.Unknown:
+		t.Fatalf("%s remembers that it was %s", m.Phase, m.Before)
+	case app.Restart.Counted == nil && m.Restarts != mem.Restarts && m.Restarts != lifecycle.Restarts{}:
+		t.Fatalf("restarts are counted that nobody asked to be: %+v", m.Restarts)
+	case m.Restarts != mem.Restarts && !enters(lifecycle.Waiting, lifecycle.Editing, lifecycle.Launched, lifecycle.Suspending):
+		t.Fatalf("counted for nothing: %+v after %+v: %v", m.Restarts, mem.Restarts, plan.Trail)
+	case m.Restarts.Refusals > m.Restarts.Failures && mem.Restarts.Refusals <= mem.Restarts.Failures:
+		t.Fatalf("a refusal that is no failure: %+v", m.Restarts)
+	}
+	for _, tr := range plan.Trail {
+		keeps := app.Retain.Policy == lifecycle.RetainAlways || app.Retain.Policy == lifecycle.RetainOnFailure && tr.Outcome != lifecycle.Succeeded
+		if tr.To == lifecycle.Retained && (!keeps || app.Retain.For != nil && *app.Retain.For <= 0) {
+			t.Fatalf("retained, although %+v: %v", app.Retain, tr)
+		}
+	}
+	for _, a := range plan.Do {
+		since := []time.Time{mem.EndedAt, m.EndedAt, app.DeletedAt, m.Since}
+		old := func(at time.Time) bool { return !at.IsZero() && now.Sub(at) >= app.ForceAfter }
+		if a.Force && (a.Verb != lifecycle.Delete || a.Part == lifecycle.Application || app.ForceAfter <= 0 || !slices.ContainsFunc(since, old)) {
+			t.Fatalf("%+v, with force after %s: %+v", a, app.ForceAfter, m)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package application
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// What differs where an application has thresholds (lifecycle.App.Thresholds), and what goes by the number of executors that run.
+
+// running counts the attempt's executors that run now.
+func (s *step) running() int32 {
+	var running int32
+	for i := range s.seen.Executors {
+		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && e.Phase == lifecycle.DriverRunning {
+			running++
+		}
+	}
+	return running
+}
+
+// standing is the phase of a driver that is Ready. Its start is over when so many executors came to run as that takes; what it is called then goes by
+// those that run. A start that is over begins never again: a driver on a lost node, too, goes on from where it was.
+func (s *step) standing(came, running int32) lifecycle.Phase {
+	t := s.app.Thresholds
+	switch {
+	case !s.stage().Runs() && came < t.Init:
+		if came > 0 {
+			return lifecycle.Scaling
+		}
+		return lifecycle.Ready
+	case running < t.Min:
+		return lifecycle.Below
+	case !t.Dynamic && running < t.Max:
+		return lifecycle.Partial
+	}
+	return lifecycle.Running
+}
+
+// lack is what a phase lacks that runs with too few executors.
+func (s *step) lack(phase lifecycle.Phase) lifecycle.Cause {
+	switch phase {
+	case lifecycle.Below:
+		return lifecycle.Cause{Reason: lifecycle.ReasonBelowThreshold,
+			Message: fmt.Sprintf("%d executors run, and no fewer than %d are to", s.running(), s.app.Thresholds.Min)}
+	case lifecycle.Partial:
+		return lifecycle.Cause{Reason: lifecycle.ReasonPartialCapacity, Message: fmt.Sprintf("%d of %d executors run", s.running(), s.app.Thresholds.Max)}
+	}
+	return lifecycle.Cause{}
+}
+
+// initial is how many executors an attempt's start awaits.
+func (s *step) initial() int32 {
+	if s.app.Thresholds != nil {
+		return s.app.Thresholds.Init
+	}
+	return s.app.InitialExecutors
+}
+
+// scalesFrom is the time that the executors' deadline counts from.
+func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time {
+	switch {
+	case phase != lifecycle.Scaling || !s.app.Limits.ScalingAnew:
+		return s.from(d.ReadyAt)
+	case s.m.Phase == lifecycle.Scaling:
+		return s.m.Since
+	}
+	return s.now // which enters it
+}
+
+// retrace leads a driver that has ended through what it must have come through unseen. A pod that has ended does not tell whether it was Ready, so one
+// whose container started is taken to have been: whoever looked in time saw that of all but those with a probe of their own. An executor that was
+// awaited and not seen is not made up.
+//
+// Where a container could not be started at all the kubelet says that it did so in 1970.
+func (s *step) retrace(d *lifecycle.Driver) {
+	if !s.app.Retrace || s.app.Serves || d.StartedAt.Unix() <= 0 {
+		return
+	}
+	_, came := s.executors()
+	target := lifecycle.Running
+	switch {
+	case s.app.Thresholds != nil:
+		target = s.standing(came, s.running())
+	case came < s.app.InitialExecutors && came > 0:
+		target = lifecycle.Scaling
+	case came < s.app.InitialExecutors:
+		target = lifecycle.Ready
+	}
+	s.climb(target)
+}
