@@ -219,6 +219,22 @@ type ClusterOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	Since *metav1.MicroTime `json:"since,omitempty"`
+	// Generation of the spec that the cluster is brought to. It is an earlier one than the resource's while nothing can be made of that.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// Whether another operator made the cluster and nobody edited it since: its pods are left as they are.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+	// Since when all objects stand, or since when a cluster that runs is brought to another spec.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
+	// When all pods were of that spec and ready. Absent until they are.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
 	// Why, or what the phase waits for.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`

@@ -325,6 +325,14 @@ func (in *ClusterOperatorStatus) DeepCopyInto(out *ClusterOperatorStatus) {
 		in, out := &in.Since, &out.Since
 		*out = (*in).DeepCopy()
 	}
+	if in.BegunAt != nil {
+		in, out := &in.BegunAt, &out.BegunAt
+		*out = (*in).DeepCopy()
+	}
+	if in.CompleteAt != nil {
+		in, out := &in.CompleteAt, &out.CompleteAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Cause != nil {
 		in, out := &in.Cause, &out.Cause
 		*out = new(OperatorCause)

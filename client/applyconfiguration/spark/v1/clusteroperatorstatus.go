@@ -16,6 +16,14 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	Since *metav1.MicroTime `json:"since,omitempty"`
+	// Generation of the spec that the cluster is brought to. It is an earlier one than the resource's while nothing can be made of that.
+	Generation *int64 `json:"generation,omitempty"`
+	// Whether another operator made the cluster and nobody edited it since: its pods are left as they are.
+	Adopted *bool `json:"adopted,omitempty"`
+	// Since when all objects stand, or since when a cluster that runs is brought to another spec.
+	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
+	// When all pods were of that spec and ready. Absent until they are.
+	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
 	// Why, or what the phase waits for.
 	Cause *v1beta2.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
@@ -39,6 +47,38 @@ func (b *ClusterOperatorStatusApplyConfiguration) WithPhase(value string) *Clust
 // If called multiple times, the Since field is set to the value of the last call.
 func (b *ClusterOperatorStatusApplyConfiguration) WithSince(value metav1.MicroTime) *ClusterOperatorStatusApplyConfiguration {
 	b.Since = &value
+	return b
+}
+
+// WithGeneration sets the Generation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Generation field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithGeneration(value int64) *ClusterOperatorStatusApplyConfiguration {
+	b.Generation = &value
+	return b
+}
+
+// WithAdopted sets the Adopted field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Adopted field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithAdopted(value bool) *ClusterOperatorStatusApplyConfiguration {
+	b.Adopted = &value
+	return b
+}
+
+// WithBegunAt sets the BegunAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BegunAt field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithBegunAt(value metav1.MicroTime) *ClusterOperatorStatusApplyConfiguration {
+	b.BegunAt = &value
+	return b
+}
+
+// WithCompleteAt sets the CompleteAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CompleteAt field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithCompleteAt(value metav1.MicroTime) *ClusterOperatorStatusApplyConfiguration {
+	b.CompleteAt = &value
 	return b
 }
 
