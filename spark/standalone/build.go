@@ -1,0 +1,145 @@
+package standalone
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// Build returns the objects of a cluster. The error is an *Error that names the configuration key or the field of Request.
+//
+// Of the configuration, spark.kubernetes.namespace is Build's to say; spark.shuffle.service.enabled and spark.worker.preferConfiguredMasterAddress are true where
+// the user says nothing else: the first is the Java operator's default, and by the second workers find a master again that came back with another address.
+func Build(r Request) (Objects, error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return Objects{}, err
+	}
+	o := &Objects{extra: map[Object]map[string]any{}}
+	if err := d.configuration(o); err != nil {
+		return Objects{}, err
+	}
+	for _, part := range []func(*Objects) error{d.master, d.workers, d.services, d.autoscaler} {
+		if err := part(o); err != nil {
+			return Objects{}, err
+		}
+	}
+	d.policy(o)
+	d.budget(o)
+	d.tellAuthentication()
+	d.tellLost(o)
+	o.Warnings = d.warns
+	return *o, nil
+}
+
+// All are the objects in the order in which they should be created: what others need comes first. One whose template has fields that its type does not
+// know is unstructured, with those in their places; what the typed one says wins, which may have been changed since Build.
+func (o Objects) All() ([]Object, error) {
+	var all []Object
+	add := func(there bool, object Object) error {
+		if !there {
+			return nil
+		}
+		if extra := o.extra[object]; len(extra) > 0 {
+			tree, err := podtemplate.Tree(object)
+			if err != nil {
+				return err
+			}
+			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(string) {})
+			object = &unstructured.Unstructured{Object: tree}
+		}
+		all = append(all, object)
+		return nil
+	}
+	for _, one := range []struct {
+		there  bool
+		object Object
+	}{
+		{o.Config != nil, o.Config}, {o.Secret != nil, o.Secret}, {o.MasterService != nil, o.MasterService}, {o.WorkerService != nil, o.WorkerService},
+		{o.Policy != nil, o.Policy}, {o.Budget != nil, o.Budget}, {o.Master != nil, o.Master}, {o.Workers != nil, o.Workers}, {o.Autoscaler != nil, o.Autoscaler},
+	} {
+		if err := add(one.there, one.object); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// meta is the metadata of an object: role is empty for one that is of no role.
+func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
+	labels := map[string]string{}
+	maps.Copy(labels, user.Labels)
+	maps.Copy(labels, d.r.Labels)
+	labels[LabelOperatorName] = d.r.OperatorName
+	maps.Copy(labels, d.podLabels(role))
+	return metav1.ObjectMeta{
+		Name: name, Namespace: d.r.Namespace, Labels: labels, Annotations: maps.Clone(user.Annotations), OwnerReferences: owners(d.r.Owner),
+	}
+}
+
+// podLabels are the labels that say which cluster and role a pod, or an object, is of.
+func (d *draft) podLabels(role string) map[string]string {
+	labels := map[string]string{LabelClusterName: d.r.Name}
+	if d.version != "" {
+		labels[LabelVersion] = d.version
+	}
+	if role != "" {
+		labels[LabelRole] = role
+	}
+	return labels
+}
+
+// selector are the labels by which a role's pods of this cluster are found.
+func (d *draft) selector(role string) map[string]string {
+	return map[string]string{LabelClusterName: d.r.Name, LabelRole: role}
+}
+
+// owners makes an owner the controller.
+func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
+	if owner.UID == "" {
+		return nil
+	}
+	controller := *owner.DeepCopy()
+	controller.Controller = new(true)
+	return []metav1.OwnerReference{controller}
+}
+
+// tellLost warns of fields that no type knows and that cannot be put back.
+func (d *draft) tellLost(o *Objects) {
+	for _, one := range []struct {
+		field  string
+		object Object
+	}{
+		{fieldMasterSet, o.Master}, {fieldWorkerSet, o.Workers}, {fieldMasterService, o.MasterService}, {fieldWorkerService, o.WorkerService}, {fieldAutoscaler, o.Autoscaler},
+	} {
+		extra := o.extra[one.object]
+		if len(extra) == 0 {
+			continue
+		}
+		if tree, err := podtemplate.Tree(one.object); err == nil {
+			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warnField(one.field, "%s: has fields that cannot be kept", path) })
+		}
+	}
+}
+
+// keep remembers the fields of a spec that its type does not know.
+func (o *Objects) keep(object Object, extra map[string]any) {
+	if len(extra) > 0 {
+		o.extra[object] = map[string]any{"spec": extra}
+	}
+}
+
+// envOf finds a variable of a container; nil where there is none.
+func envOf(c *corev1.Container, name string) *corev1.EnvVar {
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			return &c.Env[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package standalone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// Fields of a Request, as errors and warnings name them.
+const (
+	fieldMasterSet     = "Master.StatefulSet"
+	fieldWorkerSet     = "Workers.StatefulSet"
+	fieldMasterService = "Master.Service"
+	fieldWorkerService = "Workers.Service"
+	fieldAutoscaler    = "Autoscaler"
+)
+
+// draft is what Build works on.
+type draft struct {
+	r Request
+	// conf is the configuration of both daemons.
+	conf *conf.Conf
+	// version is the label spark-version; empty where the version cannot be one.
+	version string
+	// digest is of the options that are no secrets; secret is the name of the Secret with the others, empty where there are none.
+	digest, secret string
+	warns          []Warning
+}
+
+// maxWarnings is how many warnings Build gives: they become events, and a user's text can make many.
+const maxWarnings = 20
+
+func (d *draft) warnKey(key, format string, args ...any) {
+	d.warn(Warning{Key: key, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *draft) warnField(field, format string, args ...any) {
+	d.warn(Warning{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *draft) warn(w Warning) {
+	if len(d.warns) < maxWarnings {
+		d.warns = append(d.warns, w)
+	}
+}
+
+func keyError(key, format string, args ...any) error {
+	return &Error{Key: key, Message: fmt.Sprintf(format, args...)}
+}
+
+func fieldError(field, format string, args ...any) error {
+	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// newDraft checks what every object needs.
+func newDraft(r Request) (*draft, error) {
+	d := &draft{r: r}
+	if err := CheckName(r.Name); err != nil {
+		return nil, err
+	}
+	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
+		return nil, fieldError("Namespace", "%q is no namespace: %s", r.Namespace, errs[0])
+	}
+	if d.r.ClusterDomain == "" {
+		d.r.ClusterDomain = "cluster.local"
+	}
+	if d.r.DigestAnnotation == "" {
+		d.r.DigestAnnotation = DefaultDigestAnnotation
+	}
+	if v := r.SparkVersion; v != "" && len(validation.IsValidLabelValue(v)) == 0 {
+		d.version = v
+	}
+	if errs := validation.IsValidLabelValue(r.OperatorName); len(errs) > 0 {
+		return nil, fieldError("OperatorName", "%q is no value of a label: %s", r.OperatorName, errs[0])
+	}
+	if err := checkCounts(r); err != nil {
+		return nil, err
+	}
+	if err := checkLabels("Labels", r.Labels); err != nil {
+		return nil, err
+	}
+	for _, m := range []struct {
+		field, name string
+		meta        Metadata
+	}{
+		{"Master.StatefulSetMeta", StatefulSetName(r.Name, RoleMaster), r.Master.StatefulSetMeta}, {"Master.ServiceMeta", ServiceName(r.Name, RoleMaster), r.Master.ServiceMeta},
+		{"Workers.StatefulSetMeta", StatefulSetName(r.Name, RoleWorker), r.Workers.StatefulSetMeta}, {"Workers.ServiceMeta", ServiceName(r.Name, RoleWorker), r.Workers.ServiceMeta},
+	} {
+		if err := d.checkMeta(m.field, m.name, m.meta); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// CheckName says why a name cannot be a cluster's; nil where it can.
+func CheckName(name string) error {
+	switch errs := validation.IsDNS1035Label(name); {
+	case len(errs) > 0:
+		return fieldError("Name", "%q cannot be a cluster's name, since Services are named after it: %s", name, errs[0])
+	case len(name) > MaxName:
+		return fieldError("Name", "%q has %d characters, and a cluster's name at most %d: its workers carry the name of their StatefulSet in a label; give the cluster a shorter name",
+			name, len(name), MaxName)
+	}
+	return nil
+}
+
+// checkCounts refuses numbers of workers that no StatefulSet can have.
+func checkCounts(r Request) error {
+	const most = 1<<31 - 1
+	for _, c := range []struct {
+		field string
+		n     int64
+	}{{"InitWorkers", r.InitWorkers}, {"MinWorkers", r.MinWorkers}, {"MaxWorkers", r.MaxWorkers}} {
+		if c.n < 0 || c.n > most {
+			return fieldError(c.field, "%d is no number of workers; it is 0 at least and %d at most", c.n, most)
+		}
+	}
+	return nil
+}
+
+// checkMeta refuses metadata that an object cannot have, and tells what of it has no effect.
+func (d *draft) checkMeta(field, name string, m Metadata) error {
+	if err := checkLabels(field+".labels", m.Labels); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
+		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
+			return fieldError(field+".annotations", "%q is no name of an annotation: %s", conf.Shorten(key), errs[0])
+		}
+	}
+	for part, marks := range map[string]map[string]string{"labels": m.Labels, "annotations": m.Annotations} {
+		if err := d.checkReserved(field+"."+part, marks); err != nil {
+			return err
+		}
+	}
+	if m.Name != "" && m.Name != name {
+		d.warnField(field, "name has no effect: the object is %q, by which others find it", name)
+	}
+	if m.Namespace != "" && m.Namespace != d.r.Namespace {
+		d.warnField(field, "namespace has no effect: the object is in the cluster's own")
+	}
+	return nil
+}
+
+// checkReserved refuses labels and annotations by which the caller knows its objects.
+func (d *draft) checkReserved(field string, marks map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		if d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) {
+			return fieldError(field, "%s begins with %s, which is the operator's own; remove it, or give it another name", conf.Shorten(key), d.r.Reserved)
+		}
+	}
+	return nil
+}
+
+// checkLabels refuses what the API server would.
+func checkLabels(field string, labels map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if errs := validation.IsQualifiedName(key); len(errs) > 0 {
+			return fieldError(field, "%q is no name of a label: %s", conf.Shorten(key), errs[0])
+		}
+		if errs := validation.IsValidLabelValue(labels[key]); len(errs) > 0 {
+			return fieldError(field, "%s is no value of a label: %s", conf.Quote(key, labels[key]), errs[0])
+		}
+	}
+	return nil
+}

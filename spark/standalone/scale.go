@@ -1,0 +1,108 @@
+package standalone
+
+import (
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// Autoscaled reports whether an autoscaler moves the number of workers.
+func (r Request) Autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
+
+// atLeast is the lower bound of the autoscaler, which the API server wants to be 1 at least: nothing that it could measure is left of no workers.
+func (d *draft) atLeast() int32 { return int32(max(1, d.r.MinWorkers)) }
+
+// atFirst is how many workers there are at first. An autoscaler leaves a StatefulSet without replicas alone for ever.
+func (d *draft) atFirst() int32 {
+	if !d.r.Autoscaled() {
+		return int32(d.r.InitWorkers)
+	}
+	return max(int32(d.r.InitWorkers), d.atLeast())
+}
+
+// autoscaler makes the workers' HorizontalPodAutoscaler, where there is room for one.
+func (d *draft) autoscaler(o *Objects) error {
+	spec, extra, err := podtemplate.As[autoscalingv2.HorizontalPodAutoscalerSpec](d.r.Autoscaler)
+	if err != nil {
+		return fieldError(fieldAutoscaler, "%v", err)
+	}
+	if !d.r.Autoscaled() {
+		if len(d.r.Autoscaler) > 0 {
+			d.warnField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so that there is nothing to choose")
+		}
+		return nil
+	}
+	if d.r.MinWorkers < 1 {
+		d.warnField("MinWorkers", "the autoscaler keeps one worker at least: with none there is nothing that it could measure")
+	}
+	if d.r.InitWorkers < int64(d.atLeast()) {
+		d.warnField("InitWorkers", "the cluster begins with %d: an autoscaler leaves a cluster without workers alone, and keeps %d at least", d.atFirst(), d.atLeast())
+	}
+	spec.MinReplicas, spec.MaxReplicas = new(d.atLeast()), int32(d.r.MaxWorkers)
+	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}
+	if len(d.r.Autoscaler) == 0 {
+		spec.Metrics, spec.Behavior = defaultMetrics(), defaultBehavior()
+		d.tellRequest(o.Workers.Spec.Template.Spec)
+	}
+	o.Autoscaler = &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+		ObjectMeta: d.meta(AutoscalerName(d.r.Name), "", Metadata{}),
+		Spec:       *spec,
+	}
+	o.keep(o.Autoscaler, extra)
+	return nil
+}
+
+// defaultMetrics scale by the CPU of the daemon's container, executors among it: 30 % of what it asks for.
+func defaultMetrics() []autoscalingv2.MetricSpec {
+	return []autoscalingv2.MetricSpec{{
+		Type: autoscalingv2.ContainerResourceMetricSourceType,
+		ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+			Name: corev1.ResourceCPU, Container: RoleWorker,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(30))},
+		},
+	}}
+}
+
+// defaultBehavior adds a worker a minute at most, and takes one in ten.
+func defaultBehavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
+	one := func(seconds int32) *autoscalingv2.HPAScalingRules {
+		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: seconds}}}
+	}
+	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: one(60), ScaleDown: one(600)}
+}
+
+// tellRequest warns where the default metrics measure against nothing.
+func (d *draft) tellRequest(pod corev1.PodSpec) {
+	i := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == RoleWorker })
+	if i < 0 {
+		return
+	}
+	resources := pod.Containers[i].Resources
+	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
+		return
+	}
+	if _, asked := resources.Requests[corev1.ResourceCPU]; !asked {
+		d.warnField(fieldWorkerSet, "container %s asks for no CPU, and the autoscaler scales by how much of that is used; say resources.requests.cpu, or other metrics", RoleWorker)
+	}
+}
+
+// budget makes the workers' PodDisruptionBudget, where there are to be some.
+func (d *draft) budget(o *Objects) {
+	if d.r.MinWorkers < 1 {
+		return
+	}
+	o.Budget = &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: d.meta(BudgetName(d.r.Name), "", Metadata{}),
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: d.selector(RoleWorker)},
+		},
+	}
+}

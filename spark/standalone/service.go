@@ -1,0 +1,82 @@
+package standalone
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// services makes both Services. A master is found before it is ready: workers that start beside it would else wait out a name that is not there, and after
+// a restart ask for it too seldom.
+func (d *draft) services(o *Objects) (err error) {
+	o.MasterService, err = d.service(o, RoleMaster, fieldMasterService, d.r.Master, []corev1.ServicePort{
+		servicePort(portWeb, masterUIPort), servicePort(portSpark, masterPort), servicePort(portREST, restPort),
+	})
+	if err != nil {
+		return err
+	}
+	o.MasterService.Spec.PublishNotReadyAddresses = true
+	o.WorkerService, err = d.service(o, RoleWorker, fieldWorkerService, d.r.Workers, []corev1.ServicePort{servicePort(portWeb, workerUIPort)})
+	return err
+}
+
+// servicePort leads to the port of the same name of the daemon, which the configuration may have moved.
+func servicePort(name string, number int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(name)}
+}
+
+// service makes a role's Service of what the user says about it.
+func (d *draft) service(o *Objects, role, field string, said Member, ports []corev1.ServicePort) (*corev1.Service, error) {
+	spec, extra, err := podtemplate.As[corev1.ServiceSpec](said.Service)
+	if err != nil {
+		return nil, fieldError(field, "%v", err)
+	}
+	if spec.Type != "" && spec.Type != corev1.ServiceTypeClusterIP {
+		return nil, fieldError(field+".type", "%s cannot be: the Service is headless, so that the name is the pod's address; make a further Service that selects %s=%s and %s=%s",
+			spec.Type, LabelClusterName, d.r.Name, LabelRole, role)
+	}
+	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
+		d.warnField(field, "clusterIP has no effect: the Service is headless")
+	}
+	spec.Type, spec.ClusterIP, spec.ClusterIPs = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone, nil
+	if spec.Selector == nil {
+		spec.Selector = map[string]string{}
+	}
+	maps.Copy(spec.Selector, d.selector(role))
+	spec.Ports = withPorts(spec.Ports, ports)
+	service := &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: d.meta(ServiceName(d.r.Name, role), role, said.ServiceMeta),
+		Spec:       *spec,
+	}
+	o.keep(service, extra)
+	return service, nil
+}
+
+// withPorts adds the daemon's ports to the user's, of which those with the same name, or the same number, stay as they are. One of several ports needs a name.
+func withPorts(users, daemons []corev1.ServicePort) []corev1.ServicePort {
+	all := slices.Clone(users)
+	for i := range all {
+		p := &all[i]
+		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		if p.Name == "" {
+			p.Name = fmt.Sprintf("%s-%d", strings.ToLower(string(p.Protocol)), p.Port)
+		}
+	}
+	for _, mine := range daemons {
+		if !slices.ContainsFunc(all, func(p corev1.ServicePort) bool {
+			return p.Name == mine.Name || p.Port == mine.Port && p.Protocol == mine.Protocol
+		}) {
+			all = append(all, mine)
+		}
+	}
+	return all
+}
