@@ -81,6 +81,9 @@ type Namespaces struct {
 	Selector string `json:"selector,omitempty"`
 }
 
+// All reports whether all namespaces are served, whatever their names and labels.
+func (n Namespaces) All() bool { return len(n.Names) == 0 && n.Selector == "" }
+
 // LeaderElection configures the Lease by which one of several replicas acts. The three durations are Kubernetes' usual ones.
 type LeaderElection struct {
 	// Enabled defaults to true. Without it a second replica would act as well.

@@ -42,20 +42,20 @@ func (s *settings) become(next config.Configuration) {
 	s.mu.Lock()
 	wakes := slices.Clone(s.wakes)
 	s.mu.Unlock()
-	for _, namespace := range changedNamespaces(was.Namespaces.Names, next.Namespaces.Names) {
+	for _, namespace := range changedNamespaces(was.Namespaces, next.Namespaces) {
 		for _, wake := range wakes {
 			wake(namespace)
 		}
 	}
 }
 
-// changedNamespaces are those that are in one list and not in the other; metav1.NamespaceAll where either means all of them.
-func changedNamespaces(was, is []string) (changed []string) {
-	if (len(was) == 0) != (len(is) == 0) {
+// changedNamespaces are those that are named in one and not in the other; metav1.NamespaceAll where either means all of them.
+func changedNamespaces(was, is config.Namespaces) (changed []string) {
+	if was.All() != is.All() {
 		return []string{metav1.NamespaceAll}
 	}
-	for _, name := range slices.Concat(was, is) {
-		if slices.Contains(was, name) != slices.Contains(is, name) {
+	for _, name := range slices.Concat(was.Names, is.Names) {
+		if slices.Contains(was.Names, name) != slices.Contains(is.Names, name) {
 			changed = append(changed, name)
 		}
 	}

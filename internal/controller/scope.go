@@ -54,7 +54,7 @@ func (s scope) serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
 		now := s.live.now().Namespaces
-		names, all = now.Names, len(now.Names) == 0 && now.Selector == ""
+		names, all = now.Names, now.All()
 	}
 	switch {
 	case all || slices.Contains(names, name):

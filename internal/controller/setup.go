@@ -85,6 +85,9 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+	if err := op.followSettings(ctx); err != nil {
+		return nil, err
+	}
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
 	}

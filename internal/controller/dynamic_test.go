@@ -1,0 +1,244 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+const (
+	propertyNamespaces = "spark.kubernetes.operator.watchedNamespaces"
+	propertyTrim       = "spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled"
+)
+
+// dynamicConfigMap is one that the default selector finds.
+func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{
+			"app.kubernetes.io/name": "spark-kubernetes-operator", "app.kubernetes.io/component": "operator-dynamic-config-overrides",
+		}},
+		Data: data,
+	}
+}
+
+// waitServed waits until an operator serves the namespaces.
+func (w *world) waitServed(op *Operator, names ...string) {
+	w.t.Helper()
+	testkit.Wait(w.t, fmt.Sprintf("%v to be served", names), func(context.Context) error {
+		if is := op.Settings().Namespaces.Names; !slices.Equal(is, names) {
+			return fmt.Errorf("served are %v; the log is\n%s", is, w.log)
+		}
+		return nil
+	})
+}
+
+// TestNamespacesChangeLive: a ConfigMap brings namespaces in and takes them out, and what is in them is picked up or left as it is.
+func TestNamespacesChangeLive(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	cfg := testConfig(a.namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.namespace
+	waiting := b.get(b.application("waiting", withDriver).Name)
+	first := a.application("first", withDriver)
+	op, err := NewOperator(t.Context(), cfg, a.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.run(op)
+	a.driverOf(first, 1)
+	b.untouched(waiting, 0)
+
+	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.namespace + "," + b.namespace, "spark.nonsense": "1"})
+	a.create(dynamic)
+	b.driverOf(waiting, 1)
+	for _, want := range []string{"the namespaces that are served have changed", a.namespace + "," + b.namespace, "spark.nonsense"} {
+		if !strings.Contains(a.log.String(), want) {
+			t.Errorf("the log does not tell %q:\n%s", want, a.log)
+		}
+	}
+
+	// One that goes out is left as it is.
+	dynamic.Data = map[string]string{propertyNamespaces: b.namespace, propertyTrim: "false"}
+	if err := a.api.Update(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	a.waitServed(op, b.namespace)
+	if *op.Settings().Apache.TrimHistory {
+		t.Error("the other setting of the same change was not taken")
+	}
+	late := a.get(a.application("late", withDriver).Name)
+	b.driverOf(b.application("also", withDriver), 1)
+	a.untouched(late, 1)
+
+	// A list that cannot be used changes nothing.
+	dynamic.Data = map[string]string{propertyNamespaces: a.namespace + ",No_Name"}
+	if err := a.api.Update(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "the refusal to be told", func(context.Context) error {
+		if !strings.Contains(a.log.String(), "No_Name") {
+			return fmt.Errorf("the log is\n%s", a.log)
+		}
+		return nil
+	})
+	a.waitServed(op, b.namespace)
+
+	// Without the ConfigMap everything is as at the start.
+	if err := a.api.Delete(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	a.waitServed(op, a.namespace)
+	a.driverOf(late, 1)
+	if !*op.Settings().Apache.TrimHistory {
+		t.Error("the other setting is not back")
+	}
+}
+
+// TestSettingsFromAFile: a file is looked at again and again, may be missing, and is read before anything is done.
+func TestSettingsFromAFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "dynamic.properties")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := testConfig("there-is-none")
+	cfg.DynamicConfig = config.DynamicConfig{Enabled: true, Source: config.SourceFile, File: file, Selector: "a=b", ReloadInterval: metav1.Duration{Duration: 20 * time.Millisecond}}
+	write(propertyNamespaces + " = " + w.namespace + "\n")
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.namespace}) {
+		t.Fatalf("before the start %v are served", is)
+	}
+	w.run(op)
+	write(propertyNamespaces + " = one, two\n")
+	w.waitServed(op, "one", "two")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.waitServed(op, "there-is-none")
+}
+
+// TestSettingsOfSeveralConfigMaps: the later name wins, and what does not have the labels or the namespace does not count.
+func TestSettingsOfSeveralConfigMaps(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	w.create(w.dynamicConfigMap("b", map[string]string{propertyNamespaces: "later"}))
+	w.create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
+	other.create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
+	cfg := testConfig("first")
+	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.namespace
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := op.Settings(); !slices.Equal(is.Namespaces.Names, []string{"later"}) || *is.Apache.TrimHistory {
+		t.Errorf("served are %v, trimmed %v", is.Namespaces.Names, *is.Apache.TrimHistory)
+	}
+}
+
+// TestSettingsThatCannotBeRead: without the right to list them the operator goes by what holds at the start, and says so once.
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, w.namespace
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &dynamicSettings{settings: op.settings, config: cfg.DynamicConfig, namespace: w.namespace, log: op.GetLogger()}
+	for range 3 {
+		d.look(t.Context(), w.powerless())
+	}
+	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.namespace}) {
+		t.Errorf("served are %v", is)
+	}
+	if n := strings.Count(w.log.String(), "the dynamic settings cannot be read"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, w.log)
+	}
+
+	cfg.DynamicConfig.Namespace = ""
+	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
+		t.Errorf("outside a pod and without a namespace: %v", err)
+	}
+}
+
+func TestChangedNamespaces(t *testing.T) {
+	for _, test := range []struct{ was, is, want []string }{
+		{nil, nil, nil},
+		{[]string{"a"}, []string{"a"}, nil},
+		{[]string{"a", "b"}, []string{"b", "c"}, []string{"a", "c"}},
+		{[]string{"a", "b"}, []string{"b", "a"}, nil},
+		{nil, []string{"a"}, []string{metav1.NamespaceAll}},
+		{[]string{"a"}, nil, []string{metav1.NamespaceAll}},
+	} {
+		if diff := cmp.Diff(test.want, changedNamespaces(config.Namespaces{Names: test.was}, config.Namespaces{Names: test.is})); diff != "" {
+			t.Errorf("%v to %v (-want +got):\n%s", test.was, test.is, diff)
+		}
+	}
+}
+
+// TestScopeThatChanges: the names are those of now, from all to a few and back, beside what the labels choose.
+func TestScopeThatChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.relabel("team", "a")
+	for _, test := range []struct {
+		start  config.Namespaces
+		now    map[string]string
+		served bool
+	}{
+		{config.Namespaces{Names: []string{"another"}}, nil, false},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: w.namespace}, true},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: "*"}, true},
+		{config.Namespaces{Names: []string{w.namespace}}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{}, nil, true},
+		{config.Namespaces{}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=a"}, map[string]string{propertyNamespaces: "another"}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: w.namespace}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "*"}, true},
+		{config.Namespaces{Selector: "team=b"}, nil, false},
+	} {
+		cfg := testConfig()
+		cfg.Namespaces = test.start
+		live := newSettings(cfg)
+		s, err := newScope(cfg.Namespaces, w.api)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.live = live
+		next, _, err := cfg.Override(test.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var woken []string
+		live.wakes = append(live.wakes, func(name string) { woken = append(woken, name) })
+		live.become(next)
+		if served, err := s.serves(t.Context(), w.namespace); err != nil || served != test.served {
+			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
+		}
+		if (test.now != nil) != (len(woken) > 0) {
+			t.Errorf("%+v, then %v: woken %v", test.start, test.now, woken)
+		}
+	}
+}
