@@ -41,7 +41,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
 		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation], SparkVersion: pod.Labels[versionLabel],
-		AttemptID: pod.Annotations[AdoptedAnnotation], Address: pod.Status.PodIP,
+		AttemptID: pod.Annotations[AdoptedAnnotation], Address: pod.Status.PodIP, Status: &pod.Status,
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time

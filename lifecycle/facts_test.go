@@ -256,6 +256,7 @@ func TestDriverFacts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.pod.DeepCopy()
+			c.want.Status = before.Status.DeepCopy()
 			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container)); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}

@@ -6,7 +6,11 @@
 // controller turns a Plan's actions into API calls. No word here belongs to one of the two API families.
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Phase is where an application stands in its life. It is finer than either API family's state: a dialect projects it.
 type Phase string
@@ -142,6 +146,8 @@ type Driver struct {
 	Silent string
 	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
 	Why Cause
+	// Status is the pod's own, as it was read, for who keeps what Kubernetes said of an end. No decision goes by it, and nobody changes it.
+	Status *corev1.PodStatus
 }
 
 // Submitter holds the facts read from a pod that makes an attempt's driver pod by spark-submit. It can make one at most: the driver pod's
