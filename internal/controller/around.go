@@ -16,7 +16,18 @@ type around struct {
 	tries memory[types.NamespacedName, aroundState]
 	// edits are what stands beside drivers as it was written, looked at or first seen, by nameOf.
 	edits memory[types.NamespacedName, map[string]edition]
+	// sweeps are the digests of what was wanted of clusters (digestOf) when Secrets that they had before were deleted.
+	sweeps memory[types.NamespacedName, string]
 }
+
+// swept reports whether nothing was left of a cluster's Secrets but those of what is wanted.
+func (a *around) swept(key types.NamespacedName, wanted string) bool {
+	was, known := a.sweeps.get(key)
+	return known && was == wanted
+}
+
+// sweep notes that it is so.
+func (a *around) sweep(key types.NamespacedName, wanted string) { a.sweeps.set(key, wanted) }
 
 // edition is what an object was like when the operator dealt with it last.
 type edition struct {

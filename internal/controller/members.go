@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +50,7 @@ func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.Owner
 	if slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool { return other.UID == set.UID }) {
 		return true, nil
 	}
-	if !slices.ContainsFunc(r.kind.Needs, func(kind schema.GroupVersionKind) bool { return kind == statefulSetKind }) {
+	if !r.kind.clusters() {
 		return false, nil
 	}
 	live := metadataOnly(statefulSetKind)

@@ -221,6 +221,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
 	r.around.forget(key)
+	r.around.sweeps.forget(key)
 	r.paces.forget(key)
 	r.ends.forget(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)

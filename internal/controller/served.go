@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,20 +65,22 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	return nil, nil
 }
 
-// AddWhenServed gives the operator a kind that a cluster need not have. Where its definition, or that of its runs, is missing, is another operator's, or may
-// not be listed, that is told in the log, everything else is served meanwhile, and the kind begins without a restart once it can. It is called before the
-// operator starts.
+// AddWhenServed gives the operator a kind that a cluster need not have. Where its definition, or that of its runs or of another kind that it needs, is
+// missing, is another operator's, or may not be listed, that is told in the log, everything else is served meanwhile, and the kind begins without a restart
+// once it can. It is called before the operator starts.
 func AddWhenServed[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
 		return err
 	}
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
-	later := &whenServed{op: op, kind: gvk, fields: kind.Keeps, begin: begin}
+	later := &whenServed{op: op, kind: gvk, needs: kind.Needs, fields: kind.Keeps, begin: begin}
 	if kind.Runs != nil {
-		if later.runs, err = apiutil.GVKForObject(kind.Runs.New(), op.GetScheme()); err != nil {
+		runs, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
+		if err != nil {
 			return err
 		}
+		later.needs = append(slices.Clone(later.needs), runs)
 	}
 	if later.hindrance(ctx) == nil {
 		return begin(ctx)
@@ -109,16 +112,16 @@ func indexOnce[T client.Object](op *Operator, kind Kind[T], begin func(context.C
 type whenServed struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
-	runs   schema.GroupVersionKind // that its runs are of; empty where it has none
+	needs  []schema.GroupVersionKind // other kinds without which it cannot begin
 	fields []string
 	begin  func(context.Context) error
 }
 
 // hindrance says why the kind cannot begin now; nil where it can.
 func (s *whenServed) hindrance(ctx context.Context) error {
-	if !s.runs.Empty() {
-		if err := s.op.hindrance(ctx, s.runs, nil); err != nil {
-			return err
+	for _, other := range s.needs {
+		if err := s.op.hindrance(ctx, other, nil); err != nil {
+			return fmt.Errorf("%s is needed: %w", other.Kind, err)
 		}
 	}
 	return s.op.hindrance(ctx, s.kind, s.fields)

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +29,14 @@ func isSet(object client.Object) bool { return kindOf(object) == statefulSetKind
 // autoscaled are the names of the StatefulSets whose number of pods an autoscaler among the objects decides.
 func autoscaled(objects []client.Object) (names []string) {
 	for _, object := range objects {
-		if scaler, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok && scaler.Spec.ScaleTargetRef.Kind == statefulSetKind.Kind {
-			names = append(names, scaler.Spec.ScaleTargetRef.Name)
+		if kindOf(object) != autoscalerKind.Kind {
+			continue
+		}
+		if tree, err := appliedTree(object); err == nil {
+			kind, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "kind")
+			if name, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "name"); kind == statefulSetKind.Kind {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -52,17 +56,25 @@ func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstruct
 }
 
 // takeStrays lets a set that is made anew, and that an autoscaler scales, begin with as many pods as its predecessor left.
-func (p *pass[T]) takeStrays(object client.Object) {
-	set, ok := object.(*appsv1.StatefulSet)
-	if !ok || !slices.Contains(p.scaled, set.Name) {
-		return
+func (p *pass[T]) takeStrays(object client.Object) client.Object {
+	if !isSet(object) || !slices.Contains(p.scaled, object.GetName()) {
+		return object
 	}
+	left := int64(0)
 	for i := range p.children.strays {
-		ordinal, of := strings.CutPrefix(p.children.strays[i].Name, set.Name+"-")
-		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil && (set.Spec.Replicas == nil || *set.Spec.Replicas <= int32(n)) {
-			set.Spec.Replicas = new(int32(n) + 1)
+		ordinal, of := strings.CutPrefix(p.children.strays[i].Name, object.GetName()+"-")
+		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil {
+			left = max(left, n+1)
 		}
 	}
+	tree, err := appliedTree(object)
+	if err != nil {
+		return object
+	}
+	if replicas, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); left <= replicas || unstructured.SetNestedField(tree, left, "spec", "replicas") != nil {
+		return object
+	}
+	return &unstructured.Unstructured{Object: tree}
 }
 
 // isStray reports whether a pod of a cluster has lost its set.

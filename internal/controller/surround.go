@@ -65,6 +65,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	if wanted.Unsettled {
 		return
 	}
+	r.sweepSecrets(ctx, p, wanted.Objects)
 	key, uid := keyOf(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
 	last := r.around.last(key, uid)
@@ -147,7 +148,7 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
-		if !results[i].Stands || p.cached(object) == content {
+		if !results[i].Stands || isSecret(object) || p.cached(object) == content {
 			continue
 		}
 		was, name := last.made[nameOf(object)], nameOf(object)
@@ -208,6 +209,9 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 	if err := standsBeside(object, p.stored); err != nil {
 		return is, err
 	}
+	if isSecret(object) {
+		return r.ensureSecret(ctx, p, object)
+	}
 	cached := p.cached(object)
 	edited := cached == content && r.edited(p, object)
 	if !edited && (cached == content || made.holds(content, p.now)) {
@@ -216,8 +220,7 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		}
 	}
 	if cached == "" && !is.Stands {
-		first := object.DeepCopyObject().(client.Object)
-		p.takeStrays(first)
+		first := p.takeStrays(object.DeepCopyObject().(client.Object))
 		err := r.client.Create(ctx, first)
 		if err == nil {
 			is.Stands, is.Address = true, clusterAddress(first)

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A standalone cluster may have a Secret among its objects. The operator reads none (secrets.go), so it goes by the name, which holds a digest of what is in
+// it: one that exists is as it should be. Whether it still does is found out by creating it once in a while. Another content is another Secret, and the one
+// before it goes when no pod is left that was made to mount it.
+
+func isSecret(object client.Object) bool {
+	_, typed := object.(*corev1.Secret)
+	return typed || kindOf(object) == "Secret"
+}
+
+// ensureSecret creates a Secret that is not known to exist.
+func (r *Reconciler[T]) ensureSecret(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Surrounding, error) {
+	is := lifecycle.Surrounding{Kind: "Secret", Name: object.GetName()}
+	key := keyOf(p.stored)
+	if was := r.around.seen(key, object).looked; !was.IsZero() && p.now.Sub(was) < editInterval {
+		is.Stands = true
+		return is, nil
+	}
+	if err := r.client.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
+		return is, fmt.Errorf("create Secret %s: %w", is.Name, err)
+	}
+	r.around.looked(key, object, p.now)
+	is.Stands = true
+	return is, nil
+}
+
+// sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
+// Where it fails it is tried again with the next change.
+func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []client.Object) {
+	if !r.kind.clusters() || !p.allMadeFrom(wanted) || r.around.swept(keyOf(p.stored), digestOf(wanted, nil)) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
+	defer cancel()
+	selector := labels.SelectorFromSet(labels.Set{labelAppUID: string(p.stored.GetUID())})
+	var keep []string
+	for _, object := range wanted {
+		if isSecret(object) {
+			keep = append(keep, object.GetLabels()[lifecycle.ContentLabel])
+		}
+	}
+	if len(keep) > 0 {
+		selector = selector.Add(must(labels.NewRequirement(lifecycle.ContentLabel, selection.NotIn, keep)))
+	}
+	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: selector})
+	if err != nil {
+		log.FromContext(ctx).Info("Secrets that a cluster had before cannot be deleted", "cause", err.Error())
+		return
+	}
+	r.around.sweep(keyOf(p.stored), digestOf(wanted, nil))
+}
+
+// allMadeFrom reports whether every pod of a cluster is made from what the StatefulSets among the objects say now; of a cluster that is to have none, whether
+// it has none.
+func (p *pass[T]) allMadeFrom(wanted []client.Object) bool {
+	var made []string
+	for _, object := range wanted {
+		if !isSet(object) {
+			continue
+		}
+		tree, err := appliedTree(object)
+		if err != nil {
+			return false
+		}
+		digest, _, _ := unstructured.NestedString(tree, "spec", "template", "metadata", "annotations", lifecycle.SpecHashAnnotation)
+		made = append(made, digest)
+	}
+	if len(p.seen.Members) == 0 && len(made) > 0 {
+		return false // on their way
+	}
+	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return !slices.Contains(made, m.Generation) })
+}
+
+// clusters reports whether the kind's custom resources are standalone clusters.
+func (k Kind[T]) clusters() bool { return slices.Contains(k.Needs, statefulSetKind) }
