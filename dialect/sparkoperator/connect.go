@@ -48,7 +48,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
 	// What is over for good is over because of the spec, or of the operator's configuration, which may be another by now.
-	if mayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
+	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		wanted.Invalid = c.invalid(sc)
 	}
 	if wanted.Invalid != nil {

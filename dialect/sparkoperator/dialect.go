@@ -55,7 +55,7 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		}
 		return lifecycle.Plan{Next: memory}
 	}
-	if mayLaunch(wanted, memory, seen) {
+	if dialect.MayLaunch(wanted, memory, seen) {
 		wanted.Submitter, wanted.Invalid = d.prospect(app, now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
@@ -68,21 +68,6 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		encodeWeather(app, plan.Next, seen.Weather, before, now)
 	}
 	return plan
-}
-
-// mayLaunch reports whether a step could launch an attempt or decide that another follows: only then it matters whether the spec can be
-// used, and a running application's events need not ask.
-func mayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) bool {
-	switch {
-	case app.Deleting || app.Suspend:
-		return false
-	case lifecycle.Edited(m.SpecHash, app.SpecHash):
-		return true
-	case m.Phase.Live():
-		d := seen.Driver(m.Attempt)
-		return d == nil || d.Phase == lifecycle.DriverSucceeded || d.Phase == lifecycle.DriverFailed
-	}
-	return !m.Phase.Terminal()
 }
 
 // prospect tells why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That depends on

@@ -450,14 +450,14 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	} {
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}}
 		m := in(phase, func(m *lifecycle.Memory) { m.SpecHash = "1:a" })
-		if got := mayLaunch(lifecycle.App{SpecHash: "1:a"}, m, seen); got != want {
+		if got := dialect.MayLaunch(lifecycle.App{SpecHash: "1:a"}, m, seen); got != want {
 			t.Errorf("%q: %v, want %v", phase, got, want)
 		}
-		if !mayLaunch(lifecycle.App{SpecHash: "1:b"}, m, seen) {
+		if !dialect.MayLaunch(lifecycle.App{SpecHash: "1:b"}, m, seen) {
 			t.Errorf("%q: not asked after an edit", phase)
 		}
 	}
-	if !mayLaunch(lifecycle.App{}, in(lifecycle.Running), lifecycle.Observed{}) {
+	if !dialect.MayLaunch(lifecycle.App{}, in(lifecycle.Running), lifecycle.Observed{}) {
 		t.Error("not asked when the driver is missing")
 	}
 }
