@@ -1,0 +1,264 @@
+package application
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A projection shows the phases of an application as the states of spark.apache.org. It is the second family's vocabulary as the machine's tests need it:
+// a test of the claim that one machine has the exact state lists of both.
+type projection struct {
+	states []string
+	last   lifecycle.Phase
+}
+
+// The states that are named otherwise than the phase, or the outcome, that they show.
+var (
+	stateOf = map[lifecycle.Phase]string{
+		lifecycle.Launched: "DriverRequested", lifecycle.Started: "DriverStarted", lifecycle.Ready: "DriverReady",
+		lifecycle.Scaling: "InitializedBelowThresholdExecutors", lifecycle.Running: "RunningHealthy", lifecycle.Partial: "RunningWithPartialCapacity",
+		lifecycle.Below: "RunningWithBelowThresholdExecutors", lifecycle.Waiting: "ScheduledToRestart",
+		lifecycle.Retained: "TerminatedWithoutReleaseResources", lifecycle.Done: "ResourceReleased",
+	}
+	endOf = map[lifecycle.Outcome]string{
+		lifecycle.Succeeded: "Succeeded", lifecycle.Failed: "Failed", lifecycle.Lost: "Failed", lifecycle.RunTimedOut: "Failed",
+		lifecycle.Evicted: "DriverEvicted", lifecycle.Refused: "SchedulingFailure", lifecycle.StartTimedOut: "DriverStartTimedOut",
+		lifecycle.ReadyTimedOut: "DriverReadyTimedOut", lifecycle.ExecutorsTimedOut: "ExecutorsStartTimedOut",
+	}
+)
+
+// enter adds the state that a transition shows as. A lost node shows as nothing, and so does its return to where the driver was; a launch that was not
+// remembered is told after the restart that it was.
+func (p *projection) enter(tr lifecycle.Transition) {
+	if len(p.states) == 0 {
+		p.states = append(p.states, "Submitted")
+	}
+	switch {
+	case tr.To == lifecycle.Unknown, tr.From == lifecycle.Unknown && tr.To == p.last:
+		return
+	case tr.To == lifecycle.Ended && tr.Cause.Reason == lifecycle.ReasonInvalid:
+		p.states = append(p.states, "Failed")
+	case tr.To == lifecycle.Ended:
+		p.states = append(p.states, endOf[tr.Outcome])
+	case tr.To == lifecycle.Launched && p.last.Live():
+		p.states = append(p.states, "Failed", "ScheduledToRestart", "DriverRequested") // the end was not remembered either
+	case tr.To == lifecycle.Launched && p.last == lifecycle.Ended:
+		p.states = append(p.states, "ScheduledToRestart", "DriverRequested")
+	default:
+		p.states = append(p.states, stateOf[tr.To])
+	}
+	p.last = tr.To
+}
+
+// follows has the states that may follow each other. What the reference has no row for: an application that starts with fewer executors than it must have
+// (its minimum holds also where no start awaits any), and a submission that fails in a pod of its own, which is requested by then.
+var follows = func() map[string][]string {
+	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
+	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
+	over := []string{"ScheduledToRestart", "ResourceReleased", "TerminatedWithoutReleaseResources"}
+	table := map[string][]string{
+		"Submitted":                          {"DriverRequested", "SchedulingFailure", "Failed"},
+		"ScheduledToRestart":                 {"DriverRequested", "SchedulingFailure", "Failed", "ResourceReleased", "TerminatedWithoutReleaseResources"},
+		"DriverRequested":                    append([]string{"DriverStarted", "DriverStartTimedOut", "SchedulingFailure"}, ends...),
+		"DriverStarted":                      append([]string{"DriverReady", "DriverReadyTimedOut"}, ends...),
+		"DriverReady":                        slices.Concat([]string{"InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"}, running, ends),
+		"InitializedBelowThresholdExecutors": slices.Concat([]string{"ExecutorsStartTimedOut"}, running, ends),
+		"TerminatedWithoutReleaseResources":  {"ResourceReleased"},
+	}
+	for _, state := range running {
+		table[state] = slices.Concat(slices.DeleteFunc(slices.Clone(running), func(s string) bool { return s == state }), ends)
+	}
+	for _, end := range endOf {
+		table[end] = over
+	}
+	return table
+}()
+
+// wrong is the first pair of states that may not follow each other.
+func (p *projection) wrong() (pair []string) {
+	for i, state := range p.states[1:] {
+		if before := p.states[i]; !slices.Contains(follows[before], state) {
+			return []string{before, state}
+		}
+	}
+	return nil
+}
+
+// A sight is what the operator sees from a time on.
+type sight struct {
+	at   int // seconds
+	seen lifecycle.Observed
+}
+
+// play shows an application a story. It looks at each sight, and when it asked to, until the next; live reads find what is seen.
+func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
+	t.Helper()
+	var p projection
+	for i, s := range story {
+		until := s.at
+		if i+1 < len(story) {
+			until = story[i+1].at - 1
+		}
+		for now := at(s.at); !now.After(at(until)); {
+			plan := Step(app, m, s.seen, now)
+			checkPlan(t, app, m, s.seen, now, plan)
+			if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
+				sure := s.seen
+				sure.Confirmed = true
+				plan = Step(app, m, sure, now)
+			}
+			for _, tr := range plan.Trail {
+				p.enter(tr)
+			}
+			m, done = plan.Next, append(done, plan.Do...)
+			if plan.Check == 0 {
+				break
+			}
+			now = now.Add(plan.Check)
+		}
+	}
+	return p.states, m, done
+}
+
+// secondFamily is an application as the second family's dialect asks for it where the custom resource says nothing.
+func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
+	app := lifecycle.App{
+		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, Retrace: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},
+		ForceAfter: 300 * second, CleanAgain: 2 * second,
+		Limits:  lifecycle.Deadlines{DriverStart: 300 * second, DriverReady: 300 * second, ExecutorsStart: 300 * second, ScalingAnew: true},
+		Restart: lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{Most: 3, Backoff: 30 * second}},
+	}
+	for _, c := range change {
+		c(&app)
+	}
+	return app
+}
+
+func retain(policy lifecycle.RetainPolicy, kept ...int) func(*lifecycle.App) {
+	return func(a *lifecycle.App) {
+		a.Retain = lifecycle.Retention{Policy: policy}
+		if len(kept) > 0 {
+			a.Retain.For = new(at(kept[0]).Sub(t0))
+		}
+	}
+}
+
+func restarts(policy lifecycle.RestartPolicy, most int64) func(*lifecycle.App) {
+	return func(a *lifecycle.App) {
+		a.Restart.Policy = policy
+		a.Restart.Counted = &lifecycle.Counted{Most: most, Backoff: 30 * second}
+	}
+}
+
+func thresholds(initial, least, most int32) func(*lifecycle.App) {
+	return func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: initial, Min: least, Max: most} }
+}
+
+// standing is a driver of an attempt with what belongs to it.
+func standing(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
+	o := driver(phase, append(change, attempt(n))...)
+	o.Remains = []int32{n}
+	return o
+}
+
+// TestHistories has the lists of states that the second family's users rely on, exactly.
+func TestHistories(t *testing.T) {
+	pending, running := lifecycle.DriverPending, lifecycle.DriverRunning
+	well := []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"}
+	then := func(more ...string) []string { return slices.Concat(well, more) }
+	image := func(d *lifecycle.Driver) { why("ImagePullBackOff")(d) }
+	neverStarted := func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) } // as the kubelet has it
+	for _, c := range []struct {
+		name  string
+		app   lifecycle.App
+		story []sight
+		want  []string
+	}{
+		{"success", secondFamily(), []sight{
+			{0, nothing}, {1, standing(1, pending)}, {6, standing(1, running)}, {7, standing(1, running, readyAt(7))},
+			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, then("Succeeded", "ResourceReleased")},
+		{"success of a driver that ran between two looks", secondFamily(), []sight{
+			{0, nothing}, {1, standing(1, pending)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, then("Succeeded", "ResourceReleased")},
+		{"success that nobody saw begin", secondFamily(), []sight{{60, standing(1, lifecycle.DriverSucceeded)}, {61, nothing}},
+			then("Succeeded", "ResourceReleased")},
+		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Limits.DriverStart = 30 * second }), []sight{
+			{0, nothing}, {1, standing(1, pending, image)}, {40, nothing},
+		}, []string{"Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"}},
+		{"success, retained for a time", secondFamily(retain(lifecycle.RetainAlways, 20)), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, nothing},
+		}, then("Succeeded", "TerminatedWithoutReleaseResources", "ResourceReleased")},
+		{"success, retained for a time that goes on", secondFamily(retain(lifecycle.RetainAlways, 200)), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, standing(1, lifecycle.DriverSucceeded)},
+		}, then("Succeeded", "TerminatedWithoutReleaseResources")},
+		{"failure, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverFailed)}, {900, standing(1, lifecycle.DriverFailed)},
+		}, then("Failed", "TerminatedWithoutReleaseResources")},
+		{"success, where failures are retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, then("Succeeded", "ResourceReleased")},
+		{"failure that nobody saw begin, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)},
+		}, then("Failed", "TerminatedWithoutReleaseResources")},
+		{"a container that could not be started", secondFamily(), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, neverStarted)}, {52, nothing},
+		}, []string{"Submitted", "DriverRequested", "Failed", "ResourceReleased"}},
+		{"evicted before it began", secondFamily(), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} })}, {52, nothing},
+		}, []string{"Submitted", "DriverRequested", "DriverEvicted", "ResourceReleased"}},
+		{"evicted, and again", secondFamily(restarts(lifecycle.OnFailure, 1)), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed, evicted)}, {91, nothing},
+		}, slices.Concat(then("DriverEvicted", "ScheduledToRestart"), well[1:], []string{"DriverEvicted", "ResourceReleased"})},
+		{"the last of all is retained, those before are not (W14)", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), []sight{
+			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed)},
+		}, slices.Concat(then("Failed", "ScheduledToRestart"), well[1:], []string{"Failed", "TerminatedWithoutReleaseResources"})},
+		{"what cannot be used is over at once", secondFamily(restarts(lifecycle.Always, 9), func(a *lifecycle.App) {
+			a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.deploymentMode"}
+		}), []sight{{0, nothing}, {1, nothing}}, []string{"Submitted", "Failed", "ResourceReleased"}},
+		{"what cannot be made follows the policy (W17)", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 1)), []sight{
+			{0, refused(true)}, {30, refused(true)}, {31, nothing},
+		}, []string{"Submitted", "SchedulingFailure", "ScheduledToRestart", "SchedulingFailure", "ResourceReleased"}},
+		{"deleted by somebody", secondFamily(), []sight{{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, nothing}}, then("Failed", "ResourceReleased")},
+		{"executors come, go and come", secondFamily(thresholds(2, 2, 3)), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
+			{10, withExecutors(standing(1, running, readyAt(6)), running, running)}, {12, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
+			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {16, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
+			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningWithPartialCapacity",
+			"RunningHealthy", "RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased"}},
+		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart = 30 * second }), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {30, withExecutors(standing(1, running, readyAt(6)), running)}, {61, nothing},
+		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut", "ResourceReleased"}},
+		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []sight{{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing}},
+			[]string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "Succeeded", "ResourceReleased"}},
+		{"a minimum, and nothing that the start awaits (W25)", secondFamily(thresholds(0, 1, 2)), []sight{
+			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
+			{9, withExecutors(standing(1, running, readyAt(6)), running, running)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningWithBelowThresholdExecutors", "RunningWithPartialCapacity",
+			"RunningHealthy", "Succeeded", "ResourceReleased"}},
+		{"a node that was lost for a while", secondFamily(thresholds(1, 1, 0)), []sight{
+			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running)}, {20, standing(1, lifecycle.DriverUnknown)},
+			{900, standing(1, running, readyAt(890))}, {901, withExecutors(standing(1, running, readyAt(890)), running)},
+			{951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
+		}, then("RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased")},
+		{"a node that was lost until the driver had ended", secondFamily(), []sight{
+			{0, nothing}, {6, standing(1, running)}, {20, standing(1, lifecycle.DriverUnknown)}, {951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
+		}, then("Succeeded", "ResourceReleased")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			states, _, _ := play(t, c.app, c.story)
+			if diff := cmp.Diff(c.want, states); diff != "" {
+				t.Errorf("history (-want +got):\n%s", diff)
+			}
+			if pair := (&projection{states: states}).wrong(); pair != nil {
+				t.Errorf("%v does not follow in the reference", pair)
+			}
+		})
+	}
+}
