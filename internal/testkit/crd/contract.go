@@ -70,10 +70,12 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 	c.bounds(path, theirs, ours)
 	c.lists(path, theirs, ours)
 
+	// What ours does not spell out and keeps as it is misses nothing.
+	kept := set(ours.XPreserveUnknownFields)
 	for name, property := range theirs.Properties {
 		if o, ok := ours.Properties[name]; ok {
 			c.compare(path+"."+name, &property, &o)
-		} else {
+		} else if !kept {
 			c.found(path+"."+name, "missing")
 		}
 	}

@@ -69,6 +69,7 @@ func TestGaps(t *testing.T) {
 		{"no pattern", ", pattern: '^[a-z]+$'", "", "", ""},
 		{"optional", "required: [size]", "required: []", "", ""},
 		{"one more property", "mode: {", "more: {type: string}\n              mode: {", "", ""},
+		{"kept as it is", "status: {type: object, properties: {ready: {type: boolean}}}", "status: {type: object, x-kubernetes-preserve-unknown-fields: true}", "", ""},
 
 		{"another short name", "shortNames: [th]", "shortNames: [tg]", "names", "differs"},
 		{"another scope", "scope: Namespaced", "scope: Cluster", "scope", "differs"},

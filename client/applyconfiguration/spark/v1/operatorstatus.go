@@ -20,6 +20,8 @@ type OperatorStatusApplyConfiguration struct {
 	Runs *int32 `json:"runs,omitempty"`
 	// How many times that was tried.
 	Submissions *int32 `json:"submissions,omitempty"`
+	// While the driver's node does not answer, the phase that the driver was in before.
+	Before *string `json:"before,omitempty"`
 }
 
 // OperatorStatusApplyConfiguration constructs a declarative configuration of the OperatorStatus type for use with
@@ -166,5 +168,13 @@ func (b *OperatorStatusApplyConfiguration) WithRuns(value int32) *OperatorStatus
 // If called multiple times, the Submissions field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithSubmissions(value int32) *OperatorStatusApplyConfiguration {
 	b.Submissions = &value
+	return b
+}
+
+// WithBefore sets the Before field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Before field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithBefore(value string) *OperatorStatusApplyConfiguration {
+	b.Before = &value
 	return b
 }

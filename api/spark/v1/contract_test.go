@@ -1,0 +1,358 @@
+package v1_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+)
+
+// definitions are the definitions of this package's kinds: the file of ours, and that of the peer's.
+var definitions = []struct{ ours, theirs string }{
+	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml"},
+	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml"},
+}
+
+// versions are the versions that are served, the one that is stored first.
+var versions = []string{"v1", "v1beta1"}
+
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *crd.Schema {
+	t.Helper()
+	schema, err := crd.NewSchema(definition, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// theirs reads a definition of the peer's, with what the API server adds to it.
+func theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	definition := crd.Theirs(t, file)
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(definition)
+	return definition
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// deliberate are the gaps between the peer's definitions and ours that are meant, by the finding's beginning.
+var deliberate = []struct{ what, why string }{
+	{`format "int64"`, "a number beyond 64 bits fits neither Go's types nor Java's: the peer's own operator cannot decode it"},
+}
+
+// The peer's users bring their manifests: whatever the peer's definitions accept, ours accept and keep.
+func TestPeersManifestsAreAccepted(t *testing.T) {
+	met := make([]bool, len(deliberate))
+	for _, d := range definitions {
+		for _, gap := range crd.Gaps(theirs(t, d.theirs), crd.Ours(t, d.ours)) {
+			meant := false
+			for i, d := range deliberate {
+				if strings.HasPrefix(gap.What, d.what) {
+					meant, met[i] = true, true
+				}
+			}
+			if !meant {
+				t.Errorf("%s: %s: %s", d.ours, gap.Path, gap.What)
+			}
+		}
+	}
+	for i, d := range deliberate {
+		if !met[i] {
+			t.Errorf("%q is listed as deliberate, but there is no such gap", d.what)
+		}
+	}
+}
+
+// What is required, what is chosen from and what is filled in is the peer's, no less: clients generated from its definitions rely on it.
+func TestRulesAreThePeers(t *testing.T) {
+	for _, d := range definitions {
+		mine, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
+		compared := 0
+		for _, v := range peers.Spec.Versions {
+			if v.Name != versions[0] {
+				continue // the older version is served with the newer's schema
+			}
+			i := slices.IndexFunc(mine.Spec.Versions, func(o apiextensionsv1.CustomResourceDefinitionVersion) bool { return o.Name == v.Name })
+			compared += compareRules(t, d.ours, v.Schema.OpenAPIV3Schema, mine.Spec.Versions[i].Schema.OpenAPIV3Schema)
+		}
+		t.Logf("%s: %d properties", d.ours, compared)
+		if compared < 50 {
+			t.Errorf("%s: only %d properties were compared", d.ours, compared)
+		}
+	}
+}
+
+// compareRules compares a schema and all below it that ours does not keep raw, and returns how many properties that were.
+func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONSchemaProps) (compared int) {
+	t.Helper()
+	type rules struct {
+		Type           string
+		Required, Enum []string
+		Default        string
+	}
+	of := func(s *apiextensionsv1.JSONSchemaProps) rules {
+		r := rules{Type: s.Type, Required: slices.Sorted(slices.Values(s.Required))}
+		for _, v := range s.Enum {
+			r.Enum = append(r.Enum, string(v.Raw))
+		}
+		slices.Sort(r.Enum)
+		if s.Default != nil {
+			r.Default = string(s.Default.Raw)
+		}
+		return r
+	}
+	if diff := cmp.Diff(of(theirs), of(ours)); diff != "" {
+		t.Errorf("%s (-theirs +ours):\n%s", path, diff)
+	}
+	compared = 1
+	for _, name := range slices.Sorted(maps.Keys(ours.Properties)) {
+		if property, ok := theirs.Properties[name]; ok {
+			mine := ours.Properties[name]
+			compared += compareRules(t, path+"."+name, &property, &mine)
+		}
+	}
+	if ours.Items != nil && theirs.Items != nil {
+		compared += compareRules(t, path+"[]", theirs.Items.Schema, ours.Items.Schema)
+	}
+	if ours.AdditionalProperties != nil && theirs.AdditionalProperties != nil {
+		compared += compareRules(t, path+"{}", theirs.AdditionalProperties.Schema, ours.AdditionalProperties.Schema)
+	}
+	return compared
+}
+
+// Property by property, to the bottom of the embedded types: what the peer's definitions let through, ours store the same.
+func TestPeersValuesAreStored(t *testing.T) {
+	for _, d := range definitions {
+		for _, version := range versions {
+			t.Run(d.ours+" "+version, func(t *testing.T) {
+				t.Parallel()
+				peers := theirs(t, d.theirs)
+				before, after := newSchema(t, peers, version), newSchema(t, crd.Ours(t, d.ours), version)
+				stored := 0
+				for path, probe := range crd.Probes(peers, version) {
+					raw := encode(t, probe)
+					was, errs := before.Admit(raw)
+					if len(errs) > 0 {
+						continue
+					}
+					is, errs := after.Admit(raw)
+					is = withoutNulls(is)
+					if version != versions[0] {
+						dropDefaults(is)
+					}
+					switch {
+					case len(errs) > 0 && !beyond64Bits(raw):
+						t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
+					case len(errs) == 0 && cmp.Diff(was, is) != "":
+						t.Errorf("%s: stored otherwise (-theirs +ours):\n%s", path, cmp.Diff(was, is))
+					case len(errs) == 0:
+						stored++
+					}
+				}
+				t.Logf("%d values stored alike", stored)
+				if stored < 5000 {
+					t.Errorf("only %d values were compared", stored)
+				}
+			})
+		}
+	}
+}
+
+// beyond64Bits tells whether an object holds one of the numbers of crd.Probes that no 64 bits hold.
+func beyond64Bits(object []byte) bool {
+	return bytes.Contains(object, []byte("1e+30")) || bytes.Contains(object, []byte("9300000000000000000"))
+}
+
+// withoutNulls drops what was sent as null. Where the types are spelled out, the API server does; where they are kept raw, null stays and
+// means the same.
+func withoutNulls(obj map[string]any) map[string]any {
+	kept := map[string]any{}
+	for key, value := range obj {
+		if value != nil {
+			kept[key] = withoutNull(value)
+		}
+	}
+	return kept
+}
+
+func withoutNull(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return withoutNulls(value)
+	case []any:
+		kept := make([]any, 0, len(value))
+		for _, element := range value {
+			kept = append(kept, withoutNull(element))
+		}
+		return kept
+	}
+	return value
+}
+
+// dropDefaults drops the defaults of fields that the peer's older version has not. Who reads the object as v1 finds them there too.
+func dropDefaults(obj map[string]any) {
+	spec, _ := obj["spec"].(map[string]any)
+	tolerations, _ := spec["applicationTolerations"].(map[string]any)
+	delete(tolerations, "resourceRetainDurationMillis")
+	delete(tolerations, "ttlAfterStopMillis")
+	if restarts, ok := tolerations["restartConfig"].(map[string]any); ok {
+		delete(restarts, "restartCounterResetMillis")
+	}
+}
+
+// An informer lists and watches all objects of a kind at once, so one stored object that cannot be decoded blinds it to all of them.
+func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
+	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
+	for _, d := range definitions {
+		definition := crd.Ours(t, d.ours)
+		schema := newSchema(t, definition, versions[0])
+		accepted, refused := 0, 0
+		for path, probe := range crd.Probes(definition, versions[0]) {
+			stored, errs := schema.Admit(encode(t, probe))
+			if len(errs) > 0 {
+				refused++
+				continue
+			}
+			accepted++
+			if _, _, err := decoder.Decode(encode(t, stored), nil, nil); err != nil {
+				t.Errorf("%s: accepted, but cannot be decoded: %v", path, err)
+			}
+		}
+		t.Logf("%s: %d accepted, %d refused", d.ours, accepted, refused)
+		if accepted < 200 || refused < 100 {
+			t.Errorf("%s: %d accepted and %d refused probes: too few to mean anything", d.ours, accepted, refused)
+		}
+	}
+}
+
+// An object with everything at once, and one for each further value that a property can choose: of our definitions and of the peer's.
+func TestFullObjectsAreStoredWhole(t *testing.T) {
+	for _, d := range definitions {
+		ours, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
+		for _, from := range []*apiextensionsv1.CustomResourceDefinition{ours, peers} {
+			for _, version := range versions {
+				schema := newSchema(t, ours, version)
+				for variant := range crd.Variants(from, version) {
+					obj := crd.Full(from, version, variant, nil)
+					stored, errs := schema.Admit(encode(t, obj))
+					if len(errs) > 0 {
+						t.Errorf("%s %s, variant %d: %v", d.ours, version, variant, errs.ToAggregate())
+					}
+					if from == peers && version != versions[0] {
+						dropDefaults(stored)
+					}
+					if diff := cmp.Diff(obj, stored); diff != "" {
+						t.Errorf("%s %s, variant %d (-sent +stored):\n%s", d.ours, version, variant, diff)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The API server fills in three numbers, where what they are part of was written; whoever reads a spec has to know the rest.
+func TestDefaults(t *testing.T) {
+	for _, version := range versions {
+		schema := newSchema(t, crd.Ours(t, definitions[0].ours), version)
+		for tolerations, want := range map[string]string{
+			``:   ``,
+			`{}`: `{"resourceRetainDurationMillis":-1,"ttlAfterStopMillis":-1}`,
+			`{"restartConfig":{},"instanceConfig":{},"applicationTimeoutConfig":{}}`: `{"applicationTimeoutConfig":{},"instanceConfig":{},` +
+				`"resourceRetainDurationMillis":-1,"restartConfig":{"restartCounterResetMillis":-1},"ttlAfterStopMillis":-1}`,
+		} {
+			sent := map[string]any{"apiVersion": "spark.apache.org/" + version, "kind": "SparkApplication", "metadata": map[string]any{"name": "a"}}
+			spec := map[string]any{"runtimeVersions": map[string]any{"sparkVersion": "4.1.4"}}
+			if tolerations != "" {
+				spec["applicationTolerations"] = json.RawMessage(tolerations)
+			}
+			sent["spec"] = spec
+			stored, errs := schema.Admit(encode(t, sent))
+			if len(errs) > 0 {
+				t.Fatal(errs.ToAggregate())
+			}
+			got := ""
+			if is, ok := stored["spec"].(map[string]any)["applicationTolerations"]; ok {
+				got = string(encode(t, is))
+			}
+			if got != want {
+				t.Errorf("%s: tolerations %q are stored as %s, want %s", version, tolerations, got, want)
+			}
+		}
+	}
+}
+
+// v1 is stored; v1beta1 is served with its schema and the columns in the order that its users know. There is nothing to convert.
+func TestVersions(t *testing.T) {
+	columns := map[string][]string{"v1": {"Age", "Current State"}, "v1beta1": {"Current State", "Age"}}
+	for _, d := range definitions {
+		definition := crd.Ours(t, d.ours)
+		if definition.Spec.Conversion != nil {
+			t.Errorf("%s: conversion %+v", d.ours, definition.Spec.Conversion)
+		}
+		if len(definition.Spec.Versions) != len(versions) {
+			t.Fatalf("%s: %d versions", d.ours, len(definition.Spec.Versions))
+		}
+		for i, v := range definition.Spec.Versions {
+			var names []string
+			for _, c := range v.AdditionalPrinterColumns {
+				names = append(names, c.Name)
+			}
+			if v.Name != versions[i] || !v.Served || v.Storage != (i == 0) || v.Subresources == nil || v.Subresources.Status == nil {
+				t.Errorf("%s: version %s, served %v, storage %v, subresources %v", d.ours, v.Name, v.Served, v.Storage, v.Subresources)
+			}
+			if diff := cmp.Diff(columns[v.Name], names); diff != "" {
+				t.Errorf("%s %s: columns (-want +got):\n%s", d.ours, v.Name, diff)
+			}
+			if diff := cmp.Diff(definition.Spec.Versions[0].Schema, v.Schema); diff != "" {
+				t.Errorf("%s %s: another schema than that of the stored version:\n%s", d.ours, v.Name, diff)
+			}
+		}
+	}
+}
+
+// kubectl apply stores a whole definition in one annotation, and all annotations of an object may have 256 KiB.
+func TestDefinitionsCanBeApplied(t *testing.T) {
+	for _, d := range definitions {
+		size, err := crd.CompactSize(crd.Ours(t, d.ours))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", d.ours, size)
+		if limit := 256 * 1024; size >= limit {
+			t.Errorf("%s has %d bytes as compact JSON, the limit is %d: shorten descriptions", d.ours, size, limit)
+		}
+	}
+}
+
+// The chart installs copies.
+func TestChartHasTheSameDefinitions(t *testing.T) {
+	for _, d := range definitions {
+		read := func(folder string) []byte {
+			text, err := os.ReadFile(filepath.Join(crd.Root(t), folder, d.ours))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		if !bytes.Equal(read("charts/spark-operator/files/crds"), read("config/crd")) {
+			t.Errorf("the chart's %s is not the one in config/crd: run make generate", d.ours)
+		}
+	}
+}
