@@ -416,16 +416,19 @@ func TestDriverRights(t *testing.T) {
 
 // The definitions reach the cluster as they were generated; only the release's labels and the keep policy are added.
 func TestDefinitions(t *testing.T) {
+	const sparkoperator, apache = "sparkoperator.k8s.io", "spark.apache.org"
 	generated := readCRDs(t)
 	for _, test := range []struct {
 		values string
 		keep   string
-		want   bool
+		groups []string // those whose definitions are wanted
 	}{
-		{"", "keep", true},
-		{"crds: {keep: false}", "", true},
-		{"crds: {install: false}", "", false},
-		{"crds: {sparkoperator: {enable: false}}", "", false},
+		{"", "keep", []string{sparkoperator, apache}},
+		{"crds: {keep: false}", "", []string{sparkoperator, apache}},
+		{"crds: {install: false}", "", nil},
+		{"crds: {sparkoperator: {enable: false}}", "keep", []string{apache}},
+		{"crds: {apache: {enable: false}}", "keep", []string{sparkoperator}},
+		{"crds: {sparkoperator: {enable: false}, apache: {enable: false}}", "", nil},
 	} {
 		got := map[string]*apiextensions.CustomResourceDefinition{}
 		for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values})) {
@@ -433,8 +436,8 @@ func TestDefinitions(t *testing.T) {
 		}
 		for name, want := range generated {
 			crd := got[name]
-			if (crd != nil) != test.want {
-				t.Errorf("values %q: %s rendered: %v, want %v", test.values, name, crd != nil, test.want)
+			if wanted := slices.Contains(test.groups, want.Spec.Group); (crd != nil) != wanted {
+				t.Errorf("values %q: %s rendered: %v, want %v", test.values, name, crd != nil, wanted)
 			}
 			if crd == nil {
 				continue
