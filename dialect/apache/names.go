@@ -67,11 +67,11 @@ func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	return id[:idStart] + "-" + digits[:min(len(digits), idDigits)]
 }
 
-// appID is spark.app.id of an attempt. One that was remembered is used again, so that an edit of spark.app.id, or a newer operator that computes other
-// ids, finds what was launched.
+// appID is spark.app.id of an attempt. One that was remembered is used again: an edit of spark.app.id, or an operator that computes other ids, finds what
+// was launched.
 func appID(app *sparkv1.SparkApplication, attempt int32) string {
-	if o := app.Status.Operator; o != nil && o.Attempt == attempt && o.AttemptID != "" && o.AttemptID != lifecycle.AttemptID(string(app.UID), attempt) {
-		return o.AttemptID
+	if m := decodeMemory(&app.Status); m.Attempt == attempt && m.AttemptID != "" {
+		return m.AttemptID
 	}
 	return newAppID(app, attempt)
 }

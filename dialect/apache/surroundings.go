@@ -1,11 +1,121 @@
 package apache
 
 import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote.
+// reasonInvalidSpec is the reason of the condition Exposed for an entry that nothing can be made of.
+const reasonInvalidSpec = "InvalidSpec"
+
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: the Services, Ingresses and routes that the spec
+// lists, from the attempt's launch to the release of what it had. What is retained keeps those that stand.
 func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surroundings {
-	return dialect.Surroundings{Unsettled: true}
+	m := decodeMemory(&app.Status)
+	switch {
+	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && m.Attempt < 1:
+		return dialect.Surroundings{Unsettled: true}
+	case !m.Phase.Live():
+		return dialect.Surroundings{Told: tellExposed(app, dialect.Exposed{})}
+	}
+	told := dialect.Exposed{Live: true, Generation: app.Generation}
+	told.Objects, told.Wrong = a.beside(app, m.Attempt)
+	for _, object := range told.Objects {
+		dialect.MarkContent(object)
+	}
+	return dialect.Surroundings{Objects: told.Objects, Told: tellExposed(app, told)}
+}
+
+func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.Surrounding, time.Time) []dialect.Event {
+	return func(is []lifecycle.Surrounding, now time.Time) []dialect.Event {
+		return told.Tell(&app.Status.Conditions, is, now)
+	}
+}
+
+// beside is what the lists ask for, and what of it cannot be. A spec that was edited while the attempt runs may say anything.
+func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
+	all := doors(&app.Spec)
+	clashing := clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt)))
+	for _, d := range all {
+		faults := slices.Concat(d.faults(), ofDoor(clashing, d))
+		for _, fault := range faults {
+			wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
+		}
+		if len(faults) > 0 {
+			continue
+		}
+		service, port := a.service(app, attempt, d)
+		if !slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetName() == service.GetName() && isService(o) }) {
+			objects = append(objects, service)
+		}
+		tree, _ := d.tree() // read before
+		objects = append(objects, a.given(app, attempt, d.kind, d.meta, d.spec(tree, port)))
+	}
+	return objects, wrong
+}
+
+// ofDoor are those of the faults that are about one entry.
+func ofDoor(faults []*dialect.FieldError, d door) (its []*dialect.FieldError) {
+	for _, fault := range faults {
+		if fault.Field == d.field+".serviceMetadata.name" || fault.Field == d.field+"."+d.metaField+".name" {
+			its = append(its, fault)
+		}
+	}
+	return its
+}
+
+func isService(object submit.Object) bool {
+	return object.GetObjectKind().GroupVersionKind().Kind == expose.ServiceKind.Kind
+}
+
+// service is the Service of an entry that has no faults, and its first port; 0 where it has none.
+func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door) (*unstructured.Unstructured, int64) {
+	data := bytesOf(d.serviceRaw)
+	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
+	tree, _ := podtemplate.Decode(data)
+	if len(typed.Selector) == 0 {
+		selector := map[string]any{}
+		for label, value := range a.driverSelector(app, attempt) {
+			selector[label] = value
+		}
+		tree["selector"] = selector
+	}
+	port := int64(0)
+	if len(typed.Ports) > 0 {
+		port = int64(typed.Ports[0].Port)
+	}
+	return a.given(app, attempt, expose.ServiceKind, d.service, tree), port
+}
+
+// driverSelector are labels that the attempt's driver has, and no other pod: those that another operator would have given it too, or where spark-submit
+// makes it, and chooses the id, those of ours.
+func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
+	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
+		return map[string]string{LabelAppUID: string(app.UID), LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
+	}
+	return map[string]string{LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}
+}
+
+// given is an object of the user's specification, in the application's namespace and with its identity. Spark's own label is left out: a driver deletes by
+// it when it stops.
+func (a Applications) given(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
+	extra := maps.Clone(meta.Labels)
+	delete(extra, submit.SelectorLabel)
+	return expose.Given{
+		Kind: kind, Namespace: app.Namespace, Name: meta.Name, Labels: a.attemptLabels(app, attempt), Extra: extra, Annotations: meta.Annotations,
+		Owner: ownerReference(app), Spec: spec,
+	}.Object()
 }

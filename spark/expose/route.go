@@ -3,7 +3,6 @@ package expose
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -42,10 +41,7 @@ func DriverRoute(r Route) *unstructured.Unstructured {
 	if path == "" {
 		path = "/"
 	}
-	rule := map[string]any{
-		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}},
-		"backendRefs": []any{map[string]any{"name": r.Service, "port": int64(r.Port)}},
-	}
+	rule := HTTPRouteRule(path, r.Service, int64(r.Port))
 	if r.Path != "" {
 		rule["filters"] = []any{map[string]any{
 			"type":       "URLRewrite",
@@ -64,13 +60,7 @@ func DriverRoute(r Route) *unstructured.Unstructured {
 		spec["hostnames"] = hosts
 	}
 	meta := objectMeta(r.Namespace, r.Name, r.Labels, nil, r.Annotations, r.Owner)
-	tree := map[string]any{"spec": spec}
-	// Metadata is a Kubernetes type, which always has a tree.
-	if m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil {
-		delete(m, "creationTimestamp")
-		tree["metadata"] = m
-	}
-	route := &unstructured.Unstructured{Object: tree}
+	route := &unstructured.Unstructured{Object: map[string]any{"spec": spec, "metadata": metaTree(meta)}}
 	route.SetGroupVersionKind(RouteKind)
 	return route
 }

@@ -1,0 +1,87 @@
+package expose
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kinds of objects that a user specifies himself, beside RouteKind. A cluster need not have GRPCRoutes, which are of the Gateway API.
+var (
+	ServiceKind   = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
+	IngressKind   = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}
+	GRPCRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}
+)
+
+// Given is an object whose spec a user wrote, and which is made as he wrote it: with fields that no type here knows.
+type Given struct {
+	// Kind of the object.
+	Kind schema.GroupVersionKind
+	// Namespace and Name of the object. Nothing is checked: the API server refuses what is no name.
+	Namespace, Name string
+	// Labels are those that whoever made the object knows it by.
+	Labels map[string]string
+	// Extra are the user's labels. They never replace one of Labels.
+	Extra map[string]string
+	// Annotations are the user's.
+	Annotations map[string]string
+	// Owner of the object; none without a UID.
+	Owner metav1.OwnerReference
+	// Spec as decoded JSON; it is not changed.
+	Spec map[string]any
+}
+
+// Object returns the object.
+func (g Given) Object() *unstructured.Unstructured {
+	meta := objectMeta(g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner)
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSON(g.Spec), "metadata": metaTree(meta)}}
+	object.SetGroupVersionKind(g.Kind)
+	return object
+}
+
+// metaTree is metadata as decoded JSON.
+func metaTree(meta metav1.ObjectMeta) map[string]any {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
+	if err != nil {
+		return map[string]any{"name": meta.Name, "namespace": meta.Namespace} // it is a Kubernetes type, which always has a tree
+	}
+	delete(tree, "creationTimestamp")
+	return tree
+}
+
+// WithRule is a spec with one rule where it has none. What it is made of is not changed.
+func WithRule(spec, rule map[string]any) map[string]any {
+	if rules, _ := spec["rules"].([]any); len(rules) > 0 {
+		return spec
+	}
+	out := maps.Clone(spec)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out["rules"] = []any{rule}
+	return out
+}
+
+// IngressRule is the rule of an Ingress that sends all paths of any host to a port of a Service.
+func IngressRule(service string, port int64) map[string]any {
+	return map[string]any{"http": map[string]any{"paths": []any{map[string]any{
+		"path": "/", "pathType": "ImplementationSpecific",
+		"backend": map[string]any{"service": map[string]any{"name": service, "port": map[string]any{"number": port}}},
+	}}}}
+}
+
+// HTTPRouteRule is the rule of an HTTPRoute that sends a path, and all below it, to a port of a Service.
+func HTTPRouteRule(path, service string, port int64) map[string]any {
+	return map[string]any{
+		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}},
+		"backendRefs": []any{map[string]any{"name": service, "port": port}},
+	}
+}
+
+// GRPCRouteRule is the rule of a GRPCRoute that sends all calls to a port of a Service.
+func GRPCRouteRule(service string, port int64) map[string]any {
+	return map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": port}}}
+}
