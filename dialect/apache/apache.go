@@ -1,12 +1,14 @@
 package apache
 
 import (
+	"slices"
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
 // DefaultOperatorName is the value of the label spark.operator/name where the configuration gives none.
@@ -35,10 +37,37 @@ type Applications struct{ Options }
 // Decide reads the application, lets the machine decide, and writes what follows into the application's status, in memory. One that is being deleted
 // keeps the status that it has.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	return lifecycle.Plan{}
+	wanted := a.app(app)
+	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
+	if foreign(&app.Status) {
+		if !wanted.Deleting {
+			encodeForeign(app, now)
+		}
+		return lifecycle.Plan{Next: memory}
+	}
+	if dialect.MayLaunch(wanted, memory, seen) {
+		wanted.Submitter, wanted.Invalid = a.prospect(app, now)
+	}
+	plan := application.Step(wanted, memory, seen, now)
+	if plan.Next.AttemptID == lifecycle.AttemptID(string(app.UID), plan.Next.Attempt) {
+		plan.Next.AttemptID = idOf(app, plan.Next.Attempt, seen)
+	}
+	if wanted.Deleting {
+		return plan
+	}
+	if taking(&app.Status) && memory.Attempt > 0 {
+		plan.Tell = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Tell...)
+	}
+	conditions := slices.Clone(app.Status.Conditions)
+	plan.Tell = append(plan.Tell, a.encode(app, wanted, plan, seen, now)...)
+	dialect.EncodeWeather(&app.Status.Conditions, plan.Next.Phase, seen.Weather, conditions, app.Generation, now)
+	return plan
 }
 
-// Events are what to tell about a plan of an application as Decide left it, oldest first.
-func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
-	return nil
+// idOf is the id of an attempt that was launched in a decision, which is spark.app.id here: what its driver says, where its launch was not remembered.
+func idOf(app *sparkv1.SparkApplication, attempt int32, seen lifecycle.Observed) string {
+	if driver := seen.Driver(attempt); driver != nil && driver.AppID != "" {
+		return driver.AppID
+	}
+	return newAppID(app, attempt)
 }
