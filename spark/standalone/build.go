@@ -85,8 +85,8 @@ func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 // podLabels are the labels that say which cluster and role a pod, or an object, is of.
 func (d *draft) podLabels(role string) map[string]string {
 	labels := map[string]string{LabelClusterName: d.r.Name}
-	if d.version != "" {
-		labels[LabelVersion] = d.version
+	if d.r.SparkVersion != "" {
+		labels[LabelVersion] = d.r.SparkVersion
 	}
 	if role != "" {
 		labels[LabelRole] = role

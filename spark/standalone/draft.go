@@ -25,8 +25,6 @@ type draft struct {
 	r Request
 	// conf is the configuration of both daemons.
 	conf *conf.Conf
-	// version is the label spark-version; empty where the version cannot be one.
-	version string
 	// digest is of the options that are no secrets; secret is the name of the Secret with the others, empty where there are none.
 	digest, secret string
 	warns          []Warning
@@ -72,17 +70,16 @@ func newDraft(r Request) (*draft, error) {
 	if d.r.DigestAnnotation == "" {
 		d.r.DigestAnnotation = DefaultDigestAnnotation
 	}
-	if v := r.SparkVersion; v != "" && len(validation.IsValidLabelValue(v)) == 0 {
-		d.version = v
-	}
 	if errs := validation.IsValidLabelValue(r.OperatorName); len(errs) > 0 {
 		return nil, fieldError("OperatorName", "%q is no value of a label: %s", r.OperatorName, errs[0])
 	}
-	if err := checkCounts(r); err != nil {
-		return nil, err
-	}
-	if err := checkLabels("Labels", r.Labels); err != nil {
-		return nil, err
+	for _, err := range []error{
+		CheckVersion(r.SparkVersion), CheckWorkers("InitWorkers", r.InitWorkers), CheckWorkers("MinWorkers", r.MinWorkers), CheckWorkers("MaxWorkers", r.MaxWorkers),
+		checkLabels("Labels", r.Labels),
+	} {
+		if err != nil {
+			return nil, err
+		}
 	}
 	for _, m := range []struct {
 		field, name string
@@ -110,16 +107,21 @@ func CheckName(name string) error {
 	return nil
 }
 
-// checkCounts refuses numbers of workers that no StatefulSet can have.
-func checkCounts(r Request) error {
-	const most = 1<<31 - 1
-	for _, c := range []struct {
-		field string
-		n     int64
-	}{{"InitWorkers", r.InitWorkers}, {"MinWorkers", r.MinWorkers}, {"MaxWorkers", r.MaxWorkers}} {
-		if c.n < 0 || c.n > most {
-			return fieldError(c.field, "%d is no number of workers; it is 0 at least and %d at most", c.n, most)
-		}
+// CheckVersion says why a text cannot be the version of a cluster's Spark; nil where it can, or where it is empty.
+func CheckVersion(version string) error {
+	if errs := validation.IsValidLabelValue(version); len(errs) > 0 {
+		return fieldError("SparkVersion", "%q is no version, since it is a label and part of an image's name: %s", conf.Shorten(version), errs[0])
+	}
+	return nil
+}
+
+// MaxWorkers is how many workers a StatefulSet can have.
+const MaxWorkers = 1<<31 - 1
+
+// CheckWorkers says why a number of workers, which is the field's value, cannot be; nil where it can.
+func CheckWorkers(field string, n int64) error {
+	if n < 0 || n > MaxWorkers {
+		return fieldError(field, "%d is no number of workers; it is 0 at least and %d at most", n, MaxWorkers)
 	}
 	return nil
 }

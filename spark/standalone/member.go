@@ -74,7 +74,9 @@ func (d *draft) member(role, field string, said Member) (*member, error) {
 	if err := d.setSelector(m); err != nil {
 		return nil, err
 	}
-	d.pod(m)
+	if err := d.pod(m); err != nil {
+		return nil, err
+	}
 	return m, d.mount(m)
 }
 
@@ -137,8 +139,9 @@ func (d *draft) templateMeta(m *member) error {
 }
 
 // setSelector adds the role to the template's selector. The name of the cluster is not in it, as it is not in the Java operator's: a selector cannot be
-// changed, and a StatefulSet that was made there is kept as it is. Pods of another cluster are safe, since a StatefulSet takes only pods that have its own
-// name before their number, and none that have an owner.
+// changed, and a StatefulSet that was made there can be kept. Pods of another cluster are safe, since a StatefulSet takes only pods that have its own
+// name before their number, and none that have an owner. An autoscaler knows no such rule: it measures all pods that the selector selects, and none where
+// another autoscaler's selects them, too. So for one the name is added, whatever that costs.
 func (d *draft) setSelector(m *member) error {
 	selector := m.spec.Selector.DeepCopy()
 	if selector == nil {
@@ -148,6 +151,9 @@ func (d *draft) setSelector(m *member) error {
 		selector.MatchLabels = map[string]string{}
 	}
 	selector.MatchLabels[LabelRole] = m.role
+	if m.role == RoleWorker && d.r.Autoscaled() {
+		selector.MatchLabels[LabelClusterName] = d.r.Name
+	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return fieldError(m.field+".selector", "%v", err)
@@ -160,7 +166,7 @@ func (d *draft) setSelector(m *member) error {
 }
 
 // pod says what the configuration says about the pods, and what is wanted of all where the template is silent.
-func (d *draft) pod(m *member) {
+func (d *draft) pod(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	scheduler, _ := d.conf.Get(schedulerKey)
 	if scheduler != "" && spec.SchedulerName != "" && spec.SchedulerName != scheduler {
@@ -175,7 +181,12 @@ func (d *draft) pod(m *member) {
 	if image != "" && spark.Image != "" && spark.Image != image {
 		d.warnField(m.field, "image of container %s has no effect: %s says another", spark.Name, imageKey)
 	}
-	spark.Image = cmp.Or(image, spark.Image, defaultImage(d.r.SparkVersion))
+	if spark.Image = cmp.Or(image, spark.Image); spark.Image == "" {
+		if d.r.SparkVersion == "" {
+			return fieldError("SparkVersion", "is empty, and neither %s nor the template names an image; say the version of Spark, such as 4.1.1", imageKey)
+		}
+		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's
+	}
 	if spec.EnableServiceLinks == nil {
 		spec.EnableServiceLinks = new(false) // variables of the namespace's Services, some of which Spark's scripts would read
 	}
@@ -183,10 +194,8 @@ func (d *draft) pod(m *member) {
 		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
 	dropPrivileges(spark)
+	return nil
 }
-
-// defaultImage is the image of the Apache Spark project of a version.
-func defaultImage(version string) string { return "apache/spark:" + cmp.Or(version, "latest") }
 
 // dropPrivileges keeps a daemon from gaining privileges, unless its template says otherwise. A privileged container cannot be without: Kubernetes refuses the pod.
 func dropPrivileges(c *corev1.Container) {
