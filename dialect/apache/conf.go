@@ -83,7 +83,7 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 // logs. Spark reads spark.authenticate with a secret of its own making where it runs the executors itself; against the master of a standalone cluster it
 // wants one that all of them know, which is not known here.
 func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
-	if !strings.HasPrefix(driverMaster(app), "spark://") {
+	if !strings.HasPrefix(driverMaster(&app.Spec), "spark://") {
 		c.SetIfMissing("spark.authenticate", "true")
 	}
 	c.SetIfMissing("spark.io.encryption.enabled", "true")
@@ -111,8 +111,8 @@ func dynamicAllocation(spec *sparkv1.ApplicationSpec) bool {
 }
 
 // driverMaster is the master of a driver whose executors are no pods of its own: of a standalone cluster, or local. It is empty for Kubernetes.
-func driverMaster(app *sparkv1.SparkApplication) string {
-	master := app.Spec.SparkConf[confMaster]
+func driverMaster(spec *sparkv1.ApplicationSpec) string {
+	master := spec.SparkConf[confMaster]
 	if strings.HasPrefix(master, "k8s://") {
 		return ""
 	}

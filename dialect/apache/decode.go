@@ -180,10 +180,8 @@ const (
 // executorsOf is how many executors the application starts with, and how many it always wants. Where the driver does their work itself, or takes them
 // from elsewhere, there are none to wait for.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
-	for _, key := range []string{confMaster, confDriverMaster} {
-		if master := spec.SparkConf[key]; master != "" && !strings.HasPrefix(master, "k8s") {
-			return 0, 0
-		}
+	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") { // else that is the API server's address
+		return 0, 0
 	}
 	instances, set := number(spec, confInstances)
 	if dynamicAllocation(spec) {

@@ -63,13 +63,7 @@ func (d door) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1123Subdomain(d.meta.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault(d.metaField+".name", "%q is no name of an %s: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
 	}
-	service, _, err := podtemplate.As[corev1.ServiceSpec](bytesOf(d.serviceRaw))
-	switch {
-	case len(bytesOf(d.serviceRaw)) == 0:
-		wrong = append(wrong, d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}"))
-	case err != nil:
-		wrong = append(wrong, d.fault("serviceSpec", "%v", err))
-	}
+	wrong = append(wrong, d.serviceFaults()...)
 	tree, err := d.tree()
 	if err != nil {
 		return append(wrong, d.fault(d.specField, "%v", err))
@@ -77,10 +71,24 @@ func (d door) faults() (wrong []*dialect.FieldError) {
 	if d.isRoute() {
 		wrong = append(wrong, d.parentFaults(tree)...)
 	}
-	if d.lacksRule(tree) && err == nil && len(service.Ports) == 0 && len(bytesOf(d.serviceRaw)) > 0 {
-		wrong = append(wrong, d.fault("serviceSpec.ports", "is empty, and %s.%s has no rules: without either it is not known where to; name a port", d.field, d.specField))
-	}
 	return wrong
+}
+
+// serviceFaults are what is wrong with the Service's spec.
+func (d door) serviceFaults() []*dialect.FieldError {
+	data := bytesOf(d.serviceRaw)
+	if len(data) == 0 {
+		return []*dialect.FieldError{d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}")}
+	}
+	service, _, err := podtemplate.As[corev1.ServiceSpec](data)
+	if err != nil {
+		return []*dialect.FieldError{d.fault("serviceSpec", "%v", err)}
+	}
+	if tree, err := d.tree(); err == nil && d.lacksRule(tree) && len(service.Ports) == 0 {
+		return []*dialect.FieldError{d.fault("serviceSpec.ports",
+			"is empty, and %s.%s has no rules: without either it is not known where to; name a port", d.field, d.specField)}
+	}
+	return nil
 }
 
 // parentFaults are what is wrong with a route's parents: without one it leads nowhere.

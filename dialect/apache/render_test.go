@@ -54,8 +54,8 @@ func TestObjects(t *testing.T) {
 
 // TestAttemptsNeverMeet: every object of an attempt has another name than that of every other attempt, unless the user chose it (W9).
 func TestAttemptsNeverMeet(t *testing.T) {
-	app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
+		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
 		app.Name = name
 		if pinned {
 			app.Spec.SparkConf[confAppID] = "mine"

@@ -38,7 +38,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		DriverPodName:      driverPodName(app, id),
 		ConfigMapName:      configMapName(id),
 		Master:             a.master(app),
-		DriverMaster:       driverMaster(app),
+		DriverMaster:       driverMaster(&app.Spec),
 		SubmitTime:         now,
 		User:               driverUser,
 		MainClass:          p.class,

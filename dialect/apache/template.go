@@ -32,7 +32,7 @@ func escalatingNot(template []byte) []byte {
 	if !ok {
 		return template
 	}
-	if containers, _ := spec["containers"].([]any); len(containers) == 0 {
+	if containers, isList := spec["containers"].([]any); isList && len(containers) == 0 || spec["containers"] == nil {
 		spec["containers"] = []any{map[string]any{"name": DriverContainer}}
 	}
 	for _, list := range []string{"initContainers", "containers"} {
