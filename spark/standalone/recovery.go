@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // recovery warns where a master that begins again would not find what the one before it wrote: its workers, applications and drivers. A user asks for it by
@@ -21,15 +23,15 @@ func (d *draft) recovery(m *member) {
 		d.warnKey(recoveryModeKey, "is %s, but %s is no absolute path; give it the path of a directory on a volume of the master", mode, recoveryPathKey)
 		return
 	}
-	mount := mountOf(m.container(), path.Clean(dir))
+	mount, shown := mountOf(m.container(), path.Clean(dir)), conf.Quote(recoveryPathKey, dir)
 	switch {
 	case mount == nil:
 		d.warnKey(recoveryPathKey, "%s is on no volume of container %s: a new master forgets workers and applications; give the master's statefulSetSpec a volumeClaimTemplate and a volumeMount",
-			dir, m.role)
+			shown, m.role)
 	case mount.ReadOnly:
-		d.warnKey(recoveryPathKey, "%s is on a volume that is mounted read-only", dir)
+		d.warnKey(recoveryPathKey, "%s is on a volume that is mounted read-only; mount it without readOnly", shown)
 	case !m.lasting(mount.Name):
-		d.warnKey(recoveryPathKey, "%s is on volume %q, which goes with the master's pod; use a volumeClaimTemplate or a persistentVolumeClaim", dir, mount.Name)
+		d.warnKey(recoveryPathKey, "%s is on volume %q, which goes with the master's pod; use a volumeClaimTemplate or a persistentVolumeClaim", shown, mount.Name)
 	}
 }
 
