@@ -79,7 +79,7 @@ func (s *step) again() bool {
 	}
 	rule := s.app.Restart
 	switch {
-	case s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m):
+	case s.m.Outcome == lifecycle.Refused && s.refusals() <= onceMore(s.m) && (rule.Counted == nil || onceMore(s.m) > 0):
 		return true
 	case !asksFor(rule.Policy, s.m.Outcome):
 		return false

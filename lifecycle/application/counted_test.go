@@ -1,0 +1,231 @@
+package application
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestPolicies has each policy with each outcome.
+func TestPolicies(t *testing.T) {
+	infrastructure := []lifecycle.Outcome{lifecycle.StartTimedOut, lifecycle.ExecutorsTimedOut, lifecycle.Refused}
+	failures := append([]lifecycle.Outcome{
+		lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.ReadyTimedOut, lifecycle.RunTimedOut,
+	}, infrastructure...)
+	all := append([]lifecycle.Outcome{lifecycle.Succeeded}, failures...)
+	for policy, again := range map[lifecycle.RestartPolicy][]lifecycle.Outcome{
+		lifecycle.Never: nil, "": nil, lifecycle.Always: all, lifecycle.OnFailure: failures, lifecycle.OnInfrastructureFailure: infrastructure,
+	} {
+		for _, how := range all {
+			want := false
+			for _, o := range again {
+				want = want || o == how
+			}
+			s := &step{app: secondFamily(restarts(policy, math.MaxInt64)), m: memoryIn(lifecycle.Ended, outcome(how, "r", 50)), now: at(60)}
+			if got := s.again(); got != want {
+				t.Errorf("%q after %s: again %v", policy, how, got)
+			}
+			// The other family's way of counting knows the policy as well.
+			s.app.Restart = lifecycle.Restart{Policy: policy, FailureRetries: 9, SubmissionRetries: 9}
+			s.m.Submissions++
+			if got := s.again(); got != want {
+				t.Errorf("%q after %s, by retries: again %v", policy, how, got)
+			}
+		}
+	}
+}
+
+// TestRestartsAreCounted has what an end makes of the counters, and which limit stands against another attempt.
+func TestRestartsAreCounted(t *testing.T) {
+	type counts [3]int64 // all, failures, refusals
+	of := func(c counts) lifecycle.Restarts {
+		return lifecycle.Restarts{Total: c[0], Failures: c[1], Refusals: c[2]}
+	}
+	none := func(*lifecycle.Counted) {}
+	limits := func(change func(c *lifecycle.Counted)) func(*lifecycle.Counted) { return change }
+	failuresAt := func(n int64) func(*lifecycle.Counted) {
+		return limits(func(c *lifecycle.Counted) { c.MostFailures = new(n) })
+	}
+	refusalsAt := func(n int64) func(*lifecycle.Counted) {
+		return limits(func(c *lifecycle.Counted) { c.MostRefusals = new(n) })
+	}
+	bothAt := func(failures, refusals int64) func(*lifecycle.Counted) {
+		return limits(func(c *lifecycle.Counted) { c.MostFailures, c.MostRefusals = new(failures), new(refusals) })
+	}
+	most := func(n int64) func(*lifecycle.Counted) { return limits(func(c *lifecycle.Counted) { c.Most = n }) }
+	reset := func(seconds int) func(*lifecycle.Counted) {
+		return limits(func(c *lifecycle.Counted) { c.Most, c.ResetAfter = 3, new(time.Duration(seconds)*second) })
+	}
+	for _, c := range []struct {
+		name   string
+		limits func(*lifecycle.Counted)
+		before counts
+		how    lifecycle.Outcome // after 50 s of life
+		want   counts            // of the next attempt
+		limit  string            // what stands against it; empty where it comes
+	}{
+		{"the first failure", none, counts{}, lifecycle.Failed, counts{1, 1, 0}, ""},
+		{"the second in a row", none, counts{1, 1, 0}, lifecycle.Evicted, counts{2, 2, 0}, ""},
+		{"a success in between", none, counts{2, 2, 0}, lifecycle.Succeeded, counts{3, 0, 0}, ""},
+		{"a refusal is a failure", none, counts{2, 2, 0}, lifecycle.Refused, counts{3, 3, 1}, ""},
+		{"refusals in a row", none, counts{3, 3, 1}, lifecycle.Refused, counts{4, 4, 2}, ""},
+		{"a failure ends a row of refusals", none, counts{4, 4, 2}, lifecycle.StartTimedOut, counts{5, 5, 0}, ""},
+		{"a success ends it too", none, counts{4, 4, 2}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
+		{"each kind of end that is a failure: lost", none, counts{}, lifecycle.Lost, counts{1, 1, 0}, ""},
+		{"not ready in time", none, counts{}, lifecycle.ReadyTimedOut, counts{1, 1, 0}, ""},
+		{"no executors in time", none, counts{}, lifecycle.ExecutorsTimedOut, counts{1, 1, 0}, ""},
+		{"out of time", none, counts{}, lifecycle.RunTimedOut, counts{1, 1, 0}, ""},
+
+		{"the last that the limit allows", most(2), counts{1, 0, 0}, lifecycle.Succeeded, counts{2, 0, 0}, ""},
+		{"one beyond it", most(2), counts{2, 0, 0}, lifecycle.Succeeded, counts{}, "no more than 2 restarts are allowed; the last attempt: Succeeded"},
+		{"none allowed", most(0), counts{}, lifecycle.Failed, counts{}, "no more than 0 restarts"},
+		{"the limit of all comes first", limits(func(c *lifecycle.Counted) { c.Most, c.MostFailures = 2, new(int64(1)) }), counts{2, 2, 0}, lifecycle.Failed,
+			counts{}, "no more than 2 restarts are allowed; the last attempt: Failed, r: m"},
+		{"the last failure that is allowed", failuresAt(2), counts{4, 1, 0}, lifecycle.Failed, counts{5, 2, 0}, ""},
+		{"one more", failuresAt(2), counts{4, 2, 0}, lifecycle.Failed, counts{}, "no more than 2 restarts in a row are allowed after failures; the last attempt: Failed"},
+		{"a success is none", failuresAt(0), counts{4, 2, 0}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
+		{"a refusal is one, where refusals have no limit", failuresAt(2), counts{4, 2, 1}, lifecycle.Refused, counts{}, "after failures"},
+		{"refusals have one of their own", refusalsAt(2), counts{4, 4, 2}, lifecycle.Refused, counts{}, "no more than 2 restarts in a row are allowed after submissions"},
+		{"which is not that of failures", refusalsAt(2), counts{9, 9, 2}, lifecycle.Failed, counts{10, 10, 0}, ""},
+		{"and stands in for it", bothAt(2, 3), counts{4, 4, 1}, lifecycle.Refused, counts{5, 5, 2}, ""},
+		{"one refusal more than both", bothAt(2, 3), counts{6, 6, 3}, lifecycle.Refused, counts{}, "after submissions"},
+		{"a failure, where both are set", bothAt(2, 3), counts{6, 2, 0}, lifecycle.Failed, counts{}, "after failures"},
+
+		{"it lived long enough", reset(50), counts{3, 3, 3}, lifecycle.Failed, counts{1, 0, 0}, ""},
+		{"longer", reset(30), counts{3, 2, 1}, lifecycle.Refused, counts{1, 0, 0}, ""},
+		{"success, too, forgets", reset(0), counts{3, 0, 0}, lifecycle.Succeeded, counts{1, 0, 0}, ""},
+		{"not long enough", reset(51), counts{3, 3, 3}, lifecycle.Failed, counts{}, "no more than 3 restarts are allowed"},
+		{"no restart at all, however long it lived", limits(func(c *lifecycle.Counted) { c.Most, c.ResetAfter = 0, new(second) }), counts{}, lifecycle.Failed, counts{}, "no more than 0"},
+		{"as many as there are numbers", most(math.MaxInt64), counts{math.MaxInt64, math.MaxInt64, 0}, lifecycle.Failed, counts{math.MaxInt64, math.MaxInt64, 0}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			app := secondFamily(restarts(lifecycle.Always, math.MaxInt64))
+			c.limits(app.Restart.Counted)
+			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50), func(m *lifecycle.Memory) { m.Restarts, m.Submissions = of(c.before), 9 })
+			plan := Step(app, mem, nothing, at(51))
+			checkPlan(t, app, mem, nothing, at(51), plan)
+			if c.limit == "" {
+				if plan.Next.Phase != lifecycle.Waiting {
+					t.Fatalf("%s: %+v", plan.Next.Phase, plan.Next.Cause)
+				}
+				if diff := cmp.Diff(of(c.want), plan.Next.Restarts); diff != "" {
+					t.Errorf("counters of the next attempt (-want +got):\n%s", diff)
+				}
+				// They count once, however often it is looked at, and hold the limit no worse than before.
+				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != of(c.want) {
+					t.Errorf("a second look: %s %+v", again.Next.Phase, again.Next.Restarts)
+				}
+				return
+			}
+			if plan.Next.Phase != lifecycle.Done || plan.Next.Restarts != of(c.before) || plan.Next.Outcome != c.how {
+				t.Errorf("%s %s %+v, want Done with the counters of the last attempt", plan.Next.Phase, plan.Next.Outcome, plan.Next.Restarts)
+			}
+			if got := plan.Next.Cause; got.Reason != lifecycle.ReasonRestartsExhausted || !strings.Contains(got.Message, c.limit) {
+				t.Errorf("cause %+v, want %q", got, c.limit)
+			}
+		})
+	}
+}
+
+// TestBackoffs has the interval after each kind of end, to the millisecond: nothing is launched before, and nobody needs to look.
+func TestBackoffs(t *testing.T) {
+	const base, failure, refusal = 30 * second, 7 * second, 90 * second
+	for _, c := range []struct {
+		name             string
+		failure, refusal *time.Duration
+		how              lifecycle.Outcome
+		want             time.Duration
+	}{
+		{"all the same: success", nil, nil, lifecycle.Succeeded, base},
+		{"all the same: failure", nil, nil, lifecycle.Failed, base},
+		{"all the same: refusal", nil, nil, lifecycle.Refused, base},
+		{"failures: success", new(failure), nil, lifecycle.Succeeded, base},
+		{"failures: failure", new(failure), nil, lifecycle.Evicted, failure},
+		{"failures: timed out", new(failure), nil, lifecycle.StartTimedOut, failure},
+		{"failures: refusal", new(failure), nil, lifecycle.Refused, failure},
+		{"refusals: failure", nil, new(refusal), lifecycle.Lost, base},
+		{"refusals: refusal", nil, new(refusal), lifecycle.Refused, refusal},
+		{"each: failure", new(failure), new(refusal), lifecycle.Failed, failure},
+		{"each: refusal", new(failure), new(refusal), lifecycle.Refused, refusal},
+		{"each: success", new(failure), new(refusal), lifecycle.Succeeded, base},
+		{"none after failures", new(time.Duration(0)), nil, lifecycle.Failed, 0},
+		{"less than none", new(-second), nil, lifecycle.Failed, 0},
+		{"longer than there is time", new(time.Duration(math.MaxInt64)), nil, lifecycle.Failed, time.Duration(math.MaxInt64 / 2).Truncate(time.Microsecond)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			app := secondFamily(restarts(lifecycle.Always, 9))
+			app.Restart.Counted.FailureBackoff, app.Restart.Counted.RefusalBackoff = c.failure, c.refusal
+			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50))
+			plan := Step(app, mem, nothing, at(50))
+			checkPlan(t, app, mem, nothing, at(50), plan)
+			if c.want == 0 {
+				if acts := plan.Do; plan.Next.Phase != lifecycle.Waiting || len(acts) != 1 || acts[0] != confirm(1) {
+					t.Errorf("nothing to wait for, and it is %s with %v", plan.Next.Phase, acts)
+				}
+				return
+			}
+			if next := at(50).Add(c.want); !plan.Next.NextAttempt.Equal(next) || plan.Check != c.want {
+				t.Fatalf("next attempt at %s, look after %s; want %s", plan.Next.NextAttempt, plan.Check, c.want)
+			}
+			early, due := plan.Next.NextAttempt.Add(-time.Millisecond), plan.Next.NextAttempt
+			if plan := Step(app, plan.Next, confirmed, early); len(plan.Do) > 0 || plan.Check != time.Millisecond {
+				t.Errorf("a millisecond before: %v, look after %s", plan.Do, plan.Check)
+			}
+			if plan := Step(app, plan.Next, confirmed, due); plan.Next.Phase != lifecycle.Launched || plan.Next.Attempt != 2 {
+				t.Errorf("when it is due: %s of attempt %d", plan.Next.Phase, plan.Next.Attempt)
+			}
+		})
+	}
+}
+
+// TestLimitsWhileWaiting: who lowers a limit, or changes the policy, while an attempt is waited for, has what ended by now; who raises one goes on.
+func TestLimitsWhileWaiting(t *testing.T) {
+	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
+		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
+	})
+	remains := standing(1, lifecycle.DriverFailed)
+	run(t, []row{
+		{"as it was", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),
+			want{check: 20 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
+		{"lowered: everything goes first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
+			want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
+		{"lowered: nothing is left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, nothing, at(60),
+			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
+		{"lowered, retained", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), waiting, remains, at(60),
+			want{trail: phases(lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
+		{"no more by policy", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 2)), waiting, nothing, at(60),
+			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: "OOMKilled"}},
+	})
+}
+
+// TestUnrememberedRestarts: a restart that the operator died on, before it was written down, is counted when its driver is found.
+func TestUnrememberedRestarts(t *testing.T) {
+	app := secondFamily(restarts(lifecycle.Always, 9))
+	before := lifecycle.Restarts{Total: 3, Failures: 1, Refusals: 1}
+	counted := func(m *lifecycle.Memory) { m.Restarts = before }
+	newer := driver(lifecycle.DriverPending, attempt(2))
+	for _, c := range []struct {
+		name string
+		mem  lifecycle.Memory
+		want lifecycle.Restarts
+	}{
+		{"nothing before", lifecycle.Memory{}, lifecycle.Restarts{}},
+		{"the end was not written down", memoryIn(lifecycle.Running, counted), lifecycle.Restarts{Total: 4, Failures: 2}},
+		{"it was, and how", memoryIn(lifecycle.Ended, counted, outcome(lifecycle.Succeeded, "", 50)), lifecycle.Restarts{Total: 4}},
+		{"counted already", memoryIn(lifecycle.Waiting, counted, outcome(lifecycle.Failed, "Error", 50), due(80)), before},
+	} {
+		if plan := Step(app, c.mem, newer, at(60)); plan.Next.Phase != lifecycle.Launched || plan.Next.Restarts != c.want {
+			t.Errorf("%s: %s %+v, want %+v", c.name, plan.Next.Phase, plan.Next.Restarts, c.want)
+		}
+	}
+	app.SpecHash = "1:b"
+	mem := memoryIn(lifecycle.Running, counted)
+	if plan := Step(app, mem, driver(lifecycle.DriverRunning), at(60)); plan.Next.Phase != lifecycle.Editing || plan.Next.Restarts != (lifecycle.Restarts{}) {
+		t.Errorf("after an edit: %s %+v", plan.Next.Phase, plan.Next.Restarts)
+	}
+}

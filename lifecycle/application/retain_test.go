@@ -1,0 +1,115 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// forced is a deletion without a grace period.
+func forced(a lifecycle.Action) lifecycle.Action { a.Force = true; return a }
+
+// TestRetention has what becomes of the last attempt by policy and outcome.
+func TestRetention(t *testing.T) {
+	ended := func(o lifecycle.Outcome) lifecycle.Memory { return memoryIn(lifecycle.Ended, outcome(o, "r", 50)) }
+	retained := func(o lifecycle.Outcome) lifecycle.Memory {
+		return memoryIn(lifecycle.Retained, outcome(o, "r", 50), func(m *lifecycle.Memory) { m.Since = at(55) })
+	}
+	well, ill := standing(1, lifecycle.DriverSucceeded), standing(1, lifecycle.DriverFailed)
+	stays := func(o lifecycle.Outcome) want {
+		return want{trail: phases(lifecycle.Retained), outcome: o, reason: "r"}
+	}
+	goes := func(o lifecycle.Outcome, do ...lifecycle.Action) want {
+		return want{do: do, check: 2 * second, outcome: o, reason: "r"}
+	}
+	over := func(o lifecycle.Outcome) want { return want{trail: phases(lifecycle.Done), outcome: o, reason: "r"} }
+	remains := lifecycle.Observed{Remains: []int32{1}}
+	run(t, []row{
+		{"always: success", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Succeeded), well, at(60), stays(lifecycle.Succeeded)},
+		{"always: failure", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Failed), ill, at(60), stays(lifecycle.Failed)},
+		{"on failure: failure", secondFamily(retain(lifecycle.RetainOnFailure)), ended(lifecycle.Evicted), ill, at(60), stays(lifecycle.Evicted)},
+		{"on failure: success goes", secondFamily(retain(lifecycle.RetainOnFailure)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"never: success goes", secondFamily(), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"never: failure goes", secondFamily(), ended(lifecycle.Failed), ill, at(60), goes(lifecycle.Failed, remove(1))},
+		{"never: what is left beside the pod", secondFamily(), ended(lifecycle.Failed), remains, at(60), goes(lifecycle.Failed, remove(1))},
+		{"never: executors of a driver that is gone", secondFamily(), ended(lifecycle.Lost), withExecutors(nothing, lifecycle.DriverSucceeded), at(60),
+			goes(lifecycle.Lost, remove(1))},
+		{"never: nothing is left", secondFamily(), ended(lifecycle.Failed), nothing, at(60), over(lifecycle.Failed)},
+		{"never: no other attempt's, whose number is not used yet", secondFamily(), ended(lifecycle.Failed), lifecycle.Observed{Remains: []int32{2}}, at(60),
+			over(lifecycle.Failed)},
+		{"always, for no time at all", secondFamily(retain(lifecycle.RetainAlways, 0)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"always, and nothing is there to be", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Lost), nothing, at(60), over(lifecycle.Lost)},
+		{"always: a driver that goes on is stopped", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut), standing(1, lifecycle.DriverRunning),
+			at(60), goes(lifecycle.ReadyTimedOut, stop(1))},
+
+		{"retained for its time", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(60),
+			want{check: 15 * second, outcome: lifecycle.Succeeded, reason: "r"}},
+		{"a second before it is over", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(74),
+			want{check: second, outcome: lifecycle.Succeeded, reason: "r"}},
+		{"when it is over", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(75), goes(lifecycle.Succeeded, remove(1))},
+		{"and all is gone", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), nothing, at(76), over(lifecycle.Succeeded)},
+		{"who does not want it any more", secondFamily(), retained(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"whose time to live is over before", secondFamily(retain(lifecycle.RetainAlways, 20), func(a *lifecycle.App) { a.TTL = new(5 * second) }),
+			retained(lifecycle.Succeeded), well, at(60),
+			want{do: acts(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Application}), check: reassert, outcome: lifecycle.Succeeded, reason: "r"}},
+		{"what shows late", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60), goes(lifecycle.Failed, remove(1))},
+		{"what is kept of Done by the other family", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60),
+			want{outcome: lifecycle.Failed, reason: "r"}},
+	})
+}
+
+// TestNothingIsRetainedBetweenAttempts: whatever is retained of the last, the next attempt comes when all of the one before is gone.
+func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
+	for _, policy := range []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainOnFailure, lifecycle.RetainNever} {
+		app := secondFamily(restarts(lifecycle.OnFailure, 3), retain(policy))
+		waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "r", 50), due(80))
+		run(t, []row{
+			{string(policy) + ": its log is there until the interval is over", app, waiting, standing(1, lifecycle.DriverFailed), at(60),
+				want{check: 20 * second, outcome: lifecycle.Failed, reason: "r"}},
+			{string(policy) + ": then it goes", app, waiting, standing(1, lifecycle.DriverFailed), at(80),
+				want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "r"}},
+			{string(policy) + ": and the next one comes", app, waiting, confirmed, at(81),
+				want{trail: phases(lifecycle.Launched), do: acts(create(2)), check: 60 * second, attempt: 2}},
+		})
+	}
+}
+
+// TestForce has the time from which what is left goes without a grace period: to the second, and never for an attempt that goes on.
+func TestForce(t *testing.T) {
+	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 100*second, 0 })
+	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanAgain = 0, 0 })
+	deleted := func(seconds int) lifecycle.App {
+		app := app
+		app.Deleting, app.DeletedAt = true, at(seconds)
+		return app
+	}
+	timedOut := memoryIn(lifecycle.Ended, outcome(lifecycle.ReadyTimedOut, "r", 50))
+	stuck, ended := standing(1, lifecycle.DriverRunning, dueToGo(80)), standing(1, lifecycle.DriverFailed, dueToGo(80))
+	lost := standing(1, lifecycle.DriverUnknown, dueToGo(80))
+	goes := func(check time.Duration, do lifecycle.Action) want {
+		return want{do: acts(do), check: check, outcome: lifecycle.ReadyTimedOut, reason: "r"}
+	}
+	run(t, []row{
+		{"a driver that was told to stop", app, timedOut, stuck, at(60), goes(reassert, stop(1))},
+		{"its time comes before anybody would look again", app, timedOut, ended, at(140), goes(10*second, remove(1))},
+		{"its time has come", app, timedOut, ended, at(150), goes(reassert, forced(remove(1)))},
+		{"a node that does not answer, before", app, timedOut, lost, at(149), goes(second, remove(1))},
+		{"a node that does not answer", app, timedOut, lost, at(150), goes(reassert, forced(remove(1)))},
+		{"a driver that may still stop, but no longer", app, timedOut, standing(1, lifecycle.DriverRunning, dueToGo(200)), at(150), goes(reassert, forced(stop(1)))},
+		{"never, where nobody asks for it", never, timedOut, lost, at(9000), goes(reassert, remove(1))},
+		{"before the next attempt", func() lifecycle.App { a := app; restarts(lifecycle.Always, 9)(&a); return a }(),
+			memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "r", 50)), ended, at(200),
+			want{do: acts(forced(remove(1))), check: reassert, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleting}},
+		{"an attempt that goes on", app, memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning, dueToGo(80)), at(9000),
+			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
+		{"the application is deleted", deleted(60), memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning), at(61), want{do: acts(remove(1)), check: reassert}},
+		{"for long", deleted(60), memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning), at(160), want{do: acts(forced(remove(1))), check: reassert}},
+		{"after an end that is long past", deleted(60), timedOut, ended, at(150), goes(reassert, forced(remove(1)))},
+		{"and a launch since that is not remembered", deleted(140), timedOut, standing(2, lifecycle.DriverRunning), at(150), goes(reassert, remove(2))},
+		{"deleted nobody knows when", func() lifecycle.App { a := app; a.Deleting = true; return a }(), memoryIn(lifecycle.Running),
+			standing(1, lifecycle.DriverRunning), at(9000), want{do: acts(remove(1)), check: reassert}},
+		{"suspended for long", func() lifecycle.App { a := app; a.Suspend = true; return a }(), memoryIn(lifecycle.Suspending), lost, at(100),
+			want{do: acts(forced(stop(1))), check: 10 * second, reason: lifecycle.ReasonNodeLost}},
+	})
+}

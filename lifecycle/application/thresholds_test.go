@@ -1,0 +1,212 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// running is a driver that is Ready since 7 s, with so many executors that run.
+func running(n int) lifecycle.Observed {
+	o := driver(lifecycle.DriverRunning, readyAt(7))
+	for range n {
+		o = withExecutors(o, lifecycle.DriverRunning)
+	}
+	return o
+}
+
+// TestThresholds has where a Ready driver stands with so many executors, by where it stood before.
+func TestThresholds(t *testing.T) {
+	const ready, scaling, healthy, partial, below = lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below
+	type limits = lifecycle.Thresholds
+	all, dynamic := limits{Init: 2, Min: 1, Max: 3}, limits{Init: 2, Min: 1, Max: 3, Dynamic: true}
+	for _, c := range []struct {
+		name   string
+		limits limits
+		from   lifecycle.Phase
+		want   [5]lifecycle.Phase // with 0 to 4 executors
+	}{
+		{"none are set", limits{}, ready, [5]lifecycle.Phase{healthy, healthy, healthy, healthy, healthy}},
+		{"the start awaits some", all, ready, [5]lifecycle.Phase{ready, scaling, partial, healthy, healthy}},
+		{"some came", all, scaling, [5]lifecycle.Phase{scaling, scaling, partial, healthy, healthy}},
+		{"the start is over", all, healthy, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"too few there may be", all, partial, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"too few there must be", all, below, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"Spark chooses: start", dynamic, ready, [5]lifecycle.Phase{ready, scaling, healthy, healthy, healthy}},
+		{"Spark chooses: then", dynamic, healthy, [5]lifecycle.Phase{below, healthy, healthy, healthy, healthy}},
+		{"no start, a minimum (W25)", limits{Min: 2}, ready, [5]lifecycle.Phase{below, below, healthy, healthy, healthy}},
+		{"no start, a maximum (W25)", limits{Max: 2}, ready, [5]lifecycle.Phase{partial, partial, healthy, healthy, healthy}},
+		{"no start, both (W25)", limits{Min: 1, Max: 2}, healthy, [5]lifecycle.Phase{below, partial, healthy, healthy, healthy}},
+		{"no minimum", limits{Init: 2}, healthy, [5]lifecycle.Phase{healthy, healthy, healthy, healthy, healthy}},
+		{"a start that is less than the minimum", limits{Init: 1, Min: 2}, ready, [5]lifecycle.Phase{ready, below, healthy, healthy, healthy}},
+	} {
+		for n, want := range c.want {
+			app := secondFamily(thresholds(0, 0, 0))
+			app.Thresholds = &c.limits
+			mem := memoryIn(c.from)
+			plan := Step(app, mem, running(n), at(60))
+			checkPlan(t, app, mem, running(n), at(60), plan)
+			if plan.Next.Phase != want {
+				t.Errorf("%s: from %s with %d executors: %s, want %s", c.name, c.from, n, plan.Next.Phase, want)
+			}
+			if entered := len(plan.Trail); entered > 1 || (entered == 1) != (want != c.from) {
+				t.Errorf("%s: from %s with %d executors: %v", c.name, c.from, n, plan.Trail)
+			}
+		}
+	}
+}
+
+// TestWhichExecutorsCount: those of the attempt that run now, however many came.
+func TestWhichExecutorsCount(t *testing.T) {
+	app := secondFamily(thresholds(2, 2, 0))
+	other := func(o lifecycle.Observed) lifecycle.Observed {
+		o.Executors = append(o.Executors, lifecycle.Executor{Name: "e", Attempt: 2, Phase: lifecycle.DriverRunning})
+		return o
+	}
+	ready := driver(lifecycle.DriverRunning, readyAt(7))
+	run(t, []row{
+		{"those that wait do not", app, memoryIn(lifecycle.Ready), withExecutors(ready, lifecycle.DriverPending, lifecycle.DriverPending), at(60), want{check: 247 * second}},
+		{"those that ended do not", app, memoryIn(lifecycle.Running), withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed), at(60),
+			want{trail: phases(lifecycle.Below)}},
+		{"those on a lost node do not", app, memoryIn(lifecycle.Running), withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown), at(60),
+			want{trail: phases(lifecycle.Below)}},
+		{"a driver that is not Ready any more tells nothing", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
+	})
+	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 })
+	seen := other(withExecutors(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), lifecycle.DriverRunning))
+	if plan := Step(app, mem, seen, at(60)); plan.Next.Phase != lifecycle.Below {
+		t.Errorf("an executor of the attempt before counts: %s", plan.Next.Phase)
+	}
+}
+
+// TestLackIsTold: the transition says how many run, and how many should.
+func TestLackIsTold(t *testing.T) {
+	app := secondFamily(thresholds(0, 2, 3))
+	for n, want := range map[int]lifecycle.Cause{
+		1: {Reason: lifecycle.ReasonBelowThreshold, Message: "1 executors run, and no fewer than 2 are to"},
+		2: {Reason: lifecycle.ReasonPartialCapacity, Message: "2 of 3 executors run"},
+	} {
+		plan := Step(app, memoryIn(lifecycle.Running), running(n), at(60))
+		if len(plan.Trail) != 1 || plan.Trail[0].Cause != want {
+			t.Errorf("with %d: %v, want %v", n, plan.Trail, want)
+		}
+		if plan.Next.Cause != (lifecycle.Cause{}) {
+			t.Errorf("with %d it is remembered to wait for %+v: a count that changes is no cause", n, plan.Next.Cause)
+		}
+	}
+}
+
+// TestExecutorDeadlines has the time that executors have to come, exactly, and how it counts anew.
+func TestExecutorDeadlines(t *testing.T) {
+	app := func(anew bool) lifecycle.App {
+		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart, a.Limits.ScalingAnew = 100*second, anew })
+	}
+	scaling := memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Since = at(90) })
+	timedOut := func(do ...lifecycle.Action) want {
+		return want{trail: phases(lifecycle.Ended), do: do, check: 2 * second, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
+	}
+	run(t, []row{
+		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
+		{"Ready: over", app(true), memoryIn(lifecycle.Ready), running(0), at(107), timedOut(stop(1))},
+		{"the first comes just in time", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
+		{"anew: it has its time from then", app(true), scaling, running(1), at(189), want{check: second}},
+		{"anew: over", app(true), scaling, running(1), at(190), timedOut(stop(1))},
+		{"anew: it went again", app(true), scaling, running(0), at(189), want{check: second}},
+		{"not anew", app(false), scaling, running(1), at(106), want{check: second}},
+		{"not anew: over", app(false), scaling, running(1), at(107), timedOut(stop(1))},
+		{"enough come just in time", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
+		{"once it runs there is none", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
+		{"nor where the start awaits none", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
+	})
+	if plan := Step(app(true), memoryIn(lifecycle.Ready), running(0), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
+		t.Errorf("message %q", plan.Next.Cause.Message)
+	}
+}
+
+// TestLostNodeKeepsItsPlace: a driver whose node comes back goes on from where it was, also where its executors went meanwhile, and its start's deadlines
+// do not come back to life.
+func TestLostNodeKeepsItsPlace(t *testing.T) {
+	app := secondFamily(thresholds(2, 2, 3))
+	for _, before := range up {
+		mem := memoryIn(before)
+		seen := driver(lifecycle.DriverUnknown)
+		plan := Step(app, mem, seen, at(60))
+		checkPlan(t, app, mem, seen, at(60), plan)
+		if plan.Next.Phase != lifecycle.Unknown || plan.Next.Before != before {
+			t.Fatalf("from %s: %s before %q", before, plan.Next.Phase, plan.Next.Before)
+		}
+		lost := plan.Next
+		if again := Step(app, lost, seen, at(70)); again.Next.Before != before {
+			t.Errorf("a second look at %s: before %q", before, again.Next.Before)
+		}
+		if edited := Step(lifecycle.App{UID: "uid"}, memoryIn(before), seen, at(60)); edited.Next.Before != lifecycle.New {
+			t.Errorf("remembered without thresholds: %q", edited.Next.Before)
+		}
+		late := at(9000)
+		seen = driver(lifecycle.DriverRunning, readyAt(8990))
+		plan = Step(app, lost, seen, late)
+		checkPlan(t, app, lost, seen, late, plan)
+		want := map[lifecycle.Phase]lifecycle.Phase{lifecycle.Launched: lifecycle.Ready, lifecycle.Started: lifecycle.Ready}[before]
+		switch {
+		case before.Runs():
+			want = lifecycle.Below
+		case want == lifecycle.New:
+			want = before
+		}
+		if plan.Next.Phase != want || plan.Next.Before != lifecycle.New {
+			t.Errorf("back from %s: %v", before, plan.Trail)
+		}
+	}
+}
+
+// TestRetrace has the phases that an end is led through, by where the driver was seen last.
+func TestRetrace(t *testing.T) {
+	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
+		return append(p, lifecycle.Ended, lifecycle.Retained)
+	}
+	kept := retain(lifecycle.RetainAlways)
+	family := func(change ...func(*lifecycle.App)) lifecycle.App { return secondFamily(append(change, kept)...) }
+	const started, ready, healthy = lifecycle.Started, lifecycle.Ready, lifecycle.Running
+	succeeded := driver(lifecycle.DriverSucceeded)
+	for _, c := range []struct {
+		name string
+		app  lifecycle.App
+		from lifecycle.Phase
+		seen lifecycle.Observed
+		want []lifecycle.Phase
+	}{
+		{"from its launch", family(), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"from its start", family(), started, succeeded, through(ready, healthy)},
+		{"from when it was Ready", family(), ready, succeeded, through(healthy)},
+		{"seen in time", family(), healthy, succeeded, through()},
+		{"not asked for", appWith(), lifecycle.Launched, succeeded, through()},
+		{"evicted", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, evicted), through(started, ready, healthy)},
+		{"nobody knows when it started", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} }), through()},
+		{"it could not be started", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) }), through()},
+		{"executors were awaited and none is seen", family(thresholds(2, 0, 0)), lifecycle.Launched, succeeded, through(started, ready)},
+		{"some are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
+		{"enough are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded, lifecycle.DriverSucceeded),
+			through(started, ready, healthy)},
+		{"nobody looked before, and there is a minimum", family(thresholds(0, 1, 0)), lifecycle.Launched, succeeded, through(started, ready, lifecycle.Below)},
+		{"what ran stays as it was called", family(thresholds(0, 1, 0)), healthy, succeeded, through()},
+		{"without thresholds", appWith(func(a *lifecycle.App) { a.Retrace = true }), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"without thresholds, executors awaited", appWith(func(a *lifecycle.App) { a.Retrace, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,
+			through(started, ready)},
+		{"and some seen", appWith(func(a *lifecycle.App) { a.Retrace, a.InitialExecutors = true, 2 }), lifecycle.Launched,
+			withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
+	} {
+		mem := memoryIn(c.from)
+		plan := Step(c.app, mem, c.seen, at(60))
+		checkPlan(t, c.app, mem, c.seen, at(60), plan)
+		var got []lifecycle.Phase
+		for _, tr := range plan.Trail {
+			got = append(got, tr.To)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
