@@ -75,7 +75,7 @@ install() {
   all "$spark"
 }
 
-status() { kubectl get sparkapplication spark-pi --output jsonpath="$1"; }
+status() { kubectl get sparkapplication.sparkoperator.k8s.io spark-pi --output jsonpath="$1"; }
 
 # follow shows each change of the state until the end.
 follow() {
@@ -94,7 +94,7 @@ follow() {
     sleep 0.5
   done
   say "spark-pi did not end"
-  kubectl describe sparkapplication spark-pi
+  kubectl describe sparkapplication.sparkoperator.k8s.io spark-pi
   return 1
 }
 
@@ -112,8 +112,8 @@ goodbye() {
 
 Look around:
   export KUBECONFIG=$(bin/sparklocal kubeconfig)
-  bin/sparklocal kubectl get sparkapp,pods
-  bin/sparklocal kubectl describe sparkapp spark-pi
+  bin/sparklocal kubectl get sparkapp.sparkoperator.k8s.io,pods
+  bin/sparklocal kubectl describe sparkapp.sparkoperator.k8s.io spark-pi
   bin/sparklocal kubectl apply -f examples/spark-pi-python.yaml
   bin/helm list --namespace spark-operator
   bin/sparklocal status
