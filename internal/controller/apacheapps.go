@@ -42,6 +42,7 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 		NameLabel: labelApacheAppName,
 		Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
 		Selects:   actsOn[*application](now().Apache.LabelSelector),
+		Sentinels: true,
 		Surroundings: func(app *application, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(applications().Surroundings(app))
 		},
@@ -64,19 +65,13 @@ func apacheOptions(cfg config.Configuration) apache.Options {
 	}
 }
 
-// sentinelLabel marks a custom resource of spark.apache.org by which the operator is probed. There is nothing to launch of it.
-const sentinelLabel = "spark.operator/sentinel"
-
-// actsOn reports whether an object is to be acted on: it is no sentinel, and a selector, to which the configuration was held, selects its labels.
+// actsOn reports whether an object is to be acted on: a selector, to which the configuration was held, selects its labels.
 func actsOn[T client.Object](selector string) func(T) bool {
 	by, err := labels.Parse(selector)
 	if err != nil {
 		by = labels.Nothing()
 	}
-	return func(object T) bool {
-		has := object.GetLabels()
-		return has[sentinelLabel] != "true" && by.Matches(labels.Set(has))
-	}
+	return func(object T) bool { return by.Matches(labels.Set(object.GetLabels())) }
 }
 
 // apacheStanding reads where a SparkApplication of spark.apache.org stands from its status.

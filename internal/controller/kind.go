@@ -68,6 +68,8 @@ type Kind[T client.Object] struct {
 	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
 	// Without the function all are.
 	Selects func(T) bool
+	// Sentinels says that objects with the label sentinelLabel are there to probe the operator: nothing is decided about them, and their status is not written.
+	Sentinels bool
 	// Releases are finalizers by which another operator of the API kept its custom resources until it had cleaned up. Nobody else takes them off, and one
 	// that is deleted would stay for ever.
 	Releases []string

@@ -46,8 +46,10 @@ type Reconciler[T client.Object] struct {
 	ends    ends
 	blind   atomic.Bool // the last read of Events failed
 
-	optional *optionalChildren
-	rush     *rush
+	optional  *optionalChildren
+	rush      *rush
+	sentinels *sentinels
+	passes    atomic.Uint64 // that have ended
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -91,6 +93,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
 	defer cancel()
+	defer r.passes.Add(1)
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
 
@@ -116,6 +119,10 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 		r.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
+	if r.kind.Sentinels && isSentinel(stored) {
+		return r.sentinel(ctx, stored)
+	}
+	r.noSentinel(req.NamespacedName)
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err // what was written comes back as an event
 	}
@@ -224,6 +231,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.around.sweeps.forget(key)
 	r.paces.forget(key)
 	r.ends.forget(key)
+	r.noSentinel(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
 	r.metrics.Gone(r.kind.Name, key)
 }

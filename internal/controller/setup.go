@@ -61,6 +61,8 @@ type Operator struct {
 	traces   *telemetry.Traces
 	optional *optionalChildren
 	rush     rush
+	// sentinels are shared by all kinds.
+	sentinels *sentinels
 }
 
 // newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
@@ -85,7 +87,8 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
-	if err := op.followSettings(ctx); err != nil {
+	op.sentinels = newSentinels(op.settings, op.GetLogger())
+	if err := errors.Join(op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
 		return nil, err
 	}
 	if err := op.watchChildren(ctx); err != nil {
@@ -181,7 +184,7 @@ func (op *Operator) addProbes() error {
 		}
 		return nil
 	}
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddReadyzCheck("caches", synced))
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddReadyzCheck("caches", synced))
 }
 
 // backoff is the rate limiter of a kind's queue. Only errors pass through it.
