@@ -98,6 +98,9 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {
 		e.Phase = DriverSucceeded
 	}
+	if ready := podCondition(pod, corev1.PodReady); e.Phase == DriverRunning && ready != nil {
+		e.Unready = ready.Status == corev1.ConditionFalse
+	}
 	e.Silent = Silent(pod)
 	e.Why = podCause(pod, status, roleExecutor, e.Phase, taken)
 	return e

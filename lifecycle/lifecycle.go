@@ -175,6 +175,7 @@ type Executor struct {
 	// SparkVersion is the version of the Spark that made the pod, which is the driver's; empty where the pod does not tell.
 	SparkVersion string
 	Phase        DriverPhase
+	Unready      bool // Kubernetes says that the pod is not Ready; it means something while it runs
 	CreatedAt    time.Time
 	Silent       string // as Driver.Silent
 	Why          Cause

@@ -9,11 +9,11 @@ import (
 
 // What differs where an application has thresholds (lifecycle.App.Thresholds), and what goes by the number of executors that run.
 
-// running counts the attempt's executors that run now.
+// running counts the attempt's executors that run now, and are Ready.
 func (s *step) running() int32 {
 	var running int32
 	for i := range s.seen.Executors {
-		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && e.Phase == lifecycle.DriverRunning {
+		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && e.Phase == lifecycle.DriverRunning && !e.Unready {
 			running++
 		}
 	}

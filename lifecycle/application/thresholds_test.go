@@ -75,6 +75,11 @@ func TestWhichExecutorsCount(t *testing.T) {
 			want{trail: phases(lifecycle.Below)}},
 		{"a driver that is not Ready any more tells nothing", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
 	})
+	unready := running(2)
+	unready.Executors[1].Unready = true
+	if plan := Step(app, memoryIn(lifecycle.Running), unready, at(60)); plan.Next.Phase != lifecycle.Below {
+		t.Errorf("an executor that is not Ready counts: %s", plan.Next.Phase)
+	}
 	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 })
 	seen := other(withExecutors(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), lifecycle.DriverRunning))
 	if plan := Step(app, mem, seen, at(60)); plan.Next.Phase != lifecycle.Below {
