@@ -18,9 +18,15 @@ import (
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0
-	for _, file := range []string{"sparkoperator.k8s.io_sparkapplications.yaml", "sparkoperator.k8s.io_scheduledsparkapplications.yaml"} {
+	for _, kind := range []struct{ file, peers, version string }{
+		{"sparkoperator.k8s.io_sparkapplications.yaml", "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2"},
+		{"sparkoperator.k8s.io_scheduledsparkapplications.yaml", "sparkoperator.k8s.io_scheduledsparkapplications.yaml", "v1beta2"},
+		{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml", "v1"},
+		{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml", "v1"},
+	} {
+		file, version := kind.file, kind.version
 		definitions := map[string]string{"ours": filepath.Join(crd.Root(t), "config", "crd", file)}
-		if theirs := filepath.Join(crd.Root(t), "..", "shared", "data", "peer-crds", file+".gz"); exists(theirs) {
+		if theirs := filepath.Join(crd.Root(t), "..", "shared", "data", "peer-crds", kind.peers+".gz"); exists(theirs) {
 			definitions["theirs"] = theirs
 		}
 		for whose, path := range definitions {
@@ -28,8 +34,8 @@ func TestFullObjectsAreStored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for variant := range crd.Variants(definition, "v1beta2") {
-				obj := &unstructured.Unstructured{Object: crd.Full(definition, "v1beta2", variant, crd.Sizes)}
+			for variant := range crd.Variants(definition, version) {
+				obj := &unstructured.Unstructured{Object: crd.Full(definition, version, variant, crd.Sizes)}
 				obj.SetNamespace(namespace)
 				obj.SetName("")
 				obj.SetGenerateName("full-")
