@@ -1,0 +1,160 @@
+package apache
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// restarting sets a restart policy with a back-off of 10 s.
+func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartConfig)) func(*sparkv1.SparkApplication) {
+	c := sparkv1.RestartConfig{RestartPolicy: policy, RestartBackoffMillis: new(int64(10_000))}
+	for _, set := range change {
+		set(&c)
+	}
+	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
+}
+
+// attempt holds the current attempt's number and counters to what is wanted.
+func (l *life) attempt(id, restarts, failures, refusals int64) *life {
+	l.Helper()
+	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
+	if diff := cmp.Diff(want, l.app.Status.CurrentAttemptSummary.AttemptInfo); diff != "" {
+		l.Errorf("attempt (-want +got):\n%s", diff)
+	}
+	return l
+}
+
+func (l *life) refused() *life {
+	return l.look(10*time.Second, lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
+}
+
+// next waits for the next attempt, and runs it to an end.
+func (l *life) next(end func(*lifecycle.Driver)) *life {
+	l.Helper()
+	return l.gone(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
+}
+
+// TestAttempts: each attempt has its number and its counters from the moment on that it is scheduled; trimmed, its history holds its own states, and that
+// of the one before is beside it. Numbers of states go on.
+func TestAttempts(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).attempt(0, 0, 0, 0)
+	if l.app.Status.PreviousAttemptSummary != nil {
+		t.Error("a first attempt has one before it")
+	}
+	l.drivers(time.Second, ready).drivers(time.Second, crashed).attempt(1, 1, 1, 0).states("6 ScheduledToRestart")
+	previous := l.app.Status.PreviousAttemptSummary
+	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
+		t.Errorf("the first attempt is told of as %+v, %s", previous.AttemptInfo, got)
+	}
+	l.gone(time.Second).states("6 ScheduledToRestart").next(crashed).attempt(2, 2, 2, 0).states("12 ScheduledToRestart")
+	previous = l.app.Status.PreviousAttemptSummary
+	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
+		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
+		t.Errorf("the second attempt is told of as %+v, %s", previous.AttemptInfo, got)
+	}
+	l.next(succeeded).gone(time.Second).attempt(2, 2, 2, 0).
+		states("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
+
+	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, evicted).next(succeeded).gone(time.Second)
+	l.attempt(1, 1, 1, 0).states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
+		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
+	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
+		t.Errorf("untrimmed, the attempt before is %+v", previous)
+	}
+}
+
+// TestLimitsOfRestarts: each limit ends the application, and the end says which one it was.
+func TestLimitsOfRestarts(t *testing.T) {
+	over := func(l *life, limit string) {
+		t.Helper()
+		if l.plan.Next.Phase != lifecycle.Done || l.plan.Next.Cause.Reason != lifecycle.ReasonRestartsExhausted {
+			t.Errorf("%s: the application is %s, %+v", limit, l.plan.Next.Phase, l.plan.Next.Cause)
+		}
+		if said := l.app.Status.CurrentState.Message; said == "" || said == l.plan.Next.Cause.Reason {
+			t.Errorf("%s: the end says %q", limit, said)
+		}
+	}
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
+		gone(0).drivers(time.Second, succeeded).attempt(1, 1, 0, 0).next(succeeded).gone(time.Second)
+	over(l, "restarts")
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
+		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).gone(time.Second)
+	over(l, "failures")
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
+		refused().attempt(1, 1, 1, 1).gone(time.Second).refused().attempt(2, 2, 2, 2).gone(time.Second).refused().gone(time.Second)
+	over(l, "refusals")
+
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).gone(0).drivers(time.Second, crashed).gone(time.Second)
+	if m := l.plan.Next; m.Phase != lifecycle.Done || m.Cause.Reason == lifecycle.ReasonRestartsExhausted {
+		t.Errorf("a failure of its own is followed by %s, %+v", m.Phase, m.Cause)
+	}
+}
+
+// TestCountersBeginAnew: an attempt that lived long enough is where counting begins again.
+func TestCountersBeginAnew(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
+		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
+		gone(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
+	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2, FailureRestartCounter: 2}) {
+		t.Errorf("the attempt before is %+v", got)
+	}
+}
+
+// TestMended: what could not be rendered is tried again by policy, of the spec as it was mended; of one that stays as it is nothing is restarted without
+// a policy.
+func TestMended(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).refused()
+	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
+		t.Fatalf("refused, it is %s", got)
+	}
+	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
+	l.gone(10 * time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
+	for _, c := range l.app.Status.Conditions {
+		if c.Type == ConditionEdited {
+			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
+		}
+	}
+}
+
+// TestEditBesideARun: an edit replaces nothing. It is told, once, and counts with the next attempt.
+func TestEditBesideARun(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready)
+	edited := func() bool {
+		for _, c := range l.app.Status.Conditions {
+			if c.Type == ConditionEdited {
+				return c.ObservedGeneration == 2
+			}
+		}
+		return false
+	}
+	tell := func() (n int) {
+		for _, e := range l.told {
+			if e.Reason == "SparkApplicationSpecChanged" {
+				n++
+			}
+		}
+		return n
+	}
+	if edited() || tell() != 0 {
+		t.Fatal("an edit is told that there was not")
+	}
+	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"other"}
+	for range 3 {
+		l.drivers(time.Second, ready)
+	}
+	if len(l.plan.Do) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
+		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Do, edited(), tell())
+	}
+	l.drivers(time.Second, crashed)
+	if edited() {
+		t.Error("the run is over, and its successor told to be of the old spec")
+	}
+	if l.gone(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
+		t.Errorf("attempt %d: condition %v, told %d times", l.plan.Next.Attempt, edited(), tell())
+	}
+}
