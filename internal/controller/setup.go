@@ -176,15 +176,18 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 
 // addProbes answers /healthz while the process runs, and /readyz once the caches are full. One that stands by is ready as well.
 func (op *Operator) addProbes() error {
-	synced := func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
-		defer cancel()
-		if !op.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the caches are not full yet")
-		}
-		return nil
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddReadyzCheck("caches", op.synced),
+		op.addApacheEndpoints())
+}
+
+// synced fails while the caches are not full.
+func (op *Operator) synced(req *http.Request) error {
+	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+	defer cancel()
+	if !op.GetCache().WaitForCacheSync(ctx) {
+		return errors.New("the caches are not full yet")
 	}
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddReadyzCheck("caches", synced))
+	return nil
 }
 
 // backoff is the rate limiter of a kind's queue. Only errors pass through it.
