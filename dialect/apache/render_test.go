@@ -365,3 +365,41 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// TestIDsInLabels: Spark's placeholders in labels and annotations, of its pods and its Service's selector.
+func TestIDsInLabels(t *testing.T) {
+	o := rendered(t, Applications{}, written(t, `
+spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)
+	service := named[*corev1.Service](t, o, "pi-1-driver-svc")
+	if o.Driver.Labels["run"] != "run-pi-1" || o.Driver.Annotations["run"] != "pi-1" || service.Spec.Selector["run"] != "run-pi-1" {
+		t.Errorf("labels %v, annotations %v, selector %v", o.Driver.Labels, o.Driver.Annotations, service.Spec.Selector)
+	}
+}
+
+// TestSidecarsEndNothing: of several containers Spark's alone says how the attempt ended, whatever its name and wherever the template has it (W6).
+func TestSidecarsEndNothing(t *testing.T) {
+	for name, c := range map[string]struct{ spec, spark string }{
+		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},
+		"by Spark's name":    {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: side}, {name: spark-kubernetes-driver}]}}}}", "spark-kubernetes-driver"},
+		"by the user's":      {"spec: {sparkConf: {spark.kubernetes.driver.podTemplateContainerName: b}, driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}, {name: b}, {name: c}]}}}}", "b"},
+		"without a template": {"", "spark-kubernetes-driver"},
+	} {
+		pod := rendered(t, Applications{}, written(t, c.spec), 1).Driver
+		pod.Status.Phase = corev1.PodRunning
+		for _, container := range pod.Spec.Containers {
+			state := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0}}
+			if container.Name == c.spark {
+				state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+			}
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, State: state})
+		}
+		if driver := lifecycle.DriverFacts(pod, DriverContainer); driver.Phase != lifecycle.DriverRunning || driver.HasExit {
+			t.Errorf("%s: a sidecar's end is taken for the driver's: %s", name, driver.Phase)
+		}
+		i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.spark })
+		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
+		if driver := lifecycle.DriverFacts(pod, DriverContainer); driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 3 {
+			t.Errorf("%s: the driver's end is %s, %d", name, driver.Phase, driver.ExitCode)
+		}
+	}
+}
