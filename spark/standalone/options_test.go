@@ -276,7 +276,7 @@ func FuzzOptions(f *testing.F) {
 		c.Set(key, value)
 		o, err := Build(simple(func(r *Request) { r.Conf = c }))
 		if err != nil {
-			if utf8.ValidString(key+value+pattern) && key != "" && !strings.ContainsAny(key, "=\x00") && !strings.Contains(value+pattern, "\x00") && len(key)+len(value) < 1<<18 {
+			if utf8.ValidString(key) && utf8.ValidString(value) && utf8.ValidString(pattern) && key != "" && !strings.ContainsAny(key, "=\x00") && !strings.Contains(value+pattern, "\x00") && len(key)+len(value) < 1<<18 {
 				t.Fatalf("%q=%q is refused: %v", key, value, err)
 			}
 			return

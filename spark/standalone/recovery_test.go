@@ -1,0 +1,52 @@
+package standalone
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRecovery(t *testing.T) {
+	template := func(volume, mount string) string {
+		return `{` + volume + `"template":{"spec":{"volumes":[{"name":"scratch","emptyDir":{}},{"name":"claim","persistentVolumeClaim":{"claimName":"c"}},{"name":"map","configMap":{"name":"m"}}],
+		"containers":[{"name":"sidecar","volumeMounts":[{"name":"claim","mountPath":"/elsewhere"}]},{"name":"master","volumeMounts":[` + mount + `]}]}}}`
+	}
+	const claims = `"volumeClaimTemplates":[{"metadata":{"name":"data"}}],`
+	mount := func(name, path string) string { return `{"name":"` + name + `","mountPath":"` + path + `"}` }
+	for name, c := range map[string]struct {
+		mode, dir, template string
+		warns               string
+	}{
+		"not asked for":            {"", "/spark", template("", ""), ""},
+		"NONE":                     {"NONE", "/spark", template("", ""), ""},
+		"of another kind":          {"ZOOKEEPER", "", template("", ""), ""},
+		"without a directory":      {"FILESYSTEM", "", template("", ""), recoveryModeKey + ": is FILESYSTEM, but spark.deploy.recoveryDirectory is no absolute path"},
+		"a path of the image's":    {"FILESYSTEM", "recovery", template("", ""), recoveryModeKey + ": is FILESYSTEM"},
+		"on no volume":             {"FILESYSTEM", "/spark", template("", ""), recoveryPathKey + ": \"/spark\" is on no volume of container master"},
+		"on the sidecar's":         {"FILESYSTEM", "/elsewhere", template("", ""), recoveryPathKey + ": \"/elsewhere\" is on no volume of container master"},
+		"beside a volume":          {"FILESYSTEM", "/sparkling", template(claims, mount("data", "/spark")), "is on no volume"},
+		"on a claim's template":    {"FILESYSTEM", "/spark/recovery", template(claims, mount("data", "/spark/")), ""},
+		"the mount itself":         {"filesystem", "/spark/", template(claims, mount("data", "/spark")), ""},
+		"in RocksDB":               {"ROCKSDB", "/spark", template(claims, mount("data", "/spark")), ""},
+		"in RocksDB, on no volume": {"ROCKSDB", "/other", template(claims, mount("data", "/spark")), "is on no volume"},
+		"on a claim":               {"FILESYSTEM", "/spark", template("", mount("claim", "/spark")), ""},
+		"on the root":              {"FILESYSTEM", "/spark", template("", mount("claim", "/")), ""},
+		"on what goes":             {"FILESYSTEM", "/spark", template("", mount("scratch", "/spark")), `is on volume "scratch", which goes with the master's pod`},
+		"on what is written never": {"FILESYSTEM", "/spark", template("", mount("map", "/spark")), `is on volume "map"`},
+		"on the innermost":         {"FILESYSTEM", "/a/b/c", template(claims, mount("data", "/a")+","+mount("scratch", "/a/b")), `is on volume "scratch"`},
+		"read-only":                {"FILESYSTEM", "/spark", template(claims, `{"name":"data","mountPath":"/spark","readOnly":true}`), "is mounted read-only"},
+		"on a volume of nobody":    {"FILESYSTEM", "/spark", template("", mount("typo", "/spark")), ""},
+	} {
+		change := []func(*Request){counts(1, 1, 1), masterTemplate(c.template)}
+		if c.mode != "" {
+			change = append(change, with(recoveryModeKey, c.mode))
+		}
+		if c.dir != "" {
+			change = append(change, with(recoveryPathKey, c.dir))
+		}
+		all := said(build(t, simple(change...)))
+		if c.warns == "" && len(all) > 0 || c.warns != "" && !slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, c.warns) }) {
+			t.Errorf("%s: warnings are %q, want %q", name, all, c.warns)
+		}
+	}
+}
