@@ -36,7 +36,7 @@ func TestHistories(t *testing.T) {
 		}, success + released},
 		{"an image that cannot be pulled", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(30_000))}})}, func(l *life) {
-			l.gone(0).drivers(time.Second).drivers(28*time.Second).drivers(time.Second).drivers(time.Second).gone(time.Second)
+			l.gone(0).drivers(time.Second).drivers(28 * time.Second).drivers(time.Second).drivers(time.Second).gone(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStartTimedOut, 3 ResourceReleased"},
 		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})}, func(l *life) {

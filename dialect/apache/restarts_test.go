@@ -113,7 +113,7 @@ func TestMended(t *testing.T) {
 		t.Fatalf("refused, it is %s", got)
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
-	l.gone(10 * time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
+	l.gone(10*time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
 	for _, c := range l.app.Status.Conditions {
 		if c.Type == ConditionEdited {
 			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
