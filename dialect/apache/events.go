@@ -16,8 +16,7 @@ const (
 	EventExecutorsEnough  = "SparkExecutorsSufficient"
 )
 
-// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes four: submitted, running, completed,
-// released.
+// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes three: submitted, running, completed.
 func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 	var out []dialect.Event
 	for _, t := range plan.Trail {
@@ -83,8 +82,8 @@ func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Retained:
 		return dialect.Normal(EventReleased, "the time is over for which what belongs to the application was kept; nothing of it is left")
-	case t.Outcome == lifecycle.Succeeded && t.Cause.Reason != lifecycle.ReasonRestartsExhausted:
-		return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d", t.Attempt)
+	case t.Outcome == lifecycle.Succeeded:
+		return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d%s", t.Attempt, exhausted(t))
 	}
 	return dialect.Warning(dialect.EventFailed, "the application failed: %s", dialect.Told(t.Cause))
 }
