@@ -1,0 +1,232 @@
+package standalone
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// distribution is a Spark that is on this machine: SPARK_DISTRIBUTION, else the newest of those that the images were made of.
+func distribution(t *testing.T) string {
+	t.Helper()
+	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
+		return home
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip("there is no directory of caches:", err)
+	}
+	jars, err := filepath.Glob(filepath.Join(cache, "sparklocal", "record", "layers", "*", "opt", "spark", "jars", "spark-core_*.jar"))
+	if err != nil || len(jars) == 0 {
+		t.Skip("no Spark is unpacked on this machine")
+	}
+	slices.SortFunc(jars, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+	return filepath.Dir(filepath.Dir(jars[0]))
+}
+
+// running is a daemon that runs here as it would in its pod: the container's command and environment, with the files where the kubelet would have put them.
+type running struct {
+	*exec.Cmd
+	log *os.File
+}
+
+// stand are the places of a cluster on this machine. The names of a pod and of a Service are no addresses here, so these are said instead.
+type stand struct {
+	home, dir string
+	port, web int
+	ui        int
+}
+
+func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *running {
+	t.Helper()
+	c := container(t, set, role)
+	args := slices.Clone(c.Args)
+	for i, arg := range args {
+		switch arg {
+		case strconv.Itoa(masterPort):
+			args[i] = strconv.Itoa(s.port)
+		case MasterURL("qa"):
+			args[i] = fmt.Sprintf("spark://127.0.0.1:%d", s.port)
+		}
+	}
+	cmd := exec.Command(c.Command[0], args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "SPARK_HOME=" + s.home, "SPARK_MASTER_HOST=127.0.0.1", "SPARK_LOCAL_IP=127.0.0.1",
+		"SPARK_WORKER_DIR=" + filepath.Join(s.dir, "work"), "SPARK_WORKER_CORES=1", "SPARK_WORKER_MEMORY=512m", "SPARK_DAEMON_MEMORY=256m",
+	}
+	for _, e := range c.Env {
+		if e.Name != "SPARK_LOG_DIR" {
+			cmd.Env = append(cmd.Env, e.Name+"="+strings.ReplaceAll(e.Value, mountDir, s.dir))
+		}
+	}
+	log, err := os.CreateTemp(s.dir, role+"-*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := &running{cmd, log}
+	t.Cleanup(func() {
+		r.end(os.Kill)
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("%s says:\n%s", role, text[max(0, len(text)-4000):])
+		}
+		log.Close()
+	})
+	return r
+}
+
+// end sends a signal and waits for the daemon's end.
+func (r *running) end(signal os.Signal) error {
+	if r.ProcessState != nil {
+		return nil
+	}
+	if err := r.Process.Signal(signal); err != nil {
+		return err
+	}
+	return r.Wait()
+}
+
+// state is what a master says about its cluster.
+type state struct {
+	Status  string `json:"status"`
+	Workers []struct {
+		ID    string `json:"id"`
+		State string `json:"state"`
+	} `json:"workers"`
+}
+
+// until asks the master until it says what is wanted.
+func (s stand) until(t *testing.T, wanted string, is func(state) bool) (last state) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for tick := time.NewTicker(200 * time.Millisecond); ; {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/json/", s.ui), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := http.DefaultClient.Do(request); err == nil {
+			last = state{}
+			err := json.NewDecoder(answer.Body).Decode(&last)
+			answer.Body.Close()
+			if err == nil && is(last) {
+				tick.Stop()
+				return last
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("the master does not get %s; it says %+v", wanted, last)
+		}
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// systemProperties are those of a JVM, as its own tool shows them; nil where there is no such tool.
+func systemProperties(t *testing.T, pid int) map[string]string {
+	t.Helper()
+	tool, err := exec.LookPath("jcmd")
+	if err != nil {
+		return nil
+	}
+	out, err := exec.Command(tool, strconv.Itoa(pid), "VM.system_properties").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\f`, "\f", `\=`, "=", `\:`, ":", `\#`, "#", `\!`, "!", `\ `, " ", `\u20AC`, "€")
+	all := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok {
+			all[key] = unescape.Replace(value)
+		}
+	}
+	return all
+}
+
+// TestOnSpark starts a real master and a real worker from what is rendered: they find each other with a secret that is difficult to write, every value is
+// what the user wrote, and a master that was killed and begins again keeps its worker.
+func TestOnSpark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts Spark")
+	}
+	if _, err := exec.LookPath("java"); err != nil {
+		t.Skip("there is no java on this machine")
+	}
+	s := stand{home: distribution(t), dir: t.TempDir(), port: freePort(t), ui: freePort(t), web: freePort(t)}
+	const secret = "a 'secret' \"in\" $HOME `quotes`\\ \n€  "
+	values := map[string]string{
+		"spark.x.text": ` it's "quoted" $(HOME) ${HOME} ` + "\\ \t\r\n# end  ", "spark.x.unicode": "€", "other.family": "x=y",
+		authenticateKey: "true", authSecretKey: secret, recoveryModeKey: "FILESYSTEM", recoveryPathKey: s.dir + "/recovery",
+		masterUIKey: strconv.Itoa(s.ui), workerUIKey: strconv.Itoa(s.web), "spark.worker.timeout": "600", shuffleKey: "false",
+	}
+	var pairs []string
+	for key, value := range values {
+		pairs = append(pairs, key, value)
+	}
+	o := build(t, simple(counts(1, 1, 1), with(pairs...)))
+	for name, text := range map[string]string{OptionsKey: o.Config.Data[OptionsKey], SecretOptionsKey: string(o.Secret.Data[SecretOptionsKey])} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(s.dir+"/recovery", 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	one := func(is state) bool {
+		return is.Status == "ALIVE" && len(is.Workers) == 1 && is.Workers[0].State == "ALIVE"
+	}
+	master, worker := s.start(t, o.Master, RoleMaster), s.start(t, o.Workers, RoleWorker)
+	first := s.until(t, "a worker", one)
+	for _, daemon := range []*running{master, worker} {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", daemon.Process.Pid))
+		if err == nil && strings.Contains(string(line), "quotes") {
+			t.Errorf("the secret is in the command line %q", line)
+		}
+		if got := systemProperties(t, daemon.Process.Pid); got != nil {
+			for key, want := range values {
+				if got[key] != want {
+					t.Errorf("%s arrives as %q, want %q", key, got[key], want)
+				}
+			}
+		}
+	}
+
+	if err := master.end(os.Kill); err == nil {
+		t.Error("the master ended well")
+	}
+	s.start(t, o.Master, RoleMaster)
+	second := s.until(t, "its worker back", one)
+	if second.Workers[0].ID != first.Workers[0].ID {
+		t.Errorf("the worker was %s, and is %s: it began anew", first.Workers[0].ID, second.Workers[0].ID)
+	}
+	if err := worker.end(os.Interrupt); err == nil || worker.ProcessState.ExitCode() != 130 {
+		t.Errorf("the worker ends with %v, want Spark's end by a signal", err)
+	}
+}
