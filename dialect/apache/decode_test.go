@@ -73,17 +73,21 @@ func TestTolerations(t *testing.T) {
 			sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(-1), MaxExecutors: millis(math.MaxInt64)}},
 			func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: 3, Max: math.MaxInt32} }},
 		{"retained for ever", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways},
-			func(a *lifecycle.App) { a.Retain = lifecycle.Retention{} }},
+			func(a *lifecycle.App) { a.Retain = lifecycle.Retention{Policy: lifecycle.RetainAlways} }},
 		{"retained for a while", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: millis(9000)},
 			func(a *lifecycle.App) {
 				a.Retain = lifecycle.Retention{Policy: lifecycle.RetainOnFailure, For: seconds(9)}
 			}},
 		{"retained no longer than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
 			ResourceRetainDurationMillis: millis(9000), TTLAfterStopMillis: millis(5000)},
-			func(a *lifecycle.App) { a.Retain, a.TTL = lifecycle.Retention{For: seconds(5)}, seconds(5) }},
+			func(a *lifecycle.App) {
+				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(5)}, seconds(5)
+			}},
 		{"retained for less long than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
 			ResourceRetainDurationMillis: millis(4000), TTLAfterStopMillis: millis(5000)},
-			func(a *lifecycle.App) { a.Retain, a.TTL = lifecycle.Retention{For: seconds(4)}, seconds(5) }},
+			func(a *lifecycle.App) {
+				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(4)}, seconds(5)
+			}},
 		{"deleted at once", sparkv1.ApplicationTolerations{TTLAfterStopMillis: millis(0)},
 			func(a *lifecycle.App) { a.Retain.For, a.TTL = seconds(0), seconds(0) }},
 	} {
