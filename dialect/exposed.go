@@ -25,8 +25,20 @@ type Exposed struct {
 	Generation int64
 }
 
+// stood are the surroundings as the condition counts them: what another operator left does what is wanted.
+func stood(is []lifecycle.Surrounding) []lifecycle.Surrounding {
+	out := slices.Clone(is)
+	for i := range out {
+		if out[i].Cause.Reason == lifecycle.ReasonLeft {
+			out[i].Stands, out[i].Cause = true, lifecycle.Cause{}
+		}
+	}
+	return out
+}
+
 // Tell sets the condition by what became of the objects, and returns an event where it is bad news.
 func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding, now time.Time) []Event {
+	is = stood(is)
 	reason, message := "", ""
 	for _, cause := range append(slices.Clone(e.Wrong), Hindrances(is)...) {
 		if message != "" {

@@ -5,6 +5,10 @@ package lifecycle
 // no decision waits for it.
 const ContentLabel = "sparkoperator.dev/content"
 
+// ReasonLeft is the reason of the Cause of an object that another operator made for a driver that was taken over from it: it does what is wanted, is left as it
+// is, and goes with that driver.
+const ReasonLeft = "LeftByAnotherOperator"
+
 // Surrounding is what became of one object that was to stand beside a driver.
 type Surrounding struct {
 	Kind, Name string

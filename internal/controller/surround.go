@@ -251,6 +251,8 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	case err != nil:
 		there := r.vital(object) && p.inCache(object) != nil && !apierrors.IsNotFound(err)
 		return nil, there, err // deleted just now, or weather, in which what was there is taken to be
+	case !owned(existing, p.stored.GetUID()) && p.drivenElsewhere(existing):
+		return nil, false, &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
 	case !owned(existing, p.stored.GetUID()):
 		if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
 			return nil, false, &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
@@ -286,6 +288,11 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	}
 	r.wrote(p, updated, p.now)
 	return updated, false, nil
+}
+
+// drivenElsewhere reports whether an object belongs to a driver that was taken over from another operator, which made the two.
+func (p *pass[T]) drivenElsewhere(existing client.Object) bool {
+	return slices.ContainsFunc(p.seen.Drivers, func(d lifecycle.Driver) bool { return d.AttemptID != "" && owned(existing, types.UID(d.UID)) })
 }
 
 // update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer

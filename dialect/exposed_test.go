@@ -1,0 +1,61 @@
+package dialect
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// TestExposed: the condition is True once everything stands, whoever made it, and False for what cannot, told once.
+func TestExposed(t *testing.T) {
+	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
+	wanted := []submit.Object{service}
+	stands := lifecycle.Surrounding{Kind: "Service", Name: "ui", Stands: true}
+	left := lifecycle.Surrounding{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "theirs"}}
+	taken := lifecycle.Surrounding{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
+	for name, c := range map[string]struct {
+		told    Exposed
+		is      []lifecycle.Surrounding
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+		news    int
+	}{
+		"nothing is wanted":        {},
+		"on its way":               {told: Exposed{Objects: wanted}},
+		"it stands":                {Exposed{Objects: wanted}, []lifecycle.Surrounding{stands}, metav1.ConditionTrue, "Exposed", "", 0},
+		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.Surrounding{left}, metav1.ConditionTrue, "Exposed", "", 0},
+		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "the application runs on; Service ui: not ours", 1},
+		"of one that is over":      {Exposed{Objects: wanted}, []lifecycle.Surrounding{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
+		"a wish that cannot be":    {Exposed{Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
+		"some of it, and a remark": {Exposed{Objects: wanted, Wrong: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.Surrounding{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
+	} {
+		var conditions []metav1.Condition
+		c.told.Generation = 3
+		for i := range 2 { // told again it changes nothing
+			news := c.told.Tell(&conditions, c.is, time.Unix(int64(i), 0))
+			if want := c.news * (1 - i); len(news) != want {
+				t.Errorf("%s: %d events, want %d", name, len(news), want)
+			}
+			got := meta.FindStatusCondition(conditions, ConditionExposed)
+			if c.status == "" {
+				if got != nil {
+					t.Errorf("%s: %+v", name, got)
+				}
+				continue
+			}
+			if got == nil || got.Status != c.status || got.Reason != c.reason || got.Message != c.message || got.ObservedGeneration != 3 || got.LastTransitionTime.Unix() != 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		if (Exposed{}).Tell(&conditions, nil, time.Unix(9, 0)); len(conditions) > 0 {
+			t.Errorf("%s: when nothing is wanted any more there is %+v", name, conditions)
+		}
+	}
+}
