@@ -80,7 +80,7 @@ func (s *step) lacks(c counts) lack {
 	switch {
 	case c.masters == 0:
 		return s.explained(lifecycle.Master, lifecycle.Cause{Reason: ReasonMasterNotReady, Message: "the master is not ready"})
-	case c.workers < s.want.Workers && s.want.Invalid == nil:
+	case c.workers < s.want.Workers:
 		return s.explained(lifecycle.Worker, lifecycle.Cause{Reason: ReasonWorkersNotReady,
 			Message: fmt.Sprintf("%d of %d workers are ready", c.workers, s.want.Workers)})
 	}

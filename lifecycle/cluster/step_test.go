@@ -211,6 +211,8 @@ func TestRunning(t *testing.T) {
 			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second)})...), after: time.Second, check: start},
 		{name: "one that goes", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
 			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
+		{name: "one that goes, of as many as an autoscaler likes", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(slices.Concat(whole2.Members, []lifecycle.Member{member("w-2", second, going)})...), after: time.Second, check: start},
 		{name: "more than the autoscaler's least", want: two(scales, edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: whole2, told: ReasonRolledOut},
 		{name: "edited in what no pod shows", want: two(func(c *Cluster) { c.Generation++ }), mem: memory(lifecycle.Running), objects: stand, seen: whole, after: time.Second,
 			told: "SpecChanged RolledOut"},

@@ -1,0 +1,275 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A world is a small Kubernetes that one cluster lives in. It keeps the objects as the machine wants them, makes pods of them, and does what a real one
+// does: pods die, nodes are lost, images are missing, quotas refuse, caches are late, users edit, and the operator dies before it wrote anything down.
+type world struct {
+	*rand.Rand
+	now  time.Time
+	want Cluster
+
+	stored  Memory  // the status as it was written last
+	known   Objects // of it
+	objects int     // how many exist
+	made    map[lifecycle.Role]string
+	workers int32 // what the StatefulSet is to have
+	pods    []lifecycle.Member
+	cache   []lifecycle.Member
+	seen    int // objects in the cache
+
+	quota   bool // an object is refused
+	noImage bool // no new pod becomes ready
+	kind    bool // nothing fails any more, and nobody does anything
+	edits   int
+	due     time.Time
+	entered []lifecycle.Phase
+	ready   time.Time // when the master was ready last, as far as the operator could see; or when its time began
+	breach  string
+	log     []string
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 21)), now: began, want: two()}
+	w.want.Scales = w.IntN(4) == 0
+	if w.IntN(6) == 0 { // another operator made it
+		w.stored = Memory{Phase: pick(anything{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
+		if w.stored.Phase != lifecycle.Running {
+			w.stored.Begun, w.stored.Complete = time.Time{}, time.Time{}
+		}
+	}
+	return w
+}
+
+func (w *world) chance(of float64) bool { return w.Float64() < of }
+
+func (w *world) tell(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.breach == "" {
+		w.breach = fmt.Sprintf(format, args...)
+		w.tell("BREACH %s", w.breach)
+	}
+}
+
+// tick lets time pass and everybody but the operator act.
+func (w *world) tick() {
+	w.now = w.now.Add(time.Duration(1+w.IntN(20)) * time.Second)
+	if !w.kind {
+		w.trouble()
+	}
+	w.keepPods()
+	if w.kind || w.chance(0.7) {
+		w.cache, w.seen = slices.Clone(w.pods), w.objects
+	}
+}
+
+// trouble is what others do.
+func (w *world) trouble() {
+	switch {
+	case w.chance(0.04):
+		w.quota = !w.quota
+	case w.chance(0.04):
+		w.noImage = !w.noImage
+	case w.chance(0.04):
+		w.edits++
+		w.want = two()
+		w.want.Generation, w.known = int64(1+w.edits), unknown
+		w.want.Workers = int32(w.IntN(4))
+		w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)), lifecycle.Worker: strconv.Itoa(w.IntN(3))}
+		if w.chance(0.2) {
+			broken(&w.want)
+		}
+		w.tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
+	case w.chance(0.1) && len(w.pods) > 0:
+		at := w.IntN(len(w.pods))
+		w.tell("%s dies", w.pods[at].Name)
+		w.pods = slices.Delete(w.pods, at, at+1)
+	case w.chance(0.05) && len(w.pods) > 0:
+		lost(&w.pods[w.IntN(len(w.pods))])
+	}
+}
+
+// keepPods is what StatefulSets, nodes and the garbage collector do.
+func (w *world) keepPods() {
+	if w.objects == 0 {
+		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.chance(0.5) })
+		return
+	}
+	names := map[string]lifecycle.Role{"m": lifecycle.Master}
+	for i := range w.workers {
+		names["w-"+strconv.Itoa(int(i))] = lifecycle.Worker
+	}
+	w.pods = slices.DeleteFunc(w.pods, func(m lifecycle.Member) bool {
+		role, wanted := names[m.Name]
+		delete(names, m.Name)
+		return !wanted || m.Generation != w.made[role] && w.chance(0.3) || m.Phase == lifecycle.DriverUnknown && w.chance(0.2)
+	})
+	for i := range w.pods {
+		switch p := &w.pods[i]; {
+		case p.Phase == lifecycle.DriverUnknown:
+		case w.noImage && !p.Ready:
+			noImage(p)
+		case w.kind || w.chance(0.4):
+			p.Phase, p.Ready, p.Why = lifecycle.DriverRunning, true, lifecycle.Cause{}
+		}
+	}
+	for _, name := range slices.Sorted(keys(names)) {
+		w.pods = append(w.pods, lifecycle.Member{Name: name, Role: names[name], Phase: lifecycle.DriverPending, Generation: w.made[names[name]]})
+	}
+}
+
+func keys(of map[string]lifecycle.Role) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range of {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// pass is one of the operator's: decide, bring the objects to what is wanted, decide by what became of them, and store it all, unless the operator dies.
+func (w *world) pass(t *testing.T) {
+	seen := lifecycle.Observed{Members: slices.Clone(w.cache), Beside: w.seen}
+	before := w.stored
+	plan := Step(w.want, before, seen, w.known, w.now)
+	checkPlan(t, w.want, before, seen, w.known, w.now, plan)
+	check, trail := plan.Check, plan.Trail
+	if !plan.Next.Wants() {
+		if w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running {
+			w.objects = 0
+		}
+	} else if w.want.Invalid == nil {
+		w.known = w.bring()
+		told := Step(w.want, plan.Next, seen, w.known, w.now)
+		checkPlan(t, w.want, plan.Next, seen, w.known, w.now, told)
+		trail, plan = append(slices.Clone(trail), told.Trail...), told
+	}
+	if !w.kind && w.chance(0.1) {
+		w.tell("the operator dies")
+		w.known = Objects{}
+		return
+	}
+	w.judge(before, plan.Next, trail, seen)
+	w.stored = plan.Next
+	w.due = time.Time{}
+	if check > 0 {
+		w.due = w.now.Add(check)
+	}
+}
+
+// bring brings the objects to what is wanted.
+func (w *world) bring() Objects {
+	switch {
+	case w.quota && (w.objects < 7 || !reflect.DeepEqual(w.made, w.want.Made)):
+		return refused
+	case !w.kind && w.chance(0.1):
+		return unknown
+	}
+	w.objects, w.made, w.workers = 7, w.want.Made, w.want.Workers
+	return stand
+}
+
+// judge holds what was decided to what a user may expect.
+func (w *world) judge(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
+	if after.Begun != before.Begun {
+		w.ready = w.now
+	}
+	for _, m := range seen.Members {
+		if m.Role == lifecycle.Master && ready(&m) {
+			w.ready = w.now
+		}
+	}
+	for _, tr := range trail {
+		w.entered = append(w.entered, tr.To)
+		w.tell("%s -> %s: %s", tr.From, tr.To, tr.Cause.Reason)
+		if tr.To == lifecycle.Ended && tr.Cause.Reason == ReasonStartTimedOut && w.now.Sub(w.ready) < w.want.Start {
+			w.fail("failed %s after the master was ready, or its time began", w.now.Sub(w.ready))
+		}
+		if tr.To == lifecycle.Ended && before.Phase == lifecycle.Running {
+			w.fail("a cluster that ran is ended")
+		}
+		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.Cause.Reason != lifecycle.ReasonInvalid {
+			w.fail("begun anew, and nobody edited it")
+		}
+	}
+}
+
+// settled reports whether the cluster is where it is to be when nothing fails any more.
+func (w *world) settled() bool {
+	m := w.stored
+	switch m.Phase {
+	case lifecycle.Running:
+		return w.want.Invalid != nil || m.Cause.Reason == "" && !m.Rolling()
+	case lifecycle.Done:
+		return len(w.pods) == 0 && w.objects == 0
+	}
+	return false
+}
+
+// TestWorlds lets many clusters live through whatever comes, and then holds that each comes to where it belongs once nothing fails any more: it runs, whole
+// and of its spec, or it failed and everything is gone.
+func TestWorlds(t *testing.T) {
+	ends := map[lifecycle.Phase]int{}
+	for seed := range uint64(600) {
+		w := newWorld(seed)
+		for range 80 {
+			w.tick()
+			w.pass(t)
+		}
+		w.kind, w.quota, w.noImage = true, false, false
+		for range 200 {
+			w.tick()
+			w.pass(t)
+		}
+		if !w.settled() {
+			w.fail("not settled: %+v, %d objects, pods %v, wanted %+v", w.stored, w.objects, w.pods, w.want)
+		}
+		if w.breach != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-40):], "\n"))
+		}
+		ends[w.stored.Phase]++
+	}
+	if ends[lifecycle.Running] < 150 || ends[lifecycle.Done] < 15 {
+		t.Errorf("worlds end one-sidedly: %v", ends)
+	}
+}
+
+// TestIdleWorld holds that a cluster that is whole asks for nothing, and that one whose time is bounded is looked at in time without any event.
+func TestIdleWorld(t *testing.T) {
+	w := newWorld(1)
+	w.want, w.stored, w.kind = two(), Memory{}, true
+	w.pass(t) // no pod is ever made
+	for range 50 {
+		if w.stored.Phase == lifecycle.Done {
+			break
+		}
+		if w.due.IsZero() {
+			t.Fatalf("%s waits for nothing", w.stored.Phase)
+		}
+		w.now = w.due
+		w.seen, w.cache = w.objects, nil
+		w.pass(t)
+	}
+	if w.stored.Phase != lifecycle.Done || w.stored.Since.Sub(began) > start+time.Minute {
+		t.Errorf("after %s: %s\n%s", w.stored.Since.Sub(began), w.stored.Phase, strings.Join(w.log, "\n"))
+	}
+	want := []lifecycle.Phase{lifecycle.Launched, lifecycle.Ended, lifecycle.Done}
+	if !slices.Equal(w.entered, want) {
+		t.Errorf("entered %v, want %v", w.entered, want)
+	}
+}
