@@ -55,11 +55,10 @@ type ApplicationSpec struct {
 	MainClass string `json:"mainClass,omitempty"`
 	// The versions that the application is made for.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// The application's jar, and spark.jars where that is not set.
+	// The application's jar; further ones after commas (spark.jars where that is not set). Comes before pyFiles and sparkRFiles.
 	// +optional
 	Jars string `json:"jars,omitempty"`
-	// The application's Python file; with the main class org.apache.spark.deploy.PythonRunner, further files after a comma
-	// (spark.submit.pyFiles).
+	// The application's Python file; further files after commas (spark.submit.pyFiles where that is not set). Comes before sparkRFiles.
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// The application's R file.
@@ -98,7 +97,7 @@ type ApplicationSpec struct {
 	// Services of the driver with a GRPCRoute of the Gateway API each.
 	// +optional
 	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty"`
-	// ConfigMaps that are made before the driver.
+	// ConfigMaps that are made before the driver. One of that name that is somebody else's is never touched: the attempt is refused.
 	// +optional
 	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty"`
 }
@@ -107,10 +106,10 @@ type ApplicationSpec struct {
 type RuntimeVersions struct {
 	// The Spark version inside the image, for example 4.1.4.
 	SparkVersion string `json:"sparkVersion"`
-	// The Scala version inside the image. Nothing depends on it.
+	// The Scala version inside the image: a label of the pods, on which nothing depends.
 	// +optional
 	ScalaVersion string `json:"scalaVersion,omitempty"`
-	// The Java version inside the image. Nothing depends on it.
+	// The Java version inside the image: a label of the pods, on which nothing depends.
 	// +optional
 	JDKVersion string `json:"jdkVersion,omitempty"`
 }

@@ -62,11 +62,11 @@ type ClusterTolerations struct {
 
 // WorkerInstanceConfig says how many workers a cluster has. Where minWorkers is less than maxWorkers, an autoscaler chooses between them.
 type WorkerInstanceConfig struct {
-	// How many it has to begin with.
+	// How many it has to begin with; where no autoscaler chooses, how many it has.
 	InitWorkers int64 `json:"initWorkers"`
-	// How many it has at least.
+	// How many the autoscaler leaves at least, one in any case. With one or more, a PodDisruptionBudget keeps a worker from evictions.
 	MinWorkers int64 `json:"minWorkers"`
-	// How many it has at most.
+	// How many the autoscaler makes at most. Where this is no more than minWorkers there is no autoscaler.
 	MaxWorkers int64 `json:"maxWorkers"`
 }
 
@@ -79,7 +79,8 @@ type MasterSpec struct {
 type WorkerSpec struct {
 	MemberSpec `json:",inline"`
 
-	// The workers' autoscaler (autoscaling/v2), kept as it was written. Its bounds and its target are the operator's.
+	// The workers' autoscaler (autoscaling/v2), kept as it was written: its metrics and its behavior. Bounds and target are the operator's. Default:
+	// 30 % of the CPU that a worker's container asks for, a worker more a minute and one less in ten at most.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -95,16 +96,16 @@ type MemberSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`
-	// The StatefulSet's metadata.
+	// The StatefulSet's labels and annotations.
 	// +optional
 	StatefulSetMetadata *ObjectMetadata `json:"statefulSetMetadata,omitempty"`
-	// The Service's spec, kept as it was written.
+	// The Service's spec, kept as it was written. It is headless; its own selector and ports are added.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The Service's metadata.
+	// The Service's labels and annotations.
 	// +optional
 	ServiceMetadata *ObjectMetadata `json:"serviceMetadata,omitempty"`
 }
@@ -119,7 +120,7 @@ const (
 	ClusterSubmitted         ClusterStateSummary = "Submitted"         // seen, not running yet
 	ClusterSchedulingFailure ClusterStateSummary = "SchedulingFailure" // its objects could not be made
 	ClusterRunningHealthy    ClusterStateSummary = "RunningHealthy"    // master and enough workers run
-	ClusterFailed            ClusterStateSummary = "Failed"            // it does not run any more
+	ClusterFailed            ClusterStateSummary = "Failed"            // it does not run any more; it may come back
 	ClusterResourceReleased  ClusterStateSummary = "ResourceReleased"  // over, nothing is left
 )
 
@@ -138,7 +139,7 @@ type ClusterStatus struct {
 	// +optional
 	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// Conditions in the common form, Ready, Reconciling and Stalled among them. Known to this operator alone.
+	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed. Known to this operator alone.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -180,7 +181,7 @@ type ClusterAttemptSummary struct {
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
 
-// ClusterAttemptInfo is an attempt's number, and how many restarts led to it. A cluster has one attempt.
+// ClusterAttemptInfo is an attempt's number, and how many restarts led to it.
 type ClusterAttemptInfo struct {
 	// Number of the attempt, from 0.
 	// +optional

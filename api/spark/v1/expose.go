@@ -7,7 +7,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type ObjectMetadata struct {
-	// Its name.
+	// Its name. Those of a SparkCluster's objects follow from its own, whatever stands here.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// Its namespace: that of the resource, whatever stands here.
@@ -33,7 +33,8 @@ type DriverServiceIngress struct {
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The Ingress' metadata.
 	IngressMetadata ObjectMetadata `json:"ingressMetadata"`
-	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules it has one, for all paths to the Service's first port.
+	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules and a default backend it gains a rule for all paths to the
+	// Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -43,7 +44,7 @@ type DriverServiceIngress struct {
 
 // DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
 type DriverHTTPRoute struct {
-	// The Service's metadata. It has a name.
+	// The Service's metadata. It needs a name.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
 	// The Service's spec, kept as it was written. Without a selector it selects the driver.
 	// +kubebuilder:validation:Schemaless
@@ -51,10 +52,10 @@ type DriverHTTPRoute struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The route's metadata. It has a name.
+	// The route's metadata. It needs a name.
 	HTTPRouteMetadata ObjectMetadata `json:"httpRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It has parentRefs; without rules it has one, for all paths to the
-	// Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all paths to
+	// the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -64,7 +65,7 @@ type DriverHTTPRoute struct {
 
 // DriverGRPCRoute asks for a Service of the driver and a GRPCRoute to it.
 type DriverGRPCRoute struct {
-	// The Service's metadata. It has a name.
+	// The Service's metadata. It needs a name.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
 	// The Service's spec, kept as it was written. Without a selector it selects the driver.
 	// +kubebuilder:validation:Schemaless
@@ -72,10 +73,10 @@ type DriverGRPCRoute struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The route's metadata. It has a name.
+	// The route's metadata. It needs a name.
 	GRPCRouteMetadata ObjectMetadata `json:"grpcRouteMetadata"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It has parentRefs; without rules it has one, for all calls to the
-	// Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all calls to
+	// the Service's first port.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

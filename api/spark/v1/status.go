@@ -50,7 +50,8 @@ type ApplicationStatus struct {
 	// +optional
 	PreviousAttemptSummary *ApplicationAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed. Known to this operator alone.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, SpecEdited, Exposed. Known to
+	// this operator alone.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

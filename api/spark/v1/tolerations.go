@@ -65,16 +65,16 @@ type RestartConfig struct {
 	// +kubebuilder:default=-1
 	// +optional
 	RestartCounterResetMillis *int64 `json:"restartCounterResetMillis,omitempty"`
-	// How many restarts there are at most after failures in a row. Default: maxRestartAttempts alone counts.
+	// How many restarts there are at most in a row after failures, all ends but Succeeded. Default: maxRestartAttempts alone counts.
 	// +optional
 	MaxRestartOnFailure *int64 `json:"maxRestartOnFailure,omitempty"`
 	// Milliseconds from a failure to the next attempt. Default restartBackoffMillis.
 	// +optional
 	RestartBackoffMillisForFailure *int64 `json:"restartBackoffMillisForFailure,omitempty"`
-	// How many restarts there are at most after scheduling failures in a row. Default: as for other failures.
+	// How many restarts there are at most in a row after SchedulingFailure, in the place of maxRestartOnFailure. Default: that.
 	// +optional
 	MaxRestartOnSchedulingFailure *int64 `json:"maxRestartOnSchedulingFailure,omitempty"`
-	// Milliseconds from a scheduling failure to the next attempt. Default: as for other failures.
+	// Milliseconds from a SchedulingFailure to the next attempt. Default restartBackoffMillisForFailure.
 	// +optional
 	RestartBackoffMillisForSchedulingFailure *int64 `json:"restartBackoffMillisForSchedulingFailure,omitempty"`
 }
@@ -90,10 +90,10 @@ type ApplicationTimeoutConfig struct {
 	// From then until enough executors run; anew once the first of them do. Default 300000.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// How long what is deleted may take to stop before it is deleted without grace. Default 300000.
+	// How long after an attempt's end its objects may take to go before they are deleted without a grace period. Default 300000.
 	// +optional
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
-	// After how long a deletion is asked for again. Default 2000.
+	// After how long a deletion that shows no effect is asked for again; a second at least. Default 2000.
 	// +optional
 	TerminationRequeuePeriodMillis *int64 `json:"terminationRequeuePeriodMillis,omitempty"`
 }
@@ -103,10 +103,10 @@ type InstanceConfig struct {
 	// How many have to run for the application to count as started. Default 0: it does not wait for executors.
 	// +optional
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// With fewer than these, the application runs below its threshold. Default 0.
+	// With fewer than these, the application goes on as RunningWithBelowThresholdExecutors. Default 0.
 	// +optional
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
-	// With fewer than these, and no dynamic allocation, the application runs with partial capacity. Default 0: unbounded.
+	// With fewer than these, and no dynamic allocation, it goes on as RunningWithPartialCapacity. Default 0: it never does.
 	// +optional
 	MaxExecutors *int64 `json:"maxExecutors,omitempty"`
 }

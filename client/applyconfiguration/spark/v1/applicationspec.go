@@ -15,10 +15,9 @@ type ApplicationSpecApplyConfiguration struct {
 	MainClass *string `json:"mainClass,omitempty"`
 	// The versions that the application is made for.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// The application's jar, and spark.jars where that is not set.
+	// The application's jar; further ones after commas (spark.jars where that is not set). Comes before pyFiles and sparkRFiles.
 	Jars *string `json:"jars,omitempty"`
-	// The application's Python file; with the main class org.apache.spark.deploy.PythonRunner, further files after a comma
-	// (spark.submit.pyFiles).
+	// The application's Python file; further files after commas (spark.submit.pyFiles where that is not set). Comes before sparkRFiles.
 	PyFiles *string `json:"pyFiles,omitempty"`
 	// The application's R file.
 	SparkRFiles *string `json:"sparkRFiles,omitempty"`
@@ -44,7 +43,7 @@ type ApplicationSpecApplyConfiguration struct {
 	DriverHTTPRouteList []DriverHTTPRouteApplyConfiguration `json:"driverHttpRouteList,omitempty"`
 	// Services of the driver with a GRPCRoute of the Gateway API each.
 	DriverGRPCRouteList []DriverGRPCRouteApplyConfiguration `json:"driverGrpcRouteList,omitempty"`
-	// ConfigMaps that are made before the driver.
+	// ConfigMaps that are made before the driver. One of that name that is somebody else's is never touched: the attempt is refused.
 	ConfigMapSpecs []ConfigMapSpecApplyConfiguration `json:"configMapSpecs,omitempty"`
 }
 

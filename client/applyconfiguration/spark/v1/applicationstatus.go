@@ -21,7 +21,8 @@ type ApplicationStatusApplyConfiguration struct {
 	CurrentAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
 	// The attempt before it. Absent during the first.
 	PreviousAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
-	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed. Known to this operator alone.
+	// Conditions in the common form: Ready, Reconciling, Stalled, Submitted, Running, Degraded, Succeeded, Failed, SpecEdited, Exposed. Known to
+	// this operator alone.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// The generation of the resource that this status is about. Known to this operator alone.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

@@ -13,9 +13,9 @@ type ApplicationTimeoutConfigApplyConfiguration struct {
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
 	// From then until enough executors run; anew once the first of them do. Default 300000.
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// How long what is deleted may take to stop before it is deleted without grace. Default 300000.
+	// How long after an attempt's end its objects may take to go before they are deleted without a grace period. Default 300000.
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
-	// After how long a deletion is asked for again. Default 2000.
+	// After how long a deletion that shows no effect is asked for again; a second at least. Default 2000.
 	TerminationRequeuePeriodMillis *int64 `json:"terminationRequeuePeriodMillis,omitempty"`
 }
 

@@ -19,7 +19,7 @@ type ClusterStatusApplyConfiguration struct {
 	CurrentAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
 	// The attempt before it.
 	PreviousAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
-	// Conditions in the common form, Ready, Reconciling and Stalled among them. Known to this operator alone.
+	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed. Known to this operator alone.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// The generation of the resource that this status is about. Known to this operator alone.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

@@ -11,14 +11,14 @@ import (
 //
 // DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
 type DriverHTTPRouteApplyConfiguration struct {
-	// The Service's metadata. It has a name.
+	// The Service's metadata. It needs a name.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
 	// The Service's spec, kept as it was written. Without a selector it selects the driver.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The route's metadata. It has a name.
+	// The route's metadata. It needs a name.
 	HTTPRouteMetadata *ObjectMetadataApplyConfiguration `json:"httpRouteMetadata,omitempty"`
-	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It has parentRefs; without rules it has one, for all paths to the
-	// Service's first port.
+	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all paths to
+	// the Service's first port.
 	HTTPRouteSpec *runtime.RawExtension `json:"httpRouteSpec,omitempty"`
 }
 

@@ -17,7 +17,8 @@ type DriverServiceIngressApplyConfiguration struct {
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The Ingress' metadata.
 	IngressMetadata *ObjectMetadataApplyConfiguration `json:"ingressMetadata,omitempty"`
-	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules it has one, for all paths to the Service's first port.
+	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules and a default backend it gains a rule for all paths to the
+	// Service's first port.
 	IngressSpec *runtime.RawExtension `json:"ingressSpec,omitempty"`
 }
 

@@ -9,9 +9,9 @@ package v1
 type InstanceConfigApplyConfiguration struct {
 	// How many have to run for the application to count as started. Default 0: it does not wait for executors.
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// With fewer than these, the application runs below its threshold. Default 0.
+	// With fewer than these, the application goes on as RunningWithBelowThresholdExecutors. Default 0.
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
-	// With fewer than these, and no dynamic allocation, the application runs with partial capacity. Default 0: unbounded.
+	// With fewer than these, and no dynamic allocation, it goes on as RunningWithPartialCapacity. Default 0: it never does.
 	MaxExecutors *int64 `json:"maxExecutors,omitempty"`
 }
 

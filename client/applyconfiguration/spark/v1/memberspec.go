@@ -13,11 +13,11 @@ import (
 type MemberSpecApplyConfiguration struct {
 	// The StatefulSet's spec (apps/v1), kept as it was written.
 	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`
-	// The StatefulSet's metadata.
+	// The StatefulSet's labels and annotations.
 	StatefulSetMetadata *ObjectMetadataApplyConfiguration `json:"statefulSetMetadata,omitempty"`
-	// The Service's spec, kept as it was written.
+	// The Service's spec, kept as it was written. It is headless; its own selector and ports are added.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The Service's metadata.
+	// The Service's labels and annotations.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
 }
 

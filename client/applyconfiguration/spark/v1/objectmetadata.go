@@ -8,7 +8,7 @@ package v1
 // ObjectMetadata is the metadata of an object that is made from a spec. Further keys of Kubernetes' own metadata are accepted and kept, but
 // say nothing.
 type ObjectMetadataApplyConfiguration struct {
-	// Its name.
+	// Its name. Those of a SparkCluster's objects follow from its own, whatever stands here.
 	Name *string `json:"name,omitempty"`
 	// Its namespace: that of the resource, whatever stands here.
 	Namespace *string `json:"namespace,omitempty"`

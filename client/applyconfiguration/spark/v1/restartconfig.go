@@ -19,13 +19,13 @@ type RestartConfigApplyConfiguration struct {
 	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
 	// An attempt that lived for so many milliseconds sets the counters of restarts back; negative: none does.
 	RestartCounterResetMillis *int64 `json:"restartCounterResetMillis,omitempty"`
-	// How many restarts there are at most after failures in a row. Default: maxRestartAttempts alone counts.
+	// How many restarts there are at most in a row after failures, all ends but Succeeded. Default: maxRestartAttempts alone counts.
 	MaxRestartOnFailure *int64 `json:"maxRestartOnFailure,omitempty"`
 	// Milliseconds from a failure to the next attempt. Default restartBackoffMillis.
 	RestartBackoffMillisForFailure *int64 `json:"restartBackoffMillisForFailure,omitempty"`
-	// How many restarts there are at most after scheduling failures in a row. Default: as for other failures.
+	// How many restarts there are at most in a row after SchedulingFailure, in the place of maxRestartOnFailure. Default: that.
 	MaxRestartOnSchedulingFailure *int64 `json:"maxRestartOnSchedulingFailure,omitempty"`
-	// Milliseconds from a scheduling failure to the next attempt. Default: as for other failures.
+	// Milliseconds from a SchedulingFailure to the next attempt. Default restartBackoffMillisForFailure.
 	RestartBackoffMillisForSchedulingFailure *int64 `json:"restartBackoffMillisForSchedulingFailure,omitempty"`
 }
 

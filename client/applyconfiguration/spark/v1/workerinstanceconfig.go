@@ -7,11 +7,11 @@ package v1
 //
 // WorkerInstanceConfig says how many workers a cluster has. Where minWorkers is less than maxWorkers, an autoscaler chooses between them.
 type WorkerInstanceConfigApplyConfiguration struct {
-	// How many it has to begin with.
+	// How many it has to begin with; where no autoscaler chooses, how many it has.
 	InitWorkers *int64 `json:"initWorkers,omitempty"`
-	// How many it has at least.
+	// How many the autoscaler leaves at least, one in any case. With one or more, a PodDisruptionBudget keeps a worker from evictions.
 	MinWorkers *int64 `json:"minWorkers,omitempty"`
-	// How many it has at most.
+	// How many the autoscaler makes at most. Where this is no more than minWorkers there is no autoscaler.
 	MaxWorkers *int64 `json:"maxWorkers,omitempty"`
 }
 

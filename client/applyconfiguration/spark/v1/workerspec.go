@@ -12,7 +12,8 @@ import (
 // WorkerSpec is what the workers' objects are built on.
 type WorkerSpecApplyConfiguration struct {
 	MemberSpecApplyConfiguration `json:""`
-	// The workers' autoscaler (autoscaling/v2), kept as it was written. Its bounds and its target are the operator's.
+	// The workers' autoscaler (autoscaling/v2), kept as it was written: its metrics and its behavior. Bounds and target are the operator's. Default:
+	// 30 % of the CPU that a worker's container asks for, a worker more a minute and one less in ten at most.
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
 }
 
