@@ -2,6 +2,7 @@ package apache
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,10 @@ func sparkConf(app *sparkv1.SparkApplication, p program) *conf.Conf {
 	setFiles(c, confJars, p.jars)
 	setFiles(c, confPyFiles, p.pyFiles)
 	setFiles(c, confFiles, spec.Files)
+	labels := versionLabels(spec.RuntimeVersions)
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		c.Set("spark.kubernetes.executor.label."+label, labels[label])
+	}
 	templateConf(c, "driver", spec.DriverSpec, DriverContainer)
 	templateConf(c, "executor", spec.ExecutorSpec, ExecutorContainer)
 	defaults(c, app, p)

@@ -25,7 +25,7 @@ const (
 	LabelManaged = dialect.ManagedLabel
 )
 
-// Labels of ours for what the image is said to have; nothing depends on them but who selects by them.
+// Labels of ours, on pods, for what the image is said to have; nothing depends on them but who selects by them.
 const (
 	LabelScalaVersion = dialect.OwnPrefix + "scala-version"
 	LabelJDKVersion   = dialect.OwnPrefix + "jdk-version"
@@ -89,16 +89,19 @@ func (a Applications) operatorName() string { return cmp.Or(a.OperatorName, Defa
 
 // attemptLabels are put on everything of an attempt: ours for identity, the group's for its readers.
 func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32) map[string]string {
-	labels := map[string]string{
+	return map[string]string{
 		LabelOperatorName: a.operatorName(),
 		LabelAppName:      app.Name,
 		LabelAppUID:       string(app.UID),
 		LabelAttempt:      strconv.Itoa(int(attempt)),
 		LabelManaged:      "true",
 	}
-	for label, version := range map[string]string{
-		LabelScalaVersion: app.Spec.RuntimeVersions.ScalaVersion, LabelJDKVersion: app.Spec.RuntimeVersions.JDKVersion,
-	} {
+}
+
+// versionLabels are put on an attempt's pods.
+func versionLabels(versions sparkv1.RuntimeVersions) map[string]string {
+	labels := map[string]string{}
+	for label, version := range map[string]string{LabelScalaVersion: versions.ScalaVersion, LabelJDKVersion: versions.JDKVersion} {
 		if isLabelValue(version) {
 			labels[label] = version
 		}

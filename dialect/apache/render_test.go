@@ -16,6 +16,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -323,6 +324,7 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 			ConfigMapName: "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"], SubmitTime: noon, User: "spark",
 			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: sparkConf(app, p),
 			DriverTemplate: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"allowPrivilegeEscalation":false}}]}}`),
+			Driver:         overlay.Overlay{Labels: versionLabels(app.Spec.RuntimeVersions)},
 			Owner:          ownerReference(app), Labels: Applications{}.attemptLabels(app, 1),
 		})
 		if err != nil {

@@ -54,6 +54,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	// Only who names the application in its configuration names it at all: else its program does.
 	_, named := app.Spec.SparkConf[confAppName]
 	r.Unnamed = !named
+	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
 	return r, nil
 }
 
