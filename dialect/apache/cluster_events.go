@@ -95,7 +95,7 @@ func clusterNotice(sc *sparkv1.SparkCluster, n lifecycle.Notice) (e dialect.Even
 	case n.Part == lifecycle.Application && goodNews[n.Cause.Reason] != "":
 		e, _ = dialect.Normal(goodNews[n.Cause.Reason], "%s", n.Cause.Message)
 		return e
-	case n.Part == lifecycle.Application && badNews[n.Cause.Reason] != "":
+	case badNews[n.Cause.Reason] != "":
 		e, _ = dialect.Warning(badNews[n.Cause.Reason], "%s", n.Cause.Message)
 		return e
 	}
