@@ -158,3 +158,36 @@ func TestEditBesideARun(t *testing.T) {
 		t.Errorf("attempt %d: condition %v, told %d times", l.plan.Next.Attempt, edited(), tell())
 	}
 }
+
+// TestRetainedAfterTheLastAttemptOnly: nothing of an attempt outlives it while another follows, and the last one's is kept by policy, whatever the restart
+// policy is.
+func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
+	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
+		ResourceRetainPolicy: sparkv1.RetainOnFailure,
+		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
+	})).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	if l.drivers(10*time.Second, crashed); len(l.plan.Do) != 1 || l.plan.Do[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
+		t.Errorf("between attempts: %v", l.plan.Do)
+	}
+	l.gone(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
+	if len(l.plan.Do) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
+		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Do)
+	}
+	want := "the application is over and what belongs to it is kept, as long as the application itself; no more than 1 restarts are allowed; " +
+		"the last attempt: Failed, Error: driver container failed with exit code 1"
+	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
+		t.Errorf("it says (-want +got):\n%s", diff)
+	}
+}
+
+// TestTimeToLive: an application is deleted to the moment, counted from its end.
+func TestTimeToLive(t *testing.T) {
+	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
+		gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+	if l.gone(58 * time.Second); len(l.plan.Do) > 0 || l.plan.Check != time.Second {
+		t.Errorf("a second before: %v, looked at again after %s", l.plan.Do, l.plan.Check)
+	}
+	if l.gone(time.Second); len(l.plan.Do) != 1 || l.plan.Do[0].Part != lifecycle.Application {
+		t.Errorf("then: %v", l.plan.Do)
+	}
+}
