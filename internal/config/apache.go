@@ -47,6 +47,11 @@ type Apache struct {
 type ApacheClusters struct {
 	// Enabled needs rights on sparkclusters and StatefulSets. Without it none is looked at, and what runs goes on. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
+	// MasterStartTimeout is how long a master may take to be ready, from when all objects of its cluster are made, before the cluster has failed; and how
+	// long an edited cluster may take until all its pods are of the edit, before that is told. Default 10m.
+	MasterStartTimeout metav1.Duration `json:"masterStartTimeout,omitzero"`
+	// Domain is what the names of Services end with in the Kubernetes cluster: workers look up each other by them. Default "cluster.local".
+	Domain string `json:"domain,omitempty"`
 }
 
 // Sentinels say whether the operator probes itself. A sentinel is never launched, whatever is said here.
@@ -102,6 +107,8 @@ func (a *Apache) applyDefaults() {
 		}
 	}
 	setDefault(&a.OperatorName, "spark-kubernetes-operator")
+	setDefault(&a.Clusters.MasterStartTimeout.Duration, 10*time.Minute)
+	setDefault(&a.Clusters.Domain, "cluster.local")
 	setDefault(&a.MissingDriverGracePeriod.Duration, 10*time.Second)
 	setDefault(&a.Sentinels.Delay.Duration, time.Minute)
 	setDefault(&a.Metrics.BindAddress, Off)
@@ -120,6 +127,10 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	if _, err := labels.Parse(a.LabelSelector); err != nil {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), a.LabelSelector, err.Error()))
 	}
+	for _, problem := range validation.IsDNS1123Subdomain(a.Clusters.Domain) {
+		errs = append(errs, field.Invalid(path.Child("clusters", "domain"), a.Clusters.Domain, problem))
+	}
+	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)
 	errs = append(errs, positive(path.Child("sentinels", "delay"), a.Sentinels.Delay)...)
 	if p := a.Metrics.Path; p[0] != '/' {

@@ -48,7 +48,8 @@ func TestParseFillsInDefaults(t *testing.T) {
 		ScheduledApplications: ScheduledApplications{Enabled: new(true), TimestampPrecision: "nanos"},
 		SparkOperator:         SparkOperator{Enabled: new(true)},
 		Apache: Apache{
-			Enabled: new(true), Clusters: ApacheClusters{Enabled: new(true)}, OperatorName: "spark-kubernetes-operator", TrimHistory: new(true),
+			Enabled: new(true), OperatorName: "spark-kubernetes-operator", TrimHistory: new(true),
+			Clusters:                 ApacheClusters{Enabled: new(true), MasterStartTimeout: metav1.Duration{Duration: 10 * time.Minute}, Domain: "cluster.local"},
 			MissingDriverGracePeriod: metav1.Duration{Duration: 10 * time.Second},
 			Sentinels:                Sentinels{Delay: metav1.Duration{Duration: time.Minute}},
 			Metrics:                  ApacheMetrics{BindAddress: "0", Path: "/prometheus"},

@@ -1,12 +1,75 @@
 package controller
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
+
+// kindCluster is the controller's name.
+const kindCluster = "sparkcluster"
+
+// sparkClusters are the SparkClusters of spark.apache.org/v1: standalone clusters. They have no attempts and no drivers: all that one is made of stands
+// beside, in every phase that wants it, and its pods are what the StatefulSets among that keep.
+func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] {
+	type cluster = sparkv1.SparkCluster
+	clusters := func() apache.Clusters { return apache.Clusters{ClusterOptions: clusterOptions(now())} }
+	return Kind[*cluster]{
+		Name:   kindCluster,
+		New:    func() *cluster { return &cluster{} },
+		Keeps:  []string{"status.operator", "status.conditions", "status.masters", "status.workers"},
+		Status: func(sc *cluster) any { return &sc.Status },
+		Decide: func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+			return clusters().Decide(sc, seen, at)
+		},
+		Adopt:     func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) },
+		NameLabel: labelClusterName,
+		Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
+		Selects:   actsOn[*cluster](now().Apache.LabelSelector),
+		Sentinels: true,
+		Needs:     clusterKinds(now()),
+		Surroundings: func(sc *cluster, seen lifecycle.Observed) Surroundings {
+			return asSurroundings(clusters().Surroundings(sc, seen))
+		},
+		// Drivers of the cluster reach its master by its Service, and run on.
+		Vital:         []string{"Service"},
+		Standing:      clusterStanding,
+		NoApplication: true,
+		Events:        func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) },
+	}
+}
+
+func clusterOptions(cfg config.Configuration) apache.ClusterOptions {
+	return apache.ClusterOptions{
+		OperatorName: cfg.Apache.OperatorName, ClusterDomain: cfg.Apache.Clusters.Domain, MasterStart: cfg.Apache.Clusters.MasterStartTimeout.Duration,
+		Trim: *cfg.Apache.TrimHistory,
+	}
+}
+
+// clusterStanding reads where a SparkCluster stands from its status.
+func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
+	s := &sc.Status
+	standing := telemetry.Standing{Waits: waitsFor(s.Conditions, s.CurrentState == nil)}
+	if s.CurrentState != nil {
+		standing.State = string(s.CurrentState.CurrentStateSummary)
+	}
+	if o := s.Operator; o != nil {
+		standing.Phase = lifecycle.Phase(o.Phase)
+		if o.Since != nil {
+			standing.Since = o.Since.Time
+		}
+	}
+	return standing
+}
 
 // The kinds that standalone clusters are made of besides those that every application has.
 var (

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -63,7 +64,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{
-		t: t, namespace: testkit.Namespace(t), api: testkit.Client(t, v1beta2.AddToScheme, v1alpha1.AddToScheme),
+		t: t, namespace: testkit.Namespace(t), api: testkit.Client(t, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme),
 		log: &lines{}, registry: prometheus.NewRegistry(),
 	}
 }

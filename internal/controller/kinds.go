@@ -39,6 +39,9 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if cfg.ApacheApplications() {
 		errs = append(errs, AddWhenServed(ctx, op, apacheApplications(op.Settings), time.Now))
 	}
+	if cfg.SparkClusters() {
+		errs = append(errs, AddWhenServed(ctx, op, sparkClusters(op.Settings), time.Now))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
