@@ -40,11 +40,11 @@ func TestStatesPage(t *testing.T) {
 func statesPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprint(&b, `# The states of applications, servers and runs
+	fmt.Fprint(&b, `# The states of applications, servers, clusters and runs
 
 This page is written by `+"`go test ./lifecycle -run TestStatesPage -update`"+` from the tables by which every decision of the state
 machines is tested. The phases are those of package lifecycle; `+"`status.operator.phase`"+` holds them, and each API shows them in its own words
-(docs/applications.md, docs/connect.md).
+(docs/applications.md, docs/connect.md, docs/clusters.md).
 
 ## Applications
 
@@ -115,6 +115,7 @@ a back-off that doubles while servers fail (`+"`lifecycle/connect`"+`). What hol
 	list(&b, connect.Transitions)
 	fmt.Fprint(&b, "\n### What a server waits for\n\n")
 	await(&b, connect.Waits)
+	clusterStates(&b)
 	fmt.Fprint(&b, `
 ## Schedules
 

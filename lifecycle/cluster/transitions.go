@@ -21,9 +21,10 @@ var Transitions = []application.Edge{
 	{From: one(lifecycle.Launched), To: lifecycle.Started, When: "the master is ready, workers are not"},
 	{From: one(lifecycle.Started), To: lifecycle.Launched, When: "the master is not ready any more"},
 	{From: starting, To: lifecycle.Running, When: "the master and enough workers are ready"},
-	{From: starting, To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
-	{From: starting, To: lifecycle.Ended, When: "the spec was edited and is invalid"},
-	{From: one(lifecycle.Launched), To: lifecycle.Ended, When: "no master is ready in time"},
+	{From: one(lifecycle.Launched), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
+	{From: one(lifecycle.Started), To: lifecycle.Waiting, When: "the API server refuses an object that is gone, or as it was edited"},
+	{From: one(lifecycle.Launched), To: lifecycle.Ended, When: "no master is ready in time, or the spec was edited and is invalid"},
+	{From: one(lifecycle.Started), To: lifecycle.Ended, When: "the spec was edited and is invalid"},
 	{From: one(lifecycle.Ended), To: lifecycle.Done, When: "nothing is left"},
 	{From: one(lifecycle.Done), To: lifecycle.Resuming, When: "the spec was edited, or can be used although nobody edited it"},
 }
