@@ -91,7 +91,7 @@ var requestFields = map[string]string{
 
 // asFieldError names the field of the custom resource that a submission was refused for.
 func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect.FieldError {
-	field := ""
+	var field string
 	switch name, _, _ := strings.Cut(refused.Field, "."); {
 	case refused.Key != "":
 		field = keyField(&app.Spec, refused.Key)

@@ -2,8 +2,6 @@ package apache
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -95,5 +93,5 @@ func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 			warnings = append(warnings, version.field+": "+quoted(version.text)+" is no value of a label, and that is all that it is used for")
 		}
 	}
-	return slices.DeleteFunc(warnings, func(w string) bool { return strings.TrimSpace(w) == "" })
+	return warnings
 }
