@@ -35,8 +35,8 @@ type App struct {
 	MissingGrace time.Duration
 	// Thresholds say how many executors the application is to have; nil where only InitialExecutors counts, and nothing once it is Running.
 	Thresholds *Thresholds
-	// Retrace leads a driver that ended before it was seen to run through the phases that it must have come through, so that its history is the
-	// same however late the look.
+	// Retrace makes the history the same however late anybody looks: a driver that ended before it was seen to run is led through the phases that it
+	// must have come through, and an end is stored before anything of its attempt is deleted.
 	Retrace bool
 	// Retain says what becomes of the last attempt's objects.
 	Retain Retention
@@ -58,12 +58,12 @@ type Thresholds struct {
 }
 
 // RetainPolicy says after which ends what the last attempt had is kept: driver pod, ConfigMaps, Services, claims. A driver that goes on although its
-// attempt is over is kept by none.
+// attempt is over is kept by none. The zero value keeps the driver pod for its log, as long as it is there, whoever may be deleting it.
 type RetainPolicy string
 
 // The policies of retention.
 const (
-	RetainAlways    RetainPolicy = ""
+	RetainAlways    RetainPolicy = "Always" // what is there, and nobody deletes
 	RetainNever     RetainPolicy = "Never"
 	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome but Succeeded
 )

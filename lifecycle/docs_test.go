@@ -91,7 +91,8 @@ machines is tested. The phases are those of package lifecycle; `+"`status.operat
 - Where an application has thresholds, its start is over once so many executors run as that takes, and never begins again. Then it is Below while fewer
   run than must, Partial while fewer run than may and Spark does not choose their number itself, and Running else. None of it ends an application.
 - Where the history is to be the same however late anybody looks, a driver that ended unseen is led through the phases that it came through before it
-  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up.
+  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up. And its end is stored before anything
+  of the attempt is deleted: the pods alone tell of it till then.
 - What is not retained is gone before an application is Done: until then it is Ended, or Retained until its time is over. Nothing is retained from
   one attempt to the next. A driver that goes on although its attempt is over is stopped, whatever is retained: a pod cannot be stopped and kept.
 - Where an end has a time after which nothing more is waited for, deletions are without a grace period from then on. A pod on a dead node is gone by that

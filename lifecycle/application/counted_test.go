@@ -189,16 +189,19 @@ func TestLimitsWhileWaiting(t *testing.T) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
 	})
 	remains := standing(1, lifecycle.DriverFailed)
+	sure := func(o lifecycle.Observed) lifecycle.Observed { o.Confirmed = true; return o }
 	run(t, []row{
 		{"as it was", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),
 			want{check: 20 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
-		{"lowered: everything goes first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
+		{"lowered: was the next launched?", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
+			want{do: acts(confirm(1)), check: recheck, outcome: lifecycle.Failed, reason: "OOMKilled"}},
+		{"lowered: everything goes first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, sure(remains), at(60),
 			want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
-		{"lowered: nothing is left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, nothing, at(60),
+		{"lowered: nothing is left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, confirmed, at(60),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
-		{"lowered, retained", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), waiting, remains, at(60),
+		{"lowered, retained", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), waiting, sure(remains), at(60),
 			want{trail: phases(lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
-		{"no more by policy", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 2)), waiting, nothing, at(60),
+		{"no more by policy", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 2)), waiting, confirmed, at(60),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: "OOMKilled"}},
 	})
 }

@@ -50,13 +50,20 @@ func endedPhase(p lifecycle.DriverPhase) bool {
 
 // kept reports whether a pod of the attempt that is over is kept for its log: the driver's, or the submitter's where that is all there was.
 func (s *step) kept() bool {
-	return s.seen.Driver(s.m.Attempt) != nil || s.m.Outcome == lifecycle.Refused && s.seen.Submitter(s.m.Attempt) != nil
+	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
+	return d != nil && !(s.accounts() && d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && !(s.accounts() && r.Deleting)
 }
 
 // finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application, where it
 // is to be retained. Else everything of it goes first.
 func (s *step) finish() bool {
-	if !s.retains() && !s.released() {
+	keeps := s.retains() && s.kept()
+	switch {
+	case !s.accounts():
+	case s.m.Phase == lifecycle.Waiting && !s.seen.Confirmed:
+		s.confirm(lifecycle.DriverPod, s.m.Attempt) // the next launch may have been, and not be remembered
+		return false
+	case !keeps && !s.released():
 		return false
 	}
 	s.m.NextAttempt = time.Time{}
@@ -64,7 +71,7 @@ func (s *step) finish() bool {
 	if limit := s.exhausted(); limit != "" {
 		cause = exhaustedBy(limit, s.m)
 	}
-	if s.retains() && s.kept() {
+	if keeps {
 		return s.to(lifecycle.Retained, cause)
 	}
 	return s.to(lifecycle.Done, cause)
@@ -178,7 +185,7 @@ func (s *step) over() bool {
 	if s.m.Phase == lifecycle.Retained && s.lapsed() {
 		return s.released() && s.to(lifecycle.Done, s.m.Cause)
 	}
-	if s.m.Phase == lifecycle.Done && (s.app.Retain.For != nil || !s.retains()) {
+	if s.m.Phase == lifecycle.Done && s.accounts() {
 		s.released() // what shows late
 		return false
 	}

@@ -139,12 +139,21 @@ func (s *step) deleteAll(attempts []int32) {
 		switch {
 		case attempt > s.stored && attempt <= s.m.Attempt:
 			s.check(0) // adopted in this pass
+		case s.endsNow(attempt):
+			s.check(0)
 		case s.stopping(attempt) && !s.app.Deleting:
 			s.remove(lifecycle.DriverPod, attempt)
 		default:
 			s.remove(lifecycle.Attempt, attempt)
 		}
 	}
+}
+
+// endsNow reports whether an attempt's end is news that the pods alone tell: an operator that died between their deletion and the write of the status would
+// leave one that lost its driver. It is stored first where the exact history matters.
+func (s *step) endsNow(attempt int32) bool {
+	return s.app.Retrace && attempt == s.m.Attempt && !s.app.Deleting &&
+		slices.ContainsFunc(s.plan.Trail, func(t lifecycle.Transition) bool { return t.To == lifecycle.Ended })
 }
 
 // stopping reports whether an attempt has a driver that goes on, or a pod that may make one, and that may still be told to stop: a node that did not carry

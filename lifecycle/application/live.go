@@ -39,6 +39,9 @@ func (s *step) live() bool {
 		return s.lostNode(d)
 	}
 	if outcome, cause, over := s.deadlines(d); over {
+		if s.app.Retrace {
+			s.progress(d) // to where it was when its time was over
+		}
 		return s.end(outcome, cause, s.now)
 	}
 	switch s.inspect(d) {

@@ -81,8 +81,11 @@ var follows = func() map[string][]string {
 
 // wrong is the first pair of states that may not follow each other.
 func (p *projection) wrong() (pair []string) {
-	for i, state := range p.states[1:] {
-		if before := p.states[i]; !slices.Contains(follows[before], state) {
+	for i, state := range p.states {
+		if i == 0 {
+			continue
+		}
+		if before := p.states[i-1]; !slices.Contains(follows[before], state) {
 			return []string{before, state}
 		}
 	}

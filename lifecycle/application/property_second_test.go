@@ -28,7 +28,7 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	}
 	app.Retrace = a.of(2) == 0
 	app.Retain = lifecycle.Retention{
-		Policy: []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[a.of(3)], For: maybe(200),
+		Policy: []lifecycle.RetainPolicy{"", lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[a.of(4)], For: maybe(200),
 	}
 	if a.of(2) == 0 {
 		app.ForceAfter, app.DeletedAt = time.Duration(a.of(300))*time.Second, a.time(now)
@@ -82,7 +82,7 @@ func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time
 		t.Fatalf("a refusal that is no failure: %+v", m.Restarts)
 	}
 	for _, tr := range plan.Trail {
-		keeps := app.Retain.Policy == lifecycle.RetainAlways || app.Retain.Policy == lifecycle.RetainOnFailure && tr.Outcome != lifecycle.Succeeded
+		keeps := app.Retain.Policy == "" || app.Retain.Policy == lifecycle.RetainAlways || app.Retain.Policy == lifecycle.RetainOnFailure && tr.Outcome != lifecycle.Succeeded
 		if tr.To == lifecycle.Retained && (!keeps || app.Retain.For != nil && *app.Retain.For <= 0) {
 			t.Fatalf("retained, although %+v: %v", app.Retain, tr)
 		}

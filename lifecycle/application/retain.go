@@ -21,6 +21,10 @@ func (s *step) retains() bool {
 	return true
 }
 
+// accounts reports whether anybody asked for a retention: then Retained and Done are an account of what is there. Else they tell the same, and what is
+// deleted by others is theirs.
+func (s *step) accounts() bool { return s.app.Retain != lifecycle.Retention{} }
+
 // lapsed reports whether what is retained is to go: its time is over, or the policy is another by now.
 func (s *step) lapsed() bool {
 	switch {
@@ -37,8 +41,13 @@ func (s *step) lapsed() bool {
 }
 
 // released reports whether nothing is left of the application's attempts; else it asks for the rest to go. What ended them stays remembered meanwhile.
+// A launch that was given up half way, before there was a pod, may have left something of the next one.
 func (s *step) released() bool {
-	left := s.seenAttempts(s.m.Attempt)
+	last := s.m.Attempt
+	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
+		last = min(last, maxAttempt-1) + 1
+	}
+	left := s.seenAttempts(last)
 	s.deleteAll(left)
 	return len(left) == 0
 }

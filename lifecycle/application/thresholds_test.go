@@ -110,18 +110,18 @@ func TestExecutorDeadlines(t *testing.T) {
 		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart, a.Limits.ScalingAnew = 100*second, anew })
 	}
 	scaling := memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Since = at(90) })
-	timedOut := func(do ...lifecycle.Action) want {
-		return want{trail: phases(lifecycle.Ended), do: do, check: 2 * second, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
+	timedOut := func() want { // which is stored before the driver is stopped
+		return want{trail: phases(lifecycle.Ended), check: time.Millisecond, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
 	}
 	run(t, []row{
 		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
-		{"Ready: over", app(true), memoryIn(lifecycle.Ready), running(0), at(107), timedOut(stop(1))},
+		{"Ready: over", app(true), memoryIn(lifecycle.Ready), running(0), at(107), timedOut()},
 		{"the first comes just in time", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
 		{"anew: it has its time from then", app(true), scaling, running(1), at(189), want{check: second}},
-		{"anew: over", app(true), scaling, running(1), at(190), timedOut(stop(1))},
+		{"anew: over", app(true), scaling, running(1), at(190), timedOut()},
 		{"anew: it went again", app(true), scaling, running(0), at(189), want{check: second}},
 		{"not anew", app(false), scaling, running(1), at(106), want{check: second}},
-		{"not anew: over", app(false), scaling, running(1), at(107), timedOut(stop(1))},
+		{"not anew: over", app(false), scaling, running(1), at(107), timedOut()},
 		{"enough come just in time", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
 		{"once it runs there is none", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
 		{"nor where the start awaits none", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},

@@ -44,6 +44,7 @@ type world struct {
 	log     []string
 	breach  string
 	passes  int
+	second  *ledger // of a life that the second family's rules hold for; nil else
 }
 
 // pod is a driver, a pod that submits one, or an executor.
@@ -59,6 +60,7 @@ type pod struct {
 	hash     string
 	deleting bool
 	goneBy   time.Time
+	dead     bool      // its node will never again do what it is told
 	hung     bool      // its kubelet does nothing, and nobody has noticed yet
 	silent   time.Time // since when Kubernetes knows; zero where it does not say since when
 	evicted  bool
@@ -126,7 +128,10 @@ func (w *world) tick() {
 	for _, p := range slices.Clone(w.pods) {
 		w.fate(p)
 	}
-	if w.users {
+	switch {
+	case w.users && w.second != nil:
+		w.tenant()
+	case w.users:
 		w.user()
 	}
 	if w.chance(0.05) {
@@ -149,6 +154,9 @@ func (w *world) sync() {
 func (w *world) fate(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.now.Add(time.Duration(w.r.IntN(30)) * time.Second)
+	}
+	if p.dead {
+		return
 	}
 	if p.phase != lifecycle.DriverUnknown && !p.over() && (p.hung || w.faults && w.chance(0.01)) {
 		p.hung = w.faults && !w.chance(0.1)
@@ -404,6 +412,9 @@ func (w *world) record(plan lifecycle.Plan) {
 		}
 	}
 	w.stored = plan.Next
+	if w.second != nil {
+		w.second.enter(w, plan)
+	}
 	w.weather("after the status write")
 }
 
@@ -540,7 +551,7 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 // makeDriver is the API server, which the invariant is held at.
 func (w *world) makeDriver(made *pod) {
 	for _, p := range w.pods {
-		if p.driver && !p.over() {
+		if p.driver && (!p.over() || w.second != nil) {
 			w.fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
 		}
 		// A first launch that was not written down may be followed by one of an edited spec: then the driver pod's name decides between them.
@@ -591,7 +602,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 
 // delete marks what the operator sees.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
-	for _, p := range w.pods {
+	for _, p := range slices.Clone(w.pods) {
 		known := seen.Driver(p.attempt) != nil
 		switch {
 		case p.submits:
@@ -607,7 +618,14 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			if !leads {
 				w.stopsWell(a, seen)
 			}
+			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
+				w.fail("driver %d is deleted before its end is written down", p.attempt)
+			}
 			p.deleting = true
+			p.dead = p.dead || w.app.ForceAfter > 0 && !w.stored.Phase.Live() && w.chance(0.1)
+			if a.Force {
+				w.remove(p)
+			}
 		}
 	}
 	if a.Part == lifecycle.DriverPod {
@@ -623,7 +641,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 // operator can see.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
-	if d != nil && !over(d) && (!d.Deleting || w.now.Sub(d.GoneBy) <= overdue) {
+	if d != nil && !over(d) && !w.app.Deleting && (!d.Deleting || w.now.Sub(d.GoneBy) <= overdue) {
 		w.fail("%v while its driver goes on: %+v", a, *d)
 	}
 }

@@ -1,0 +1,386 @@
+package application
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A ledger follows a life as the second family's rules have it, by what was stored and nothing else: its states, its restarts, its intervals.
+type ledger struct {
+	states projection
+	begun  time.Time // the launch of the current attempt
+	ended  time.Time // zero while it goes on
+	how    lifecycle.Outcome
+	failed bool // the attempt is over, and no restart was counted for it yet
+	counts [3]int64
+	due    time.Time // when the next attempt may come
+}
+
+// newSecondWorld is a world whose application asks for what the second family's do.
+func newSecondWorld(seed uint64) *world {
+	w := newWorld(seed)
+	w.second = &ledger{}
+	r := rand.New(rand.NewPCG(seed, 17))
+	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+	w.app.SpecHash, w.app.Suspend, w.app.Retrace = "", false, true
+	w.app.Limits = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), ScalingAnew: r.IntN(2) == 0}
+	if r.IntN(4) == 0 {
+		w.app.Limits.Run = seconds(600)
+	}
+	if r.IntN(2) == 0 {
+		w.app.ForceAfter = 30*time.Second + seconds(60)
+	}
+	w.app.CleanAgain = seconds(4)
+	if r.IntN(4) == 0 {
+		w.app.TTL = new(seconds(100))
+	}
+	w.ask(r)
+	return w
+}
+
+// ask makes up what a tenant may change at any time.
+func (w *world) ask(r *rand.Rand) {
+	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+	maybe := func(n int) *time.Duration {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		return new(seconds(n))
+	}
+	limit := func() *int64 {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		return new(int64(r.IntN(4)))
+	}
+	w.app.Thresholds = &lifecycle.Thresholds{Init: int32(r.IntN(3)), Min: int32(r.IntN(3)), Max: int32(r.IntN(4)), Dynamic: r.IntN(2) == 0}
+	w.app.InitialExecutors, w.app.MinExecutors = w.app.Thresholds.Init, w.app.Thresholds.Min
+	w.app.Retain = lifecycle.Retention{
+		Policy: []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[r.IntN(3)], For: maybe(200),
+	}
+	w.app.Restart = lifecycle.Restart{
+		Policy: []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.OnInfrastructureFailure, lifecycle.Always}[r.IntN(4)],
+		Counted: &lifecycle.Counted{
+			Most: int64(r.IntN(6)), MostFailures: limit(), MostRefusals: limit(), Backoff: seconds(30), FailureBackoff: maybe(30), RefusalBackoff: maybe(30),
+			ResetAfter: maybe(200),
+		},
+	}
+}
+
+// tenant is the owner of the application. Edits count with the next attempt, and some of them at once.
+func (w *world) tenant() {
+	switch {
+	case w.chance(0.02):
+		w.ask(w.r)
+		w.edits++
+		w.tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Limits, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Counted))
+	case w.chance(0.01):
+		w.app.Budget = !w.app.Budget
+	case w.chance(0.02):
+		for _, p := range w.pods {
+			if p.driver && p.attempt <= w.stored.Attempt { // see user
+				p.deleting, w.lost = true, true
+				w.tell("tenant: deletes driver of attempt %d", p.attempt)
+			}
+		}
+	case w.chance(0.005) && !w.app.Deleting:
+		w.app.Deleting, w.app.DeletedAt = true, w.now
+		w.tell("tenant: deletes the application")
+	}
+}
+
+func counted(c *lifecycle.Counted) string {
+	show := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	return fmt.Sprintf("most %d/%s/%s", c.Most, show(c.MostFailures), show(c.MostRefusals))
+}
+
+// enter follows what a plan entered.
+func (l *ledger) enter(w *world, plan lifecycle.Plan) {
+	for i, tr := range plan.Trail {
+		launch := !slices.ContainsFunc(plan.Trail[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
+		last := !slices.ContainsFunc(plan.Trail[i+1:], func(next lifecycle.Transition) bool {
+			return next.To == lifecycle.Launched || next.To == lifecycle.Ended
+		})
+		was := l.states.last
+		l.states.enter(tr)
+		switch tr.To {
+		case lifecycle.Launched:
+			l.launched(w, tr, was)
+			if launch {
+				l.begun = plan.Next.SubmittedAt
+			}
+		case lifecycle.Ended:
+			if !was.Live() {
+				l.begun = tr.At // refused before it was one
+			}
+			l.how, l.failed, l.ended = tr.Outcome, true, tr.At
+			if last {
+				l.ended = plan.Next.EndedAt
+			}
+		case lifecycle.Waiting:
+			l.decided(w, tr, was, true)
+			l.count(w)
+			l.due = l.ended.Add(backoff(w.app.Restart.Counted, l.how))
+		case lifecycle.Retained, lifecycle.Done:
+			l.decided(w, tr, was, false)
+		}
+	}
+	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Refusals: l.counts[2]}) {
+		w.fail("restarts %+v, counted %v", got, l.counts)
+	}
+	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
+		w.fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
+	}
+	// Who changes the restart policy to and fro between a launch that is not remembered and the next look sees an application come back: better than a
+	// live read before each end.
+	back := func(pair []string) bool {
+		return w.edits > 0 && pair[0] == "ResourceReleased" && pair[1] == "DriverRequested"
+	}
+	if pair := l.states.wrong(); pair != nil && !back(pair) {
+		w.fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
+	}
+	w.leads(plan)
+}
+
+// launched counts what a launch that was not remembered had come after, and holds one that is decided on to its interval.
+func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase) {
+	switch {
+	case was.Live():
+		l.how, l.begun, l.ended = lifecycle.Lost, w.now, time.Time{}
+		l.count(w)
+	case was == lifecycle.Ended && l.failed:
+		l.count(w)
+	case was == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
+		w.fail("launched %s before its time", l.due.Sub(tr.At))
+	}
+	l.failed = false
+}
+
+// count is reference 2.9: what the counters become with the next attempt.
+func (l *ledger) count(w *world) {
+	rule := w.app.Restart.Counted
+	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
+	next := [3]int64{l.counts[0] + 1, 0, 0}
+	if failure {
+		next[1] = l.counts[1] + 1
+	}
+	if refusal {
+		next[2] = l.counts[2] + 1
+	}
+	if rule.ResetAfter != nil && !l.ended.IsZero() && l.ended.Sub(l.begun) >= *rule.ResetAfter {
+		next = [3]int64{1, 0, 0}
+	}
+	l.counts, l.failed = next, false
+}
+
+// decided holds the choice between another attempt and none to the policy and the limits of reference 2.9.
+func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase, again bool) {
+	if was == lifecycle.Retained {
+		return
+	}
+	rule := w.app.Restart
+	wanted := map[lifecycle.RestartPolicy]bool{
+		lifecycle.Always: true, lifecycle.OnFailure: l.how != lifecycle.Succeeded,
+		lifecycle.OnInfrastructureFailure: l.how == lifecycle.Refused || l.how == lifecycle.StartTimedOut || l.how == lifecycle.ExecutorsTimedOut,
+	}[rule.Policy]
+	before := *l
+	if was == lifecycle.Ended {
+		l.count(w)
+	}
+	next := l.counts
+	if was == lifecycle.Ended {
+		*l = before
+	}
+	limited := next[0] > rule.Counted.Most
+	switch {
+	case limited:
+	case l.how == lifecycle.Refused && rule.Counted.MostRefusals != nil:
+		limited = next[2] > *rule.Counted.MostRefusals
+	case l.how != lifecycle.Succeeded && rule.Counted.MostFailures != nil:
+		limited = next[1] > *rule.Counted.MostFailures
+	}
+	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // made again once, whatever the policy
+	if want := wanted && !limited; again != want && !interrupted {
+		w.fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Counted), again)
+	}
+	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !again) && !interrupted {
+		w.fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
+	}
+}
+
+// backoff is what reference 1.3 says of the interval.
+func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
+	byKind := []*time.Duration{c.RefusalBackoff, c.FailureBackoff, &c.Backoff}
+	switch how {
+	case lifecycle.Refused:
+	case lifecycle.Succeeded:
+		byKind = byKind[2:]
+	default:
+		byKind = byKind[1:]
+	}
+	for _, d := range byKind {
+		if d != nil {
+			return *d
+		}
+	}
+	return 0
+}
+
+// leads holds a driver that succeeded to having been led through all states, as far as its executors were no condition.
+func (w *world) leads(plan lifecycle.Plan) {
+	for i, tr := range plan.Trail {
+		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
+			continue
+		}
+		before := tr.From
+		if i == 0 && before == lifecycle.Unknown {
+			continue // it was where it stays
+		}
+		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
+			w.fail("succeeded from %s, with %d executors to wait for", before, init)
+		}
+	}
+}
+
+// timely holds what has a time to it.
+func (w *world) timely() {
+	m, limits := w.stored, w.app.Limits
+	var d *pod
+	for _, p := range w.pods {
+		if p.driver && p.attempt == m.Attempt {
+			d = p
+		}
+	}
+	late := func(what string, from time.Time, limit time.Duration) {
+		if limit > 0 && w.now.Sub(from) >= limit {
+			w.fail("%s for %s, and has %s (%s)", m.Phase, w.now.Sub(from), limit, what)
+		}
+	}
+	switch {
+	case m.Phase == lifecycle.Launched:
+		late("start", m.SubmittedAt, limits.DriverStart)
+	case m.Phase == lifecycle.Started && d != nil:
+		late("ready", d.began, limits.DriverReady)
+	case m.Phase == lifecycle.Scaling && limits.ScalingAnew:
+		late("executors, anew", m.Since, limits.ExecutorsStart)
+	case m.Phase == lifecycle.Ready && d != nil, m.Phase == lifecycle.Scaling && d != nil:
+		late("executors", d.began, limits.ExecutorsStart)
+	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero():
+		late("next attempt", m.NextAttempt, time.Nanosecond)
+	case m.Phase == lifecycle.Retained && w.app.Retain.For != nil:
+		if slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.deleting }) {
+			late("retention", m.Since, *w.app.Retain.For)
+		}
+	}
+}
+
+// restful reports whether a life of the second family has come to its end.
+func (w *world) restful() bool {
+	empty := len(w.pods) == 0 && len(w.remains) == 0
+	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil
+	switch {
+	case w.gone:
+		return true
+	case w.app.Deleting:
+		return empty
+	case w.app.TTL != nil: // it goes as a whole
+		return false
+	case retained:
+		return w.quiet()
+	}
+	return w.stored.Phase == lifecycle.Done && w.quiet() && (empty || w.app.Retain.Policy != lifecycle.RetainNever)
+}
+
+// liveSecond plays one life of the second family: a time of trouble, then one of peace, at whose end it must have come to an end.
+func (w *world) liveSecond(t *testing.T) {
+	w.due = w.now
+	for range 200 {
+		if w.gone || w.breach != "" {
+			break
+		}
+		if w.turn(t, false); w.stored.Phase.Terminal() && w.chance(0.3) {
+			break
+		}
+	}
+	w.faults, w.users = false, false
+	w.due, w.held = w.now, time.Time{}
+	if w.app.Restart.Policy == lifecycle.Always {
+		w.edits++
+		w.app.Restart.Policy = lifecycle.Never // one that lives long enough each time goes on for ever
+	}
+	for turns := 0; turns < 600 && !w.restful() && w.breach == ""; turns++ {
+		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {
+			w.guarded()
+			w.explained()
+		}
+		if !w.gone && !w.app.Deleting && turns > 2 {
+			w.timely()
+			w.inTime()
+		}
+	}
+	switch {
+	case !w.restful():
+		w.fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
+	case w.gone || w.app.Deleting:
+	case w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero():
+		w.fail("over without an outcome or an end: %+v", w.stored)
+	case w.stored.Phase == lifecycle.Retained && len(w.pods) == 0 && w.edits == 0 && !w.lost && w.stored.Outcome != lifecycle.Refused:
+		w.fail("retained, and nothing is there")
+	}
+}
+
+// TestSecondLives plays many lives of the second family. LIVES sets how many; a breach prints the life's seed and its story.
+func TestSecondLives(t *testing.T) {
+	lives := 30000
+	if testing.Short() {
+		lives = 1000
+	}
+	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
+		lives = n
+	}
+	passes, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)
+	for seed := range uint64(lives) {
+		w := newSecondWorld(seed)
+		w.liveSecond(t)
+		passes += w.passes
+		switch {
+		case w.gone:
+			ends["expired"]++
+		case w.app.Deleting:
+			ends["deleted"]++
+		default:
+			ends[string(w.stored.Phase)]++
+		}
+		for _, state := range w.second.states.states {
+			states[state]++
+		}
+		most = max(most, w.second.counts[0])
+		if w.breach != "" {
+			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
+		}
+	}
+	t.Logf("%d lives, %d passes, no breach; ends: %v; states: %v; restarts of one: %d", lives, passes, ends, states, most)
+	for state := range follows {
+		if states[state] == 0 {
+			t.Errorf("no life came through %s: the world is too tame", state)
+		}
+	}
+	for _, end := range []string{"expired", "deleted", "Retained", "Done"} {
+		if ends[end] == 0 {
+			t.Errorf("no life ended %s: the world is too tame", end)
+		}
+	}
+}
