@@ -106,10 +106,10 @@ type ApplicationSpec struct {
 type RuntimeVersions struct {
 	// The Spark version inside the image, for example 4.1.4.
 	SparkVersion string `json:"sparkVersion"`
-	// The Scala version inside the image: a label of the pods, on which nothing depends.
+	// The Scala version inside the image: a label of an application's pods, on which nothing depends.
 	// +optional
 	ScalaVersion string `json:"scalaVersion,omitempty"`
-	// The Java version inside the image: a label of the pods, on which nothing depends.
+	// The Java version inside the image: a label of an application's pods, on which nothing depends.
 	// +optional
 	JDKVersion string `json:"jdkVersion,omitempty"`
 }

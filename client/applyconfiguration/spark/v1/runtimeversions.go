@@ -9,9 +9,9 @@ package v1
 type RuntimeVersionsApplyConfiguration struct {
 	// The Spark version inside the image, for example 4.1.4.
 	SparkVersion *string `json:"sparkVersion,omitempty"`
-	// The Scala version inside the image: a label of the pods, on which nothing depends.
+	// The Scala version inside the image: a label of an application's pods, on which nothing depends.
 	ScalaVersion *string `json:"scalaVersion,omitempty"`
-	// The Java version inside the image: a label of the pods, on which nothing depends.
+	// The Java version inside the image: a label of an application's pods, on which nothing depends.
 	JDKVersion *string `json:"jdkVersion,omitempty"`
 }
 
