@@ -114,7 +114,7 @@ type state struct {
 // until asks the master until it says what is wanted.
 func (s stand) until(t *testing.T, wanted string, is func(state) bool) (last state) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/json/", s.ui), nil)
