@@ -31,6 +31,26 @@
 {{- range $key := list "default" "kubeSchedulerNames" }}
 {{- with get $controller.batchScheduler $key }}{{ $_ := set $batch $key . }}{{ end -}}
 {{- end -}}
+{{- $apache := $controller.apache -}}
+{{- $apacheConfig := dict
+  "enabled" $apache.enable
+  "clusters" (dict "enabled" $apache.clusters.enable)
+  "operatorName" $apache.operatorName
+  "labelSelector" $apache.labelSelector
+  "trimHistory" $apache.trimHistory
+  "metrics" (dict "bindAddress" (ternary (printf ":%d" (int $apache.metrics.port)) "0" $apache.metrics.enable))
+  "health" (dict "bindAddress" (ternary (printf ":%d" (int $apache.health.port)) "0" $apache.health.enable))
+  "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay)
+-}}
+{{- if $apache.properties }}{{ $_ := set $apacheConfig "propertiesFile" "/etc/spark-operator/spark-operator.properties" }}{{ end -}}
+{{- $dynamic := dict "enabled" $controller.dynamicConfig.enable -}}
+{{- if $controller.dynamicConfig.enable -}}
+{{- $_ := set $dynamic "source" $controller.dynamicConfig.source -}}
+{{- $_ := set $dynamic "namespace" .Release.Namespace -}}
+{{- $_ := set $dynamic "selector" (include "spark-operator.dynamicSelector" .) -}}
+{{- $_ := set $dynamic "file" "/etc/spark-operator-dynamic/spark-operator-dynamic.properties" -}}
+{{- $_ := set $dynamic "reloadInterval" $controller.dynamicConfig.reloadInterval -}}
+{{- end -}}
 {{- $derived := dict
   "namespaces" $namespaces
   "leaderElection" (dict
@@ -51,6 +71,9 @@
     "enabled" $controller.scheduledApplications.enable
     "timestampPrecision" $controller.scheduledSparkApplicationTimestampPrecision)
   "connect" (dict "enabled" $controller.connect.enable)
+  "sparkOperator" (dict "enabled" $controller.sparkOperator.enable)
+  "apache" $apacheConfig
+  "dynamicConfig" $dynamic
   "batchScheduler" $batch
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)

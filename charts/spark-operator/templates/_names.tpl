@@ -101,3 +101,23 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- define "spark-operator.namedNamespaces" -}}
 {{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
 {{- end -}}
+
+{{/* The ConfigMap of dynamic settings that the chart makes or mounts. */}}
+{{- define "spark-operator.dynamicName" -}}
+{{ include "spark-operator.fullname" . }}-dynamic
+{{- end -}}
+
+{{/* The labels by which ConfigMaps of dynamic settings are found. */}}
+{{- define "spark-operator.dynamicSelector" -}}
+app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernetes.io/component=operator-dynamic-config-overrides
+{{- end -}}
+
+{{/* "true" when the controller's rights are those of a ClusterRole, else empty. */}}
+{{- define "spark-operator.clusterWide" -}}
+{{- if or (include "spark-operator.allNamespaces" .) (include "spark-operator.namespaceSelector" .) .Values.controller.dynamicConfig.enable -}}true{{- end -}}
+{{- end -}}
+
+{{/* All service accounts of drivers, as a JSON list. */}}
+{{- define "spark-operator.spark.accounts" -}}
+{{- concat (list (include "spark-operator.spark.serviceAccountName" .)) .Values.spark.serviceAccount.aliases | uniq | toJson -}}
+{{- end -}}

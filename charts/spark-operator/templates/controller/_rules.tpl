@@ -2,9 +2,11 @@
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
      read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
      are also created in dry runs, which tell why a driver gets no executors. What leads to a driver from outside
-     (Services, and Ingresses and routes where they are switched on) is patched when its options change. Secrets are made for the pods
+     (Services, and Ingresses and routes where they are switched on, or applications of spark.apache.org may ask for them) is patched when its
+     options change. Custom resources of spark.apache.org are patched to take off them the finalizers that its other operator left. Secrets are made for the pods
      that run spark-submit and deleted by the labels that say whose they are; none is ever read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
+{{- if .Values.controller.sparkOperator.enable }}
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkapplications]
   verbs: [get, list, watch, {{ if .Values.controller.scheduledApplications.enable }}create, {{ end }}delete]
@@ -36,20 +38,43 @@
   resources: [sparkconnects/finalizers]
   verbs: [update]
 {{- end }}
+{{- end }}
+{{- if .Values.controller.apache.enable }}
+- apiGroups: [spark.apache.org]
+  resources: [sparkapplications]
+  verbs: [get, list, watch, patch, delete]
+- apiGroups: [spark.apache.org]
+  resources: [sparkapplications/status]
+  verbs: [patch]
+- apiGroups: [spark.apache.org]
+  resources: [sparkapplications/finalizers]
+  verbs: [update]
+{{- if .Values.controller.apache.clusters.enable }}
+- apiGroups: [spark.apache.org]
+  resources: [sparkclusters]
+  verbs: [get, list, watch, patch]
+- apiGroups: [spark.apache.org]
+  resources: [sparkclusters/status]
+  verbs: [patch]
+- apiGroups: [spark.apache.org]
+  resources: [sparkclusters/finalizers]
+  verbs: [update]
+{{- end }}
+{{- end }}
 - apiGroups: [""]
   resources: [pods, configmaps]
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, watch, create, patch, delete]
-{{- if .Values.controller.uiIngress.enable }}
+{{- if or .Values.controller.uiIngress.enable .Values.controller.apache.enable }}
 - apiGroups: [networking.k8s.io]
   resources: [ingresses]
   verbs: [get, list, watch, create, patch, delete]
 {{- end }}
-{{- if .Values.controller.uiRoute.enable }}
+{{- if or .Values.controller.uiRoute.enable .Values.controller.apache.enable }}
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [httproutes]
+  resources: [httproutes{{ if .Values.controller.apache.enable }}, grpcroutes{{ end }}]
   verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 {{- if ne .Values.controller.submission.mode "Native" }}

@@ -1,0 +1,250 @@
+package chart
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// configOf reads the configuration file that the chart writes.
+func configOf(t *testing.T, r rendered) config.Configuration {
+	t.Helper()
+	c, err := config.Parse([]byte(configMapOf(t, r, "spark-operator-controller").Data["config.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
+	t.Helper()
+	for _, one := range only[*corev1.ConfigMap](r) {
+		if one.Name == name {
+			return one
+		}
+	}
+	t.Fatalf("there is no ConfigMap %s", name)
+	return nil
+}
+
+// rightsOf are those of the controller, of its Role or ClusterRole.
+func rightsOf(r rendered) map[string]string {
+	for _, role := range only[*rbacv1.Role](r) {
+		if role.Name == "spark-operator-controller" {
+			return granted(role.Rules)
+		}
+	}
+	for _, role := range only[*rbacv1.ClusterRole](r) {
+		if role.Name == "spark-operator-controller" {
+			return granted(role.Rules)
+		}
+	}
+	return nil
+}
+
+// TestSwitchesOfTheAPIs: with an API the rights on all of its resources go, and the operator is told.
+func TestSwitchesOfTheAPIs(t *testing.T) {
+	for _, test := range []struct {
+		values            string
+		spark, apache     bool
+		clusters          bool
+		without, stillHas string
+	}{
+		{"{}", true, true, true, "nothing", "spark.apache.org/sparkclusters"},
+		{"{sparkOperator: {enable: false}}", false, true, true, "sparkoperator.k8s.io/", "spark.apache.org/sparkapplications"},
+		{"{apache: {enable: false}}", true, false, false, "spark.apache.org/", "sparkoperator.k8s.io/sparkapplications"},
+		{"{apache: {clusters: {enable: false}}}", true, true, false, "/sparkclusters", "spark.apache.org/sparkapplications"},
+	} {
+		r := mustRender(t, install{values: "controller: " + test.values})
+		c := configOf(t, r)
+		if c.Applications() != test.spark || c.ApacheApplications() != test.apache || c.SparkClusters() != test.clusters {
+			t.Errorf("%s: %+v, %+v", test.values, c.SparkOperator, c.Apache)
+		}
+		rights := rightsOf(r)
+		for key := range rights {
+			if strings.Contains(key, test.without) {
+				t.Errorf("%s: there is a right on %s", test.values, key)
+			}
+		}
+		if rights[test.stillHas] == "" {
+			t.Errorf("%s: there is no right on %s among %v", test.values, test.stillHas, slices.Sorted(maps.Keys(rights)))
+		}
+	}
+}
+
+// TestApacheValues: each reaches the operator's file.
+func TestApacheValues(t *testing.T) {
+	r := mustRender(t, install{values: `
+controller:
+  apache:
+    operatorName: mine
+    labelSelector: team=a
+    trimHistory: false
+    metrics: {enable: true, port: 1111}
+    health: {enable: true, port: 2222}
+    sentinels: {enable: true, delay: 5s}
+    properties: |
+      spark.logConf=true
+      spark.kubernetes.operator.reconciler.parallelism=50
+`})
+	want := config.Default().Apache
+	want.OperatorName, want.LabelSelector, want.TrimHistory = "mine", "team=a", new(false)
+	want.Metrics.BindAddress, want.Health.BindAddress = ":1111", ":2222"
+	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second}}
+	want.PropertiesFile = "/etc/spark-operator/spark-operator.properties"
+	if diff := cmp.Diff(want, configOf(t, r).Apache); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text := configMapOf(t, r, "spark-operator-controller").Data["spark-operator.properties"]
+	if !strings.Contains(text, "spark.logConf=true\nspark.kubernetes.operator.reconciler.parallelism=50") {
+		t.Errorf("the properties are %q", text)
+	}
+	var ports []int32
+	container := one[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0]
+	for _, port := range container.Ports {
+		ports = append(ports, port.ContainerPort)
+	}
+	if !slices.Contains(ports, 1111) || !slices.Contains(ports, 2222) {
+		t.Errorf("ports %v", ports)
+	}
+	if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/spark-operator" }) {
+		t.Error("the properties are not mounted")
+	}
+	if len(only[client.Object](r)) == 0 {
+		t.Error("nothing was rendered")
+	}
+}
+
+// TestPropertiesRollThePods: they are read at the start only.
+func TestPropertiesRollThePods(t *testing.T) {
+	sum := func(values string) string {
+		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+	}
+	if sum("controller: {apache: {properties: spark.logConf=true}}") == sum("controller: {apache: {properties: spark.logConf=false}}") {
+		t.Error("other properties, and the same pods")
+	}
+}
+
+// TestApacheRefusals: what the chart would have to know is not hidden in a text, and what cannot be is refused by name.
+func TestApacheRefusals(t *testing.T) {
+	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
+	for values, want := range map[string]string{
+		"controller: {sparkOperator: {enable: false}, apache: {enable: false}}":                     "nothing to do",
+		"controller: {apache: {enabled: false}}":                                                    "enabled",
+		"controller: {apache: {operatorName: 'a b'}}":                                               "/controller/apache/operatorName",
+		"controller: {apache: {metrics: {enable: true, port: 8081}}}":                               "must differ",
+		"controller: {apache: {metrics: {enable: true, port: 1}, health: {enable: true, port: 1}}}": "must differ",
+		"controller: {dynamicConfig: {source: Secret}}":                                             "/controller/dynamicConfig/source",
+		"controller: {apache: {sentinels: {application: {create: true}}}}":                          "controller.apache.sentinels",
+		"config: {apache: {enabled: false}}":                                                        "/config/apache",
+		"config: {sparkOperator: {enabled: false}}":                                                 "/config/sparkOperator",
+		"config: {dynamicConfig: {enabled: true}}":                                                  "/config/dynamicConfig",
+		p + "watchedNamespaces=a'}}":                                                                "spark.jobNamespaces",
+		p + "watchedNamespaces : a'}}":                                                              "spark.jobNamespaces",
+		p + "watchedNamespaces a'}}":                                                                "spark.jobNamespaces",
+		p + "namespace=a'}}":                                                                        "the release's namespace",
+		p + "dynamicConfig.enabled=true'}}":                                                         "controller.dynamicConfig.enable",
+		p + "metrics.port=1'}}":                                                                     "controller.apache.metrics",
+		p + "leaderElection.leaseName=a'}}":                                                         "the release's name",
+		"spark: {serviceAccount: {aliases: [A_B]}}":                                                 "/spark/serviceAccount/aliases/0",
+	} {
+		if _, err := render(t, install{values: values}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want it to name %s", values, err, want)
+		}
+	}
+	for _, values := range []string{"config: {apache: {clusters: {domain: example.org}, missingDriverGracePeriod: 5s, metrics: {path: /other}}}", p + "watchedNamespaces='}}", p + "nameless=1'}}", "controller: {apache: {properties: '#spark.kubernetes.operator.watchedNamespaces=a'}}"} {
+		mustRender(t, install{values: values})
+	}
+}
+
+// TestDynamicConfig: namespaces that change need rights in the whole cluster, and none on namespaces; the ConfigMap is found, or mounted.
+func TestDynamicConfig(t *testing.T) {
+	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
+	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
+		r := mustRender(t, install{values: "controller: {dynamicConfig: {enable: true, source: " + source + ", " + data + "}}"})
+		if roles := only[*rbacv1.ClusterRole](r); len(roles) != 1 || granted(roles[0].Rules)["/namespaces"] != "" {
+			t.Errorf("%s: cluster roles %v", source, roles)
+		}
+		cm, c := configMapOf(t, r, "spark-operator-dynamic"), configOf(t, r).DynamicConfig
+		if !c.Enabled || c.Source != source || c.Namespace != cm.Namespace {
+			t.Errorf("%s: %+v, ConfigMap in %s", source, c, cm.Namespace)
+		}
+		for _, want := range strings.Split(c.Selector, ",") {
+			key, value, _ := strings.Cut(want, "=")
+			if cm.Labels[key] != value {
+				t.Errorf("%s: its label %s is %q, want %q", source, key, cm.Labels[key], value)
+			}
+		}
+		mounts := one[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].VolumeMounts
+		mounted := slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
+			return strings.HasPrefix(c.File, m.MountPath+"/") && m.Name == "dynamic"
+		})
+		switch text := cm.Data["spark-operator-dynamic.properties"]; {
+		case mounted != (source == config.SourceFile):
+			t.Errorf("%s: mounted %v", source, mounted)
+		case mounted && text != "spark.kubernetes.operator.watchedNamespaces = a,b\n":
+			t.Errorf("the file is %q", text)
+		case !mounted && cm.Data["spark.kubernetes.operator.watchedNamespaces"] != "a,b":
+			t.Errorf("the data is %v", cm.Data)
+		}
+	}
+	if r := mustRender(t, install{}); len(only[*corev1.ConfigMap](r)) != 1 || len(only[*rbacv1.ClusterRole](r)) != 0 {
+		t.Error("without the switch there is a ConfigMap or a ClusterRole")
+	}
+}
+
+// TestAliasesOfTheServiceAccount: each is in each namespace, with the same rights.
+func TestAliasesOfTheServiceAccount(t *testing.T) {
+	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
+	var made, bound []string
+	for _, account := range only[*corev1.ServiceAccount](r) {
+		made = append(made, account.Namespace+"/"+account.Name)
+	}
+	for _, binding := range only[*rbacv1.RoleBinding](r) {
+		if binding.Name == "spark-operator-spark" {
+			for _, subject := range binding.Subjects {
+				bound = append(bound, subject.Namespace+"/"+subject.Name)
+			}
+		}
+	}
+	slices.Sort(made)
+	slices.Sort(bound)
+	want := []string{"a/spark", "a/spark-operator-spark", "b/spark", "b/spark-operator-spark"}
+	if diff := cmp.Diff(want, bound); diff != "" {
+		t.Errorf("bound (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(append(want, "spark-operator/spark-operator-controller"), made); diff != "" {
+		t.Errorf("made (-want +got):\n%s", diff)
+	}
+}
+
+// TestSentinelsOfTheChart: in a namespace that is served, and with the label.
+func TestSentinelsOfTheChart(t *testing.T) {
+	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
+		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
+		var kinds []string
+		for _, object := range r.objects {
+			if object.GetLabels()["spark.operator/sentinel"] == "true" {
+				kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
+				if object.GetNamespace() != want {
+					t.Errorf("%s: it is in %s, want %s", namespaces, object.GetNamespace(), want)
+				}
+			}
+		}
+		slices.Sort(kinds)
+		if diff := cmp.Diff([]string{"SparkApplication", "SparkCluster"}, kinds); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", namespaces, diff)
+		}
+	}
+}
