@@ -21,6 +21,9 @@ type Surroundings struct {
 	// Told writes what became of the surroundings into the status of the custom resource that was asked about, and returns what is to be told of them once
 	// that is stored. Told the same again it changes nothing. It is nil where everything is Unsettled.
 	Told func(is []lifecycle.Surrounding, now time.Time) []Event
+	// Decides is there instead of Told where the custom resource lives by its surroundings: what became of them is decided about in the same pass. It writes
+	// what follows into the status, and returns what that adds to the plan that Decide made: phases entered, notices, and when to look again.
+	Decides func(is []lifecycle.Surrounding, now time.Time) lifecycle.Plan
 }
 
 // MarkContent labels an object with a digest of itself.

@@ -33,7 +33,7 @@ type Clusters struct{ ClusterOptions }
 const maxClusterWarnings = 5
 
 // Decide reads the cluster, lets the machine decide by what is known of its objects, and writes what follows into its status, in memory. One that is being
-// deleted keeps the status that it has. What became of the objects in the same pass is decided about by Surroundings.Told.
+// deleted keeps the status that it has. What became of the objects in the same pass is decided about by Surroundings.Decides.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -118,12 +118,12 @@ func (c Clusters) Surroundings(sc *sparkv1.SparkCluster, seen lifecycle.Observed
 		dialect.MarkContent(object)
 		all = append(all, object)
 	}
-	return dialect.Surroundings{Objects: all, Told: func(is []lifecycle.Surrounding, now time.Time) []dialect.Event {
+	return dialect.Surroundings{Objects: all, Decides: func(is []lifecycle.Surrounding, now time.Time) lifecycle.Plan {
 		objects := became(all, is)
 		plan := cluster.Step(want, decodeCluster(sc, seen), seen, objects, now)
 		encodeObjects(sc, objects, now)
 		c.encode(sc, want, plan, seen, objects, now)
-		return clusterEvents(sc, plan.Trail, plan.Tell)
+		return asPlan(plan)
 	}}
 }
 

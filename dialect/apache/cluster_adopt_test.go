@@ -252,10 +252,7 @@ func TestClusterWeather(t *testing.T) {
 func TestClusterWarnings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(0, 3))
 	w.pass()
-	if n := len(w.told); n < 2 || w.told[0] != EventClusterWarning {
-		t.Errorf("told %v", w.told)
-	}
-	w.told = nil
+	w.wantTold(EventClusterSubmitted, EventClusterWarning, EventClusterWarning)
 	w.pass()
 	w.wantTold()
 }

@@ -28,19 +28,19 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events are what to tell about a plan of a cluster as Decide left it, oldest first. What became of its objects in the same pass Surroundings.Told returns.
-func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) []dialect.Event {
-	return clusterEvents(sc, plan.Trail, plan.Tell)
-}
-
-func clusterEvents(sc *sparkv1.SparkCluster, trail []lifecycle.Transition, tell []lifecycle.Notice) (out []dialect.Event) {
-	for _, t := range trail {
+// Events are what to tell about a plan of a cluster as Decide and Surroundings.Decides left it, oldest first.
+func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
+	tell := plan.Tell
+	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // what follows, follows from that
+		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
+	}
+	for _, t := range plan.Trail {
 		if e, is := clusterEvent(sc, t); is {
 			out = append(out, e)
 		}
 	}
 	for _, n := range tell {
-		out = append(out, clusterNotice(sc, n))
+		out = append(out, clusterNotice(n))
 	}
 	return out
 }
@@ -90,7 +90,7 @@ var badNews = map[string]string{
 }
 
 // clusterNotice tells what became known without a phase being entered.
-func clusterNotice(sc *sparkv1.SparkCluster, n lifecycle.Notice) (e dialect.Event) {
+func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 	switch {
 	case n.Part == lifecycle.Application && goodNews[n.Cause.Reason] != "":
 		e, _ = dialect.Normal(goodNews[n.Cause.Reason], "%s", n.Cause.Message)

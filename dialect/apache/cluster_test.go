@@ -106,18 +106,28 @@ func (w *clusterWorld) pass() {
 	w.t.Helper()
 	object := w.sc.DeepCopy()
 	plan := w.c.Decide(object, w.seen, w.now)
-	events := w.c.Events(object, plan)
 	s := w.c.Surroundings(object, w.seen)
-	if !s.Unsettled {
-		w.seen.Beside = len(s.Objects)
-		is := w.results(s)
-		events = append(events, s.Told(is, w.now)...)
+	w.seen.Beside = len(s.Objects)
+	is := w.results(s)
+	switch {
+	case s.Decides != nil:
+		more := s.Decides(is, w.now)
+		plan.Trail, plan.Tell, plan.Next = append(plan.Trail, more.Trail...), append(plan.Tell, more.Tell...), more.Next
+		if more.Check > 0 && (plan.Check == 0 || more.Check < plan.Check) {
+			plan.Check = more.Check
+		}
 		told := object.DeepCopy()
-		if again := s.Told(is, w.now); len(again) > 0 || !cmp.Equal(told.Status, object.Status) {
+		if again := s.Decides(is, w.now); len(again.Trail)+len(again.Tell) > 0 || !cmp.Equal(told.Status, object.Status) {
 			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(told.Status, object.Status))
 		}
+	case s.Told != nil:
+		if events := s.Told(is, w.now); len(events) > 0 {
+			w.t.Errorf("events of what is released: %v", events)
+		}
+	case !s.Unsettled:
+		w.t.Fatal("nobody is told")
 	}
-	for _, e := range events {
+	for _, e := range w.c.Events(object, plan) {
 		w.told = append(w.told, e.Reason)
 		if e.Message == "" || e.Type == "" {
 			w.t.Errorf("event without words: %+v", e)

@@ -79,11 +79,11 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 }
 
 func asSurroundings(wanted dialect.Surroundings) Surroundings {
-	out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read}
+	out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read, Decides: wanted.Decides}
 	for _, object := range wanted.Objects {
 		out.Objects = append(out.Objects, object)
 	}
-	if !wanted.Unsettled {
+	if wanted.Told != nil {
 		out.Told = func(is []lifecycle.Surrounding, now time.Time) []Event { return asEvents(wanted.Told(is, now)) }
 	}
 	return out

@@ -53,6 +53,19 @@ type Surroundings struct {
 	// Told writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is called once
 	// in every pass that is not Unsettled, and must come to the same whenever it is told the same.
 	Told func([]lifecycle.Surrounding, time.Time) []Event
+	// Decides is there instead of Told where the object lives by its surroundings. It returns what goes on from the pass's plan.
+	Decides func([]lifecycle.Surrounding, time.Time) lifecycle.Plan
+}
+
+// hear tells what became of the surroundings, and keeps what is to be told of that.
+func (p *pass[T]) hear(wanted Surroundings, is []lifecycle.Surrounding) {
+	if wanted.Decides == nil {
+		p.told = wanted.Told(is, p.now)
+		return
+	}
+	more := wanted.Decides(is, p.now)
+	p.plan.Trail, p.plan.Tell = append(p.plan.Trail, more.Trail...), append(p.plan.Tell, more.Tell...)
+	p.plan.Next, p.check = more.Next, soonest(p.check, more.Check)
 }
 
 // surround brings what stands beside the driver to what the kind wants: it creates, updates in place and deletes. What somebody else made is never
@@ -74,7 +87,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		if len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
 			r.around.forget(key)
 		}
-		p.told = wanted.Told(nil, p.now)
+		p.hear(wanted, nil)
 		return
 	}
 	asked := digestOf(wanted.Objects, remove)
@@ -83,11 +96,11 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	}
 	if p.now.Before(last.until) {
 		p.check = soonest(p.check, last.until.Sub(p.now))
-		p.told = wanted.Told(last.results, p.now)
+		p.hear(wanted, last.results)
 		return
 	}
 	if len(wanted.Objects) == 0 {
-		p.told = wanted.Told(last.results, p.now)
+		p.hear(wanted, last.results)
 		p.remove = remove
 		return
 	}
@@ -97,7 +110,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		p.check = soonest(p.check, next.until.Sub(p.now))
 	}
 	r.around.note(key, next)
-	p.told = wanted.Told(next.results, p.now)
+	p.hear(wanted, next.results)
 }
 
 // clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this.
