@@ -304,15 +304,15 @@ func TestBuildRefuses(t *testing.T) {
 
 // TestBuildTouchesNothing builds twice of one Request and compares it with what it was.
 func TestBuildTouchesNothing(t *testing.T) {
-	make := func() Request {
+	again := func() Request {
 		return simple(with("spark.ssl.keyPassword", "x"), masterTemplate(full("master")), workerTemplate(full("worker")), func(r *Request) {
 			r.Master.Service, r.Autoscaler = []byte(`{"ports":[{"port":1}],"future":{"x":1}}`), []byte(`{"metrics":[],"future":1}`)
 			r.Master.ServiceMeta = Metadata{Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
 		})
 	}
-	r := make()
+	r := again()
 	first, second := build(t, r), build(t, r)
-	if diff := cmp.Diff(make(), r, cmp.AllowUnexported(conf.Conf{})); diff != "" {
+	if diff := cmp.Diff(again(), r, cmp.AllowUnexported(conf.Conf{})); diff != "" {
 		t.Errorf("the Request was changed:\n%s", diff)
 	}
 	if diff := cmp.Diff(texts(t, first), texts(t, second)); diff != "" {

@@ -148,7 +148,7 @@ func TestTheDaemonIsTheContainer(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+	stop := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	var lines []string
 	for buffer := make([]byte, 4096); !strings.Contains(strings.Join(lines, ""), "pid="); {

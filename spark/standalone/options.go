@@ -50,10 +50,7 @@ func (d *draft) configuration(o *Objects) error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	secret, err := d.secrets()
-	if err != nil {
-		return err
-	}
+	secret := d.secrets()
 	var plain, hidden strings.Builder
 	for key, value := range d.conf.All() {
 		if secret(key, value) {
@@ -110,20 +107,20 @@ func (d *draft) settle() error {
 }
 
 // secrets returns what tells whether a pair looks secret: by Spark's own pattern, or by the user's.
-func (d *draft) secrets() (func(key, value string) bool, error) {
+func (d *draft) secrets() func(key, value string) bool {
 	said, ok := d.conf.Get(redactionKey)
 	if !ok {
-		return func(key, value string) bool { return conf.Redact(key, value) != value }, nil
+		return func(key, value string) bool { return conf.Redact(key, value) != value }
 	}
 	pattern, err := regexp.Compile(said)
 	if err != nil {
 		// Java's patterns know more than Go's. Nothing is shown then.
 		d.warnKey(redactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
-		return func(string, string) bool { return true }, nil
+		return func(string, string) bool { return true }
 	}
 	return func(key, value string) bool {
 		return conf.Redact(key, value) != value || key != redactionKey && (pattern.MatchString(key) || pattern.MatchString(value))
-	}, nil
+	}
 }
 
 // optionText escapes what ends a quoted argument in a file of arguments, or is written otherwise there.

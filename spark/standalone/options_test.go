@@ -282,8 +282,9 @@ func FuzzOptions(f *testing.F) {
 			return
 		}
 		plain, secret := properties(t, o)
-		in, hidden := plain, false
-		if _, hidden = secret[key]; hidden {
+		in := plain
+		_, hidden := secret[key]
+		if hidden {
 			in = secret
 			if _, both := plain[key]; both {
 				t.Fatalf("%q is in both files", key)

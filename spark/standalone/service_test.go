@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -87,9 +88,7 @@ func TestServiceTemplates(t *testing.T) {
 			t.Errorf("%s: ports (-want +got):\n%s", spec, diff)
 		}
 		want := map[string]string{LabelClusterName: "qa", LabelRole: "worker"}
-		for key, value := range c.selector {
-			want[key] = value
-		}
+		maps.Copy(want, c.selector)
 		if diff := cmp.Diff(want, o.WorkerService.Spec.Selector); diff != "" {
 			t.Errorf("%s: selector (-want +got):\n%s", spec, diff)
 		}

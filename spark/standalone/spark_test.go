@@ -82,7 +82,7 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 	}
 	r := &running{cmd, log}
 	t.Cleanup(func() {
-		r.end(os.Kill)
+		_ = r.end(os.Kill) // it ends by that
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("%s says:\n%s", role, text[max(0, len(text)-4000):])
 		}
