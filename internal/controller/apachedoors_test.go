@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,13 +86,15 @@ func TestApacheDoors(t *testing.T) {
 	w.waitGone(ingress)
 }
 
-// TestApacheDoorsThatCannotBe: a name that somebody else has, and kinds that the cluster does not know, are told, and keep no application from running (W20).
+// TestApacheDoorsThatCannotBe: a name that somebody else has, and kinds that the cluster does not know, are told, and keep no application from running
+// (W20). Once the kind is known, the route is made as the Gateway API has it.
 func TestApacheDoorsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 	w.create(theirs)
-	w.runApache(testConfig(w.namespace), time.Now)
+	later := &atomic.Int64{}
+	w.runApache(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	app := w.apacheApp("pi", withDoors("taken", "pi-door"), func(app *apacheApp) {
 		app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{
 			ServiceMetadata: sparkv1.ObjectMetadata{Name: "pi-connect"}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":15002}]}`)},
@@ -105,6 +108,21 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 	after := &corev1.Service{}
 	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), after); err != nil || after.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was touched: %v", err)
+	}
+
+	definition := gatewayDefinition(t, "grpcroutes")
+	w.create(definition)
+	t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition) })
+	route := &unstructured.Unstructured{}
+	route.SetGroupVersionKind(grpcRouteKind)
+	testkit.Wait(t, "the route", func(ctx context.Context) error {
+		later.Add(int64(maxSurroundInterval))
+		w.pokeApache("pi")
+		return w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "pi-grpc"}, route)
+	})
+	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
+	if backend := fmt.Sprint(rules); len(rules) != 1 || !strings.Contains(backend, "pi-connect") || !strings.Contains(backend, "15002") || !owned(route, app.UID) {
+		t.Errorf("the route is %v", route.Object["spec"])
 	}
 }
 

@@ -283,13 +283,16 @@ func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string)
 }
 
 // httpRoutes is the definition of the Gateway API, as its module has it.
-func httpRoutes(t testing.TB) *unstructured.Unstructured {
+func httpRoutes(t testing.TB) *unstructured.Unstructured { return gatewayDefinition(t, "httproutes") }
+
+// gatewayDefinition is that of a kind of the Gateway API, by its plural.
+func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(string(bytes.TrimSpace(out)), "config", "crd", "standard", "gateway.networking.k8s.io_httproutes.yaml"))
+	text, err := os.ReadFile(filepath.Join(string(bytes.TrimSpace(out)), "config", "crd", "standard", "gateway.networking.k8s.io_"+plural+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
