@@ -135,6 +135,12 @@ func Awaited(wanted lifecycle.App, m lifecycle.Memory) string {
 	return ""
 }
 
+// SetCondition sets a condition of a generation as it will be stored; the time is only taken where its status changes.
+func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation int64, now time.Time) {
+	c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now.Truncate(time.Second)), generation
+	meta.SetStatusCondition(conditions, c)
+}
+
 // EncodeWeather says what keeps the operator from going on where a custom resource is not Ready, or what degrades one that is Running. It is remembered
 // nowhere: with the first pass that goes through it is gone. Before is what the conditions said last: its message stays while the reason does, since each
 // failure may be worded anew and is no news.

@@ -63,7 +63,7 @@ func TestClusterTakenOver(t *testing.T) {
 		{"refused, and still so", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "QuotaExceeded", "Submitted SchedulingFailure", "False",
 			[]string{EventClusterTakenOver, EventClusterSchedulingFailure}},
 		{"refused half way, and running", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
-			"Submitted SchedulingFailure Failed Failed Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
+			"Submitted SchedulingFailure Failed Failed SchedulingFailure Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
 		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "", "Submitted Failed ResourceReleased", "False", []string{EventClusterTakenOver}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 	w.pods(2)
 	w.pass()
 	keys := keysOf(w.sc.Status.StateTransitionHistory)
-	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5003" {
+	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5004" {
 		t.Errorf("%d states, the last is %s", len(keys), keys[len(keys)-1])
 	}
 	if w.sc.Status.CurrentState.CurrentStateSummary != sparkv1.ClusterRunningHealthy {

@@ -163,8 +163,7 @@ func toldStalled(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 
 // setCluster sets a condition; the time is only taken where its status changes.
 func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
-	meta.SetStatusCondition(&sc.Status.Conditions, metav1.Condition{
+	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,
-		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)), ObservedGeneration: sc.Generation,
-	})
+	}, sc.Generation, now)
 }

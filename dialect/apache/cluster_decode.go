@@ -16,8 +16,12 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	if o == nil {
 		return takeClusterOver(sc, seen)
 	}
+	phase := lifecycle.Phase(o.Phase)
+	if _, known := clusterStates[phase]; !known {
+		phase = lifecycle.New // of an operator that has more of them
+	}
 	return cluster.Memory{
-		Phase: lifecycle.Phase(o.Phase), Since: dialect.Moment(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, Adopted: o.Adopted,
+		Phase: phase, Since: dialect.Moment(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, Adopted: o.Adopted,
 		Begun: dialect.Moment(o.BegunAt), Complete: dialect.Moment(o.CompleteAt), Cause: dialect.CauseOf(o.Cause),
 	}
 }

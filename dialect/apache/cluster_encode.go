@@ -34,6 +34,9 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 			enterCluster(s, state, clusterMessage(state, t, want), t.At)
 		}
 	}
+	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary { // as another operator left it
+		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
+	}
 	boundClusterStates(s.StateTransitionHistory)
 	rememberCluster(s, m)
 	s.ObservedGeneration = sc.Generation

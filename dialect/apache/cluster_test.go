@@ -594,3 +594,37 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 		w.seen.Members, w.seen.Beside = nil, 0
 	}
 }
+
+// FuzzClusterStatus decides about a cluster with any status: whoever wrote it, what follows is a status of this API, and stands.
+func FuzzClusterStatus(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,
+		`{"currentState":{"currentStateSummary":"RunningHealthy"},"stateTransitionHistory":{"-1":{},"x":{},"9223372036854775807":{}}}`,
+		`{"currentState":{"currentStateSummary":"Failed","lastTransitionTime":"tomorrow"},"currentAttemptSummary":{"attemptInfo":{"id":-5,"restartCounter":9}}}`,
+		`{"operator":{"phase":"Done","adopted":true},"currentAttemptSummary":{"attemptInfo":{"id":9223372036854775807,"restartCounter":9}},"observedGeneration":1}`,
+		`{"operator":{"phase":"Waiting"},"conditions":[{"type":"ObjectsApplied","status":"False","reason":"","observedGeneration":1}]}`,
+	} {
+		f.Add([]byte(seed), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, status []byte, pods uint8) {
+		w := newClusterWorld(t)
+		if json.Unmarshal(status, &w.sc.Status) != nil {
+			t.Skip()
+		}
+		w.pods(int(pods % 4))
+		w.pass()
+		w.now = w.now.Add(time.Minute)
+		w.pass()
+		s := w.sc.Status
+		known := slices.Contains([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterSchedulingFailure, sparkv1.ClusterRunningHealthy,
+			sparkv1.ClusterFailed, sparkv1.ClusterResourceReleased}, s.CurrentState.CurrentStateSummary)
+		if !known || s.Operator == nil || clusterStates[lifecycle.Phase(s.Operator.Phase)] != s.CurrentState.CurrentStateSummary || len(s.StateTransitionHistory) == 0 {
+			t.Errorf("state %+v, phase %+v", s.CurrentState, s.Operator)
+		}
+		before := w.sc.Status.DeepCopy()
+		w.pass()
+		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
+			t.Errorf("it does not stand: %s", diff)
+		}
+	})
+}

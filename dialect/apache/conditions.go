@@ -48,8 +48,7 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 
 // set sets a condition; the time is only taken where its status changes.
 func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
-	c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now.Truncate(time.Second)), app.Generation
-	meta.SetStatusCondition(&app.Status.Conditions, c)
+	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
 // lackOf is why a running application is not all that it could be: what it waits for, or the threshold that its executors do not come to.

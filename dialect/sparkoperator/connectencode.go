@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -152,8 +151,7 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 
 // setCondition sets a condition; the time is only taken where its status changes.
 func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
-	meta.SetStatusCondition(&sc.Status.Conditions, metav1.Condition{
+	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(why.Reason), Message: why.Message,
-		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)), ObservedGeneration: sc.Generation,
-	})
+	}, sc.Generation, now)
 }
