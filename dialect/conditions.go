@@ -28,9 +28,6 @@ const (
 	ConditionExposed = "Exposed"
 )
 
-// ReasonBelowThreshold is the reason of a Degraded application that runs with fewer executors than it is to.
-const ReasonBelowThreshold = "ExecutorsBelowThreshold"
-
 // Standing is one condition that holds.
 type Standing struct {
 	Type   string
@@ -82,7 +79,7 @@ func Account(h Standing, wanted lifecycle.App, m lifecycle.Memory) (reason, mess
 	switch h.Type {
 	case ConditionDegraded:
 		if m.Cause.Reason == "" {
-			return ReasonBelowThreshold, "fewer executors run than the application started with; status.executors has the counts"
+			return lifecycle.ReasonBelowThreshold, "fewer executors run than the application started with; status.executors has the counts"
 		}
 	case ConditionReady:
 		if m.Phase == lifecycle.Running {

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionEdited is True while the spec is another than the one that the current attempt was launched from. It counts with the next attempt, if there is
-// one. The condition is absent otherwise.
+// ConditionEdited is True while the spec is another than the one that the current attempt was launched from. Tolerations, and what stands beside the driver,
+// count as they are; the rest counts with the next attempt, if there is one. The condition is absent otherwise.
 const ConditionEdited = "SpecEdited"
 
 // reasonNextAttempt is the reason of ConditionEdited.
@@ -83,7 +83,7 @@ func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool,
 		meta.RemoveStatusCondition(&app.Status.Conditions, ConditionEdited)
 		return nil
 	}
-	text := fmt.Sprintf("the spec was edited; the driver and the executors of attempt %d go on as they were launched, and the edit counts with the next attempt", m.Attempt)
+	text := fmt.Sprintf("the spec was edited; the driver and the executors of attempt %d go on as they were launched, and what was edited of them counts with the next attempt", m.Attempt)
 	set(app, metav1.Condition{Type: ConditionEdited, Status: metav1.ConditionTrue, Reason: reasonNextAttempt, Message: text}, now)
 	if !edited {
 		return nil
