@@ -61,6 +61,7 @@ func TestOperator(t *testing.T) {
 	})
 	t.Run("life", world.life)
 	t.Run("servers and schedules", world.serversAndSchedules)
+	t.Run("spark.apache.org", world.apache)
 	t.Run("lines", world.lines)
 	t.Run("monitoring", world.monitoring)
 	t.Run("web UIs", world.ui)

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -171,7 +172,7 @@ func (c *Cluster) connect() error {
 	config.QPS, config.UserAgent = -1, "spark-e2e"
 	log.SetLogger(logr.Discard()) // the client would complain that nobody reads its log
 	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), sparkv1.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
 		return err
 	}
 	c.Config = config

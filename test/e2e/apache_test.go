@@ -1,0 +1,314 @@
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+)
+
+// The states of applications of spark.apache.org that come in every life.
+const (
+	appSubmitted = sparkv1.ApplicationSubmitted
+	appRequested = sparkv1.ApplicationDriverRequested
+	appStarted   = sparkv1.ApplicationDriverStarted
+	appReady     = sparkv1.ApplicationDriverReady
+	appHealthy   = sparkv1.ApplicationRunningHealthy
+	appSucceeded = sparkv1.ApplicationSucceeded
+	appFailed    = sparkv1.ApplicationFailed
+	appReleased  = sparkv1.ApplicationResourceReleased
+	appRetained  = sparkv1.ApplicationTerminatedWithoutReleaseResources
+	appAgain     = sparkv1.ApplicationScheduledToRestart
+)
+
+type apacheState = sparkv1.ApplicationStateSummary
+
+// toReady are the states of every application whose driver gets ready.
+var toReady = []apacheState{appSubmitted, appRequested, appStarted, appReady}
+
+// through is toReady and what follows.
+func through(further ...apacheState) []apacheState { return slices.Concat(toReady, further) }
+
+// apache are applications and clusters of spark.apache.org, beside those of the other API group and in the same operator.
+func (w *world) apache(t *testing.T) {
+	w.lifeProgram(t)
+	t.Run("side by side", func(t *testing.T) {
+		w.side(t, "pi, to ResourceReleased", w.apachePi)
+		w.side(t, "a driver that does not start in time", w.apacheStartTimedOut)
+		w.side(t, "restarted with counters, then kept", w.apacheRestarted)
+		w.side(t, "a cluster works", w.clusterWorks)
+	})
+	if *wholeLife {
+		t.Run("longer", func(t *testing.T) {
+			w.side(t, "Python, kept for a while", w.apacheKeptForAWhile)
+			w.side(t, "executors below their thresholds", w.apacheBelowThreshold)
+			w.side(t, "deleted while it runs", w.apacheDeleted)
+			w.side(t, "evicted, and run again", w.apacheEvicted)
+			w.side(t, "a cluster that has no master", w.clusterFails)
+		})
+	}
+}
+
+// apacheApp is an application of Spark's own examples, as small as it can be.
+func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
+	t.Helper()
+	app := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &app.Spec); err != nil {
+		t.Fatal(err)
+	}
+	app.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	conf := maps.Clone(timeouts)
+	maps.Copy(conf, map[string]string{
+		"spark.kubernetes.container.image": "docker.io/apache/spark:{{SPARK_VERSION}}", "spark.kubernetes.authenticate.driver.serviceAccountName": "spark-operator-spark",
+		"spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.executor.instances": "1",
+		"spark.kubernetes.driver.request.cores": "100m", "spark.kubernetes.executor.request.cores": "100m",
+	})
+	maps.Copy(conf, app.Spec.SparkConf)
+	app.Spec.SparkConf = conf
+	return app
+}
+
+// apacheTold is an application whose driver takes the steps of testdata/life/main.py.
+func apacheTold(t *testing.T, name, tolerations string, steps ...string) *sparkv1.SparkApplication {
+	t.Helper()
+	app := apacheApp(t, name, `{pyFiles: "local:///opt/life/main.py", applicationTolerations: `+tolerations+`}`)
+	app.Spec.DriverArgs = steps
+	app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: raw(`{"spec": {
+		"containers": [{"name": "spark-kubernetes-driver", "volumeMounts": [{"name": "program", "mountPath": "/opt/life"}]}],
+		"volumes": [{"name": "program", "configMap": {"name": "life-program"}}]}}`)}
+	return app
+}
+
+// awaitApache reads the application until it is in a state.
+func (w *world) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit time.Duration, want apacheState) {
+	t.Helper()
+	awaitObject(t, w, app, limit, string(want), func(a *sparkv1.SparkApplication) bool {
+		return a.Status.CurrentState != nil && a.Status.CurrentState.CurrentStateSummary == want
+	})
+}
+
+// history is every state that an application came through in the order of their keys; of all attempts where it is not trimmed.
+func history(t *testing.T, of map[string]sparkv1.ApplicationState) []apacheState {
+	t.Helper()
+	var keys []int
+	for key := range of {
+		n, err := strconv.Atoi(key)
+		if err != nil {
+			t.Fatalf("history has the key %q", key)
+		}
+		keys = append(keys, n)
+	}
+	slices.Sort(keys)
+	var states []apacheState
+	for i, key := range keys {
+		if key != keys[0]+i {
+			t.Errorf("history lacks a key among %v", keys)
+		}
+		states = append(states, of[strconv.Itoa(key)].CurrentStateSummary)
+	}
+	return states
+}
+
+func (w *world) wantHistory(t *testing.T, app *sparkv1.SparkApplication, want []apacheState) {
+	t.Helper()
+	if diff := cmp.Diff(want, history(t, app.Status.StateTransitionHistory)); diff != "" {
+		t.Errorf("history of %s (-want +got):\n%s\n%s", app.Name, diff, w.describe(t, app))
+	}
+}
+
+// wantNothing waits until no object of an application is left, but for the application itself.
+func (w *world) wantNothing(t *testing.T, app client.Object) {
+	t.Helper()
+	eventually(t, time.Minute, "nothing but the application to be left", func() (string, bool) {
+		left := w.children(t, app)
+		return strings.Join(left, ", "), len(left) == 0
+	})
+}
+
+// apachePi: Spark's Pi by two executors, from its creation until nothing but its record is left. The executors are seen by name and labels.
+func (w *world) apachePi(t *testing.T) {
+	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["10"],
+		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appHealthy)
+	pod := &corev1.Pod{}
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-pi-0-driver"}, pod); err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]string{"spark.operator/spark-app-name": "apache-pi", "spark-role": "driver", "spark-app-selector": "apache-pi-0", "spark-version": "4.1.4"} {
+		if got := pod.Labels[label]; got != want {
+			t.Errorf("label %s of the driver is %q, want %q", label, got, want)
+		}
+	}
+	for name, object := range map[string]client.Object{"apache-pi-0-driver-svc": &corev1.Service{}, "apache-pi-0-spark-drv-conf-map": &corev1.ConfigMap{}} {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, object); err != nil {
+			t.Error(err)
+		}
+	}
+	w.awaitApache(t, app, patience, appReleased)
+	got := history(t, app.Status.StateTransitionHistory)
+	// The first executor may be there before the second: a state of its own, if somebody looked in between.
+	got = slices.DeleteFunc(got, func(s apacheState) bool { return s == sparkv1.ApplicationInitializedBelowThresholdExecutors })
+	if diff := cmp.Diff(through(appHealthy, appSucceeded, appReleased), got); diff != "" {
+		t.Errorf("history (-want +got):\n%s\n%s", diff, w.describe(t, app))
+	}
+	w.wantNothing(t, app)
+	if told := w.events(t, app); len(told) < 3 {
+		t.Errorf("told were %v", told)
+	}
+	w.remove(t, app)
+}
+
+// apacheStartTimedOut: an image that nobody has. The time is exact: it is counted from the driver's creation, and looked at when it is over.
+func (w *world) apacheStartTimedOut(t *testing.T) {
+	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
+		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}}}`)
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appReleased)
+	timedOut := sparkv1.ApplicationDriverStartTimedOut
+	w.wantHistory(t, app, []apacheState{appSubmitted, appRequested, timedOut, appReleased})
+	requested, over := app.Status.StateTransitionHistory["1"], app.Status.StateTransitionHistory["2"]
+	if took := when(t, over).Sub(when(t, requested)); took < 7*time.Second {
+		t.Errorf("timed out after %s, want 8 s", took)
+	}
+	if !strings.Contains(over.Message, "nobody/has") {
+		t.Errorf("%s says %q, and not which image is waited for", timedOut, over.Message)
+	}
+	w.wantNothing(t, app)
+	w.remove(t, app)
+}
+
+func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s.LastTransitionTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// apacheRestarted: a driver that fails is restarted as often as the policy says, each attempt by names of its own; what the last leaves is kept.
+func (w *world) apacheRestarted(t *testing.T) {
+	app := apacheTold(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
+		restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 5, maxRestartOnFailure: 1, restartBackoffMillisForFailure: 1000}}`, "fail")
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appRetained)
+	w.wantHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed, appRetained})
+	before, now := app.Status.PreviousAttemptSummary, app.Status.CurrentAttemptSummary
+	if before == nil || now == nil {
+		t.Fatalf("the summaries are %v and %v", before, now)
+	}
+	if diff := cmp.Diff(through(appHealthy, appFailed), history(t, before.StateTransitionHistory)); diff != "" {
+		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}, now.AttemptInfo); diff != "" {
+		t.Errorf("counters (-want +got):\n%s", diff)
+	}
+	failure := app.Status.StateTransitionHistory[strconv.Itoa(len(through(appHealthy, appFailed))+5)]
+	if failure.CurrentStateSummary != appFailed || failure.LastObservedDriverStatus == nil {
+		t.Errorf("the failure is %+v", failure)
+	}
+	pod := &corev1.Pod{}
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod); err != nil || pod.Status.Phase != corev1.PodFailed {
+		t.Errorf("the driver that is kept is %s: %v", pod.Status.Phase, err)
+	}
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-0-driver"}, pod); !apierrors.IsNotFound(err) {
+		t.Errorf("the first attempt's driver: %v", err)
+	}
+	w.remove(t, app)
+}
+
+// attemptOf is the number of an application's attempt, from 0; -1 before the first.
+func attemptOf(a *sparkv1.SparkApplication) int64 {
+	if s := a.Status.CurrentAttemptSummary; s != nil && s.AttemptInfo != nil {
+		return s.AttemptInfo.ID
+	}
+	return -1
+}
+
+// apacheKeptForAWhile: a Python application is kept whole for some seconds after its end, then released.
+func (w *world) apacheKeptForAWhile(t *testing.T) {
+	app := apacheTold(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appRetained)
+	kept := w.children(t, app)
+	for _, want := range []string{"*v1.Pod apache-kept-0-driver", "*v1.ConfigMap apache-kept-0-spark-drv-conf-map", "*v1.Service apache-kept-0-driver-svc"} {
+		if !slices.Contains(kept, want) {
+			t.Errorf("kept are %v, without %s", kept, want)
+		}
+	}
+	w.awaitApache(t, app, patience, appReleased)
+	w.wantHistory(t, app, through(appHealthy, appSucceeded, appRetained, appReleased))
+	retained, released := app.Status.StateTransitionHistory["6"], app.Status.StateTransitionHistory["7"]
+	if took := when(t, released).Sub(when(t, retained)); took < 5*time.Second {
+		t.Errorf("kept for %s, want 6 s", took)
+	}
+	w.wantNothing(t, app)
+	w.remove(t, app)
+}
+
+// apacheBelowThreshold: with an executor less than it must have an application runs on, and is told to; when another takes its place it is healthy.
+func (w *world) apacheBelowThreshold(t *testing.T) {
+	app := apacheTold(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
+	app.Spec.SparkConf["spark.executor.instances"] = "2"
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appHealthy)
+	var executors corev1.PodList
+	if err := w.Client.List(t.Context(), &executors, client.InNamespace("default"),
+		client.MatchingLabels{"spark-role": "executor", "spark.operator/spark-app-name": app.Name}); err != nil {
+		t.Fatal(err)
+	}
+	if len(executors.Items) != 2 {
+		t.Fatalf("%d executors run", len(executors.Items))
+	}
+	if err := w.Client.Delete(t.Context(), &executors.Items[0], client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	below := sparkv1.ApplicationRunningWithBelowThresholdExecutors
+	awaitObject(t, w, app, patience, "the loss, and health after it", func(a *sparkv1.SparkApplication) bool {
+		states := history(t, a.Status.StateTransitionHistory)
+		at := slices.Index(states, below)
+		return at >= 0 && slices.Contains(states[at:], appHealthy)
+	})
+	w.remove(t, app)
+}
+
+// apacheDeleted: an application that is deleted while it runs leaves nothing, and no finalizer holds it, that of another operator among them.
+func (w *world) apacheDeleted(t *testing.T) {
+	app := apacheTold(t, "apache-deleted", `{}`, "session", "sleep")
+	app.Finalizers = []string{"sparkapplications.spark.apache.org/finalizer"}
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appHealthy)
+	w.remove(t, app)
+}
+
+// apacheEvicted: an evicted driver is told as one, and runs again where failures do.
+func (w *world) apacheEvicted(t *testing.T) {
+	app := apacheTold(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appHealthy)
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "apache-evicted-0-driver", Namespace: app.Namespace}}
+	if err := w.Core.PolicyV1().Evictions(app.Namespace).Evict(t.Context(), eviction); err != nil {
+		t.Fatal(err)
+	}
+	awaitObject(t, w, app, patience, "the second attempt", func(a *sparkv1.SparkApplication) bool {
+		return attemptOf(a) == 1 &&
+			a.Status.CurrentState.CurrentStateSummary == appHealthy
+	})
+	if diff := cmp.Diff(through(appHealthy, sparkv1.ApplicationDriverEvicted), history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
+		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
+	}
+	w.remove(t, app)
+}
