@@ -58,6 +58,33 @@ func TestUnusedIsTold(t *testing.T) {
 	}
 }
 
+// TestPropertiesAreTold: of the other operator's properties those without an effect are told by name and reason, and what was asked for is shown.
+func TestPropertiesAreTold(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	file := filepath.Join(t.TempDir(), "spark-operator.properties")
+	const properties = "spark.logConf=true\nspark.kubernetes.operator.watchedNamespaces=team-a\nspark.kubernetes.operator.reconciler.parallelism=7\n" +
+		"spark.kubernetes.operator.api.retryMaxAttempts=3\nspark.mine=secret\n"
+	if err := os.WriteFile(file, []byte(properties), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := execute(t, "controller", "start", "--apache-properties="+file)
+	if err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
+		t.Fatalf("%v, want it to get as far as to the cluster", err)
+	}
+	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.mine", "there is no such property", "team-a", "workers", "7"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not told:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "secret") {
+		t.Error("a property's value is told")
+	}
+	if _, err := execute(t, "controller", "start", "--apache-properties"); err == nil || !strings.Contains(err.Error(), "/opt/spark-operator/conf/spark-operator.properties") {
+		t.Errorf("%v, want it to name where that operator's chart mounts them", err)
+	}
+}
+
 // TestDoubtsAreTold: an address of web UIs that cannot be stops nothing, whether it comes by a flag or by the file, and is told once.
 func TestDoubtsAreTold(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
