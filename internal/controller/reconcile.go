@@ -67,6 +67,7 @@ type pass[T client.Object] struct {
 	hindered *waitError      // a deletion or a budget was refused; the rest of the pass went on
 	told     []Event         // about what stands beside the driver
 	scaled   []string        // the StatefulSets among what is wanted whose number of pods an autoscaler decides
+	leftMark string          // of StatefulSets that another operator made and that go on as they are (markOf)
 	remove   []client.Object // what stands beside a driver that does not go on
 	expired  bool            // the custom resource itself was deleted
 	spent    spent

@@ -2,9 +2,12 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,11 +85,27 @@ func isStray(pod *corev1.Pod) bool {
 	return isMember(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// markSet gives a set that another operator made for the custom resource our labels, as if it were what is wanted: to bring it to that would restart its pods.
-// How many of them there are is no reason to.
+// leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.
+const leftContent = "left-"
+
+// markOf is that label's value where the objects are what is wanted. With anything else that is wanted it is another, and then all sets are brought to that.
+func markOf(wanted []client.Object) string {
+	sum := sha256.Sum256([]byte(digestOf(wanted, nil)))
+	return leftContent + hex.EncodeToString(sum[:12])
+}
+
+// leftAsItIs reports whether an object is a set that another operator made, of which the cache shows this content, and nobody edited the cluster since.
+func (p *pass[T]) leftAsItIs(object client.Object, cached string) bool {
+	return isSet(object) && cached == p.leftMark
+}
+
+// markSet gives a set that another operator made for the custom resource our labels, and leaves it as it is: to bring it to what is wanted would restart its
+// pods. How many of them there are is no reason to.
 func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+	marks := maps.Clone(object.GetLabels())
+	marks[lifecycle.ContentLabel] = p.leftMark
 	patch := map[string]any{"metadata": map[string]any{
-		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": object.GetLabels(),
+		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": marks,
 	}}
 	if replicas, found, _ := unstructured.NestedInt64(tree, "spec", "replicas"); found {
 		patch["spec"] = map[string]any{"replicas": replicas}
@@ -98,7 +117,6 @@ func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.O
 	if err := r.client.Patch(ctx, existing, client.RawPatch(types.MergePatchType, text)); err != nil {
 		return nil, fmt.Errorf("take over StatefulSet %s: %w", existing.GetName(), err)
 	}
-	r.wrote(p, existing, p.now)
 	return existing, nil
 }
 

@@ -139,7 +139,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
-	p.scaled = autoscaled(wanted.Objects)
+	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(wanted.Objects)
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
 	var all sync.WaitGroup
@@ -161,7 +161,7 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
-		if !results[i].Stands || isSecret(object) || p.cached(object) == content {
+		if cached := p.cached(object); !results[i].Stands || isSecret(object) || cached == content || p.leftAsItIs(object, cached) {
 			continue
 		}
 		was, name := last.made[nameOf(object)], nameOf(object)
@@ -226,8 +226,9 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		return r.ensureSecret(ctx, p, object)
 	}
 	cached := p.cached(object)
+	asItIs := p.leftAsItIs(object, cached)
 	edited := cached == content && r.edited(p, object)
-	if !edited && (cached == content || made.holds(content, p.now)) {
+	if asItIs || !edited && (cached == content || made.holds(content, p.now)) {
 		if is.Stands = true; !read {
 			return is, nil
 		}
@@ -281,9 +282,12 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	if err != nil {
 		return nil, false, err
 	}
-	if leftSet(existing) {
+	switch {
+	case leftSet(existing):
 		marked, err := r.markSet(ctx, p, object, existing, tree)
 		return marked, false, err
+	case p.leftAsItIs(object, existing.GetLabels()[lifecycle.ContentLabel]):
+		return existing, false, nil
 	}
 	old = r.vital(object) && leads(tree, existing.Object)
 	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]

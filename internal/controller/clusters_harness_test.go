@@ -1,0 +1,227 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+type (
+	sparkCluster = sparkv1.SparkCluster
+	clusterState = sparkv1.ClusterStateSummary
+)
+
+// runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
+func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
+	w.t.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	op, err := newOperator(w.t.Context(), cfg, env)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
+	if err := AddWhenServed(w.t.Context(), op, sparkClusters(op.Settings), clock); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.run(op)
+}
+
+// workers says how many workers a cluster has.
+func workers(first, least, most int64) func(*sparkCluster) {
+	return func(sc *sparkCluster) {
+		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: first, MinWorkers: least, MaxWorkers: most}
+	}
+}
+
+// sparkCluster creates a SparkCluster of one worker.
+func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkCluster {
+	w.t.Helper()
+	sc := &sparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	sc.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4"}
+	workers(1, 1, 1)(sc)
+	for _, c := range change {
+		c(sc)
+	}
+	w.create(sc)
+	return sc
+}
+
+func (w *world) getCluster(name string) *sparkCluster {
+	w.t.Helper()
+	sc := &sparkCluster{}
+	if err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
+		w.t.Fatal(err)
+	}
+	return sc
+}
+
+func (w *world) patchCluster(name, patch string) {
+	w.t.Helper()
+	if err := w.api.Patch(w.t.Context(), w.getCluster(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// waitCluster waits until a cluster is in a state, and whatever else holds of it.
+func (w *world) waitCluster(name string, state clusterState, holds ...func(*sparkCluster) error) *sparkCluster {
+	w.t.Helper()
+	var sc *sparkCluster
+	testkit.Wait(w.t, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
+		sc = &sparkCluster{}
+		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
+			return err
+		}
+		if is := sc.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
+			return fmt.Errorf("it is %+v: %+v", is, sc.Status.Conditions)
+		}
+		for _, check := range holds {
+			if err := check(sc); err != nil {
+				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
+			}
+		}
+		return nil
+	})
+	return sc
+}
+
+// clusterHolds is a condition that a cluster has, with words in its message.
+func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
+		if c == nil || c.Status != status {
+			return fmt.Errorf("%s is %+v", kind, c)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.Reason+" "+c.Message, text) {
+				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
+			}
+		}
+		return nil
+	}
+}
+
+// clusterLacks is that a cluster does not have a condition, or not as True.
+func clusterLacks(kind string) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		return want(meta.IsStatusConditionTrue(sc.Status.Conditions, kind), false)
+	}
+}
+
+// readyWorkers is how many workers a status tells to be ready.
+func readyWorkers(n int32) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		if sc.Status.Workers == nil {
+			return errors.New("no worker is told of")
+		}
+		return want(sc.Status.Workers.Ready, n)
+	}
+}
+
+// clusterHistory is the states of a status, oldest first.
+func clusterHistory(sc *sparkCluster) (states []clusterState) {
+	for i := range len(sc.Status.StateTransitionHistory) {
+		states = append(states, sc.Status.StateTransitionHistory[fmt.Sprint(i)].CurrentStateSummary)
+	}
+	return states
+}
+
+// members are the names of a cluster's pods that there are, in order.
+func (w *world) members(name string) (pods []corev1.Pod) {
+	w.t.Helper()
+	var list corev1.PodList
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelClusterName: name}); err != nil {
+		w.t.Fatal(err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items
+}
+
+// kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or it is told to stop.
+func (w *world) kubelets() (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			var pods corev1.PodList
+			if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace)); err == nil {
+				for i := range pods.Items {
+					w.start(ctx, &pods.Items[i])
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	end := func() { cancel(); <-done }
+	w.t.Cleanup(end)
+	return end
+}
+
+// start lets a pod that waits become ready. What goes wrong is tried again.
+func (w *world) start(ctx context.Context, pod *corev1.Pod) {
+	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
+		return
+	}
+	before := pod.DeepCopy()
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	for _, c := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: running(), Ready: true})
+	}
+	_ = w.api.Status().Patch(ctx, pod, client.MergeFrom(before))
+}
+
+// set waits for a StatefulSet, and whatever holds of it.
+func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
+	w.t.Helper()
+	set := &appsv1.StatefulSet{}
+	testkit.Wait(w.t, "StatefulSet "+name, func(ctx context.Context) error {
+		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, set); err != nil {
+			return err
+		}
+		for _, check := range holds {
+			if err := check(set); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return set
+}
+
+// replicas is how many pods a StatefulSet is to have.
+func replicas(n int32) func(*appsv1.StatefulSet) error {
+	return func(set *appsv1.StatefulSet) error { return want(*set.Spec.Replicas, n) }
+}
+
+// scale says how many pods a StatefulSet is to have, as an autoscaler does.
+func (w *world) scale(set string, n int) {
+	w.t.Helper()
+	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: set}}
+	patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
+	if err := w.api.SubResource("scale").Patch(w.t.Context(), object, patch); err != nil {
+		w.t.Fatal(err)
+	}
+}
