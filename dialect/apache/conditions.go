@@ -53,7 +53,7 @@ func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 
 // lackOf is why a running application is not all that it could be: what it waits for, or the threshold that its executors do not come to.
 func lackOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
-	reason := ""
+	var reason string
 	switch {
 	case m.Phase.Runs() && m.Cause.Reason != "":
 		return m.Cause
