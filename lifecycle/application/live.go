@@ -211,7 +211,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 			s.m.Before = before
 		}
 	}
-	s.m.Cause = bounded(cause)
+	s.m.Cause = cause.Bounded()
 	return false
 }
 

@@ -15,7 +15,6 @@ package application
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -112,7 +111,7 @@ func (s *step) move() bool {
 
 // to enters a phase. Cause is why, or what the phase waits for.
 func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
-	cause = bounded(cause)
+	cause = cause.Bounded()
 	s.settle()
 	s.plan.Trail = append(s.plan.Trail, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
@@ -143,24 +142,13 @@ func (s *step) check(d time.Duration) {
 // waitFor remembers what the current phase waits for, and tells it when that is news. The message alone is no news: Kubernetes words
 // the same trouble in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
-	cause = bounded(cause)
+	cause = cause.Bounded()
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
 		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
 			Part: part, Name: name, Waits: part == lifecycle.Executors || s.m.Phase == lifecycle.Launched, Attempt: s.m.Attempt, Cause: cause,
 		})
 	}
 	s.m.Cause = cause
-}
-
-// maxMessage bounds a cause's message, in bytes. A status with a longer one than the API allows in a condition (32768 characters) could not
-// be stored, and nothing would ever be remembered.
-const maxMessage = 4096
-
-func bounded(c lifecycle.Cause) lifecycle.Cause {
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "..."
-	}
-	return c
 }
 
 // fresh launches a new application, or holds it when it was created suspended.

@@ -847,7 +847,7 @@ func TestLongMessages(t *testing.T) {
 		Step(appWith(), lifecycle.Memory{}, seen, t0),
 		Step(appWith(), memoryIn(lifecycle.Launched), waiting, at(5)),
 	} {
-		if m := plan.Next.Cause.Message; len(m) > maxMessage+3 || m == "" || strings.ToValidUTF8(m, "") != m {
+		if m := plan.Next.Cause.Message; len(m) > lifecycle.MaxMessage+3 || m == "" || strings.ToValidUTF8(m, "") != m {
 			t.Errorf("a message of %d bytes is remembered", len(m))
 		}
 	}

@@ -21,7 +21,7 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 		s.waitFor(lifecycle.SubmitterPod, r.Name, lifecycle.Cause{Reason: lifecycle.ReasonSubmitterDeleted,
 			Message: fmt.Sprintf("pod %s, which is to submit the driver, is being deleted", r.Name)})
 	default:
-		s.m.Cause = bounded(s.submission()) // told by the launch
+		s.m.Cause = s.submission().Bounded() // told by the launch
 	}
 	return false
 }

@@ -205,23 +205,13 @@ func (s *step) mayStart() bool {
 	}
 	cause := lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "there is no schedule"}
 	if s.want.Invalid != nil {
-		cause = bounded(*s.want.Invalid)
+		cause = s.want.Invalid.Bounded()
 	}
 	if s.m.Cause = cause; cause != s.stored.Cause {
 		s.tell(cause.Reason, "", "%s", cause.Message)
 	}
 	s.accepted()
 	return false
-}
-
-// maxMessage bounds a cause's message, in bytes, well below what a condition may hold.
-const maxMessage = 4096
-
-func bounded(c lifecycle.Cause) lifecycle.Cause {
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage], "") + "..."
-	}
-	return c
 }
 
 // start starts the run that is due, or says why not.
@@ -320,7 +310,7 @@ func (s *step) create(c candidate) {
 // refused remembers that a run could not be created, and when to try again: soon at first, once a minute in the end. It is told once a cause: what becomes of
 // each tick is told with the next.
 func (s *step) refused(c candidate, why lifecycle.Cause) {
-	why = bounded(why)
+	why = why.Bounded()
 	since, told := s.m.RefusedSince, s.stored.Refused != "" && s.stored.Cause.Reason == why.Reason
 	if c.tick.IsZero() {
 		since, told = s.m.Asked.Since, s.m.Asked.Cause.Reason == why.Reason
