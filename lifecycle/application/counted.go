@@ -104,15 +104,3 @@ func exhaustedBy(limit string, m lifecycle.Memory) lifecycle.Cause {
 	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonRestartsExhausted, Message: fmt.Sprintf("%s; the last attempt: %s", limit, last)}
 }
-
-// countedDelay is the time from the end of an attempt to the next.
-func countedDelay(c *lifecycle.Counted, outcome lifecycle.Outcome) time.Duration {
-	delay := c.Backoff
-	switch {
-	case outcome == lifecycle.Refused && c.RefusalBackoff != nil:
-		delay = *c.RefusalBackoff
-	case outcome != lifecycle.Succeeded && c.FailureBackoff != nil:
-		delay = *c.FailureBackoff
-	}
-	return min(max(delay, 0), math.MaxInt64/2).Truncate(time.Microsecond) // what a status can hold
-}

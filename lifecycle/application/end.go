@@ -110,7 +110,7 @@ func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 func (s *step) delay() time.Duration {
 	rule := s.app.Restart
 	if rule.Counted != nil {
-		return countedDelay(rule.Counted, s.m.Outcome)
+		return rule.Counted.Delay(s.m.Outcome)
 	}
 	interval, failures := rule.FailureInterval, s.failures()
 	switch s.m.Outcome {

@@ -344,6 +344,7 @@ func (w *world) liveSecond(t *testing.T) {
 
 // TestSecondLives plays many lives of the second family. LIVES sets how many; a breach prints the life's seed and its story.
 func TestSecondLives(t *testing.T) {
+	t.Parallel()
 	lives := 30000
 	if testing.Short() {
 		lives = 1000

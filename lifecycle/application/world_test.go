@@ -732,6 +732,7 @@ func (w *world) policyHeld() {
 
 // TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
+	t.Parallel()
 	lives := 30000
 	if testing.Short() {
 		lives = 1000
