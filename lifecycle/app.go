@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // App is what a custom resource asks for, in the terms a machine decides by. It holds no objects and no Spark configuration: those
 // are rendered by the dialect when an action needs them.
@@ -119,6 +122,18 @@ type Counted struct {
 	RefusalBackoff *time.Duration
 	// ResetAfter is for how long an attempt must have lived, from its launch to its end, so that what was counted before it is forgotten; nil: never.
 	ResetAfter *time.Duration
+}
+
+// Delay is the time from the end of an attempt with an outcome to the next, in microseconds, which is what a status can hold.
+func (c *Counted) Delay(outcome Outcome) time.Duration {
+	delay := c.Backoff
+	switch {
+	case outcome == Refused && c.RefusalBackoff != nil:
+		delay = *c.RefusalBackoff
+	case outcome != Succeeded && c.FailureBackoff != nil:
+		delay = *c.FailureBackoff
+	}
+	return min(max(delay, 0), math.MaxInt64/2).Truncate(time.Microsecond)
 }
 
 // Restarts are what Counted bounds. They count an attempt from when it is decided on: in Waiting they are those of the attempt that is waited for.

@@ -82,23 +82,12 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 		lastEnd(&m, s)
 	}
 	if m.Phase == lifecycle.Waiting {
-		m.NextAttempt = m.Since.Add(backoff(wanted.Restart.Counted, m.Outcome))
+		m.NextAttempt = m.Since.Add(wanted.Restart.Counted.Delay(m.Outcome)) // from when it was scheduled
 	}
 	if m.Outcome == lifecycle.Refused {
 		m.Runs-- // that one came to no run
 	}
 	return m
-}
-
-// backoff is the time that lies before an attempt which another operator scheduled, counted from when it did.
-func backoff(c *lifecycle.Counted, outcome lifecycle.Outcome) time.Duration {
-	switch {
-	case outcome == lifecycle.Refused && c.RefusalBackoff != nil:
-		return *c.RefusalBackoff
-	case outcome != lifecycle.Succeeded && c.FailureBackoff != nil:
-		return *c.FailureBackoff
-	}
-	return c.Backoff
 }
 
 // attemptLeft is our number of the last attempt that another operator's status tells of, which counts from 0; 0 before the first. What waits is an attempt

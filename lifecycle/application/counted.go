@@ -3,7 +3,6 @@ package application
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
