@@ -3,8 +3,10 @@
      read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
      are also created in dry runs, which tell why a driver gets no executors. What leads to a driver from outside
      (Services, and Ingresses and routes where they are switched on, or applications of spark.apache.org may ask for them) is patched when its
-     options change. Custom resources of spark.apache.org are patched to take off them the finalizers that its other operator left. Secrets are made for the pods
-     that run spark-submit and deleted by the labels that say whose they are; none is ever read (docs/decisions/0005). */}}
+     options change. Custom resources of spark.apache.org are patched to take off them the finalizers that its other operator left; what a
+     standalone cluster is made of is patched when its spec changes. Secrets are made for the pods
+     that run spark-submit, and for standalone clusters whose configuration has secrets, and deleted by the labels that say whose they are; none is ever
+     read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
 {{- if .Values.controller.sparkOperator.enable }}
 - apiGroups: [sparkoperator.k8s.io]
@@ -59,6 +61,21 @@
 - apiGroups: [spark.apache.org]
   resources: [sparkclusters/finalizers]
   verbs: [update]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [patch]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [patch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [patch]
 {{- end }}
 {{- end }}
 - apiGroups: [""]
