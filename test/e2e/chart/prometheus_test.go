@@ -170,7 +170,7 @@ func labelsBelow(all map[string]metric, below parser.Node) (found []string) {
 var allPhases = func() (names []string) {
 	names = append(names, "New")
 	for _, phase := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling,
-		lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
+		lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
 		lifecycle.Resuming, lifecycle.Editing} {
 		names = append(names, string(phase))
 	}
@@ -180,7 +180,7 @@ var allPhases = func() (names []string) {
 // wordsOf are the values of labels that have no others.
 var wordsOf = map[string][]string{
 	"phase": allPhases,
-	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect"},
+	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication", "sparkcluster"},
 	"state": {
 		"NEW", string(v1beta2.ScheduleStateScheduled), string(v1beta2.ScheduleStateFailedValidation), string(v1alpha1.SparkConnectStateProvisioning),
 		string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady), string(v1alpha1.SparkConnectStateFailed),
