@@ -80,5 +80,4 @@ const (
 	ReasonEdited          = "SpecChanged"
 	ReasonRolledOut       = "RolledOut"
 	ReasonRecovered       = "Recovered"
-	ReasonReleasing       = "Releasing" // what is being released does not go
 )
