@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -221,9 +222,10 @@ func (w *world) apacheRestarted(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 	pod := &corev1.Pod{}
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod); err != nil || pod.Status.Phase != corev1.PodFailed {
-		t.Errorf("the driver that is kept is %s: %v", pod.Status.Phase, err)
-	}
+	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) { // the end of its container is known before the pod's
+		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
+		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed
+	})
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-0-driver"}, pod); !apierrors.IsNotFound(err) {
 		t.Errorf("the first attempt's driver: %v", err)
 	}
