@@ -312,6 +312,37 @@ application: {timeouts: {runSeconds: 4}}
 	}
 }
 
+// FuzzProperties: whatever a file says, either it is refused or the operator can start with it, and what is dynamic of it never makes a configuration that
+// could not have been read.
+func FuzzProperties(f *testing.F) {
+	for _, p := range properties {
+		f.Add(p.key + "=1\n")
+	}
+	f.Add(watchedNamespaces + " : a,,*\nspark.kubernetes.operator.metrics.path=/\n\\u0041=b\\\n  c")
+	f.Add("spark.kubernetes.operator.leaderElection.leaseDurationSeconds=1\nspark.kubernetes.operator.metrics.port=8080")
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := readProperties(text)
+		if err != nil {
+			return
+		}
+		laid := overlay{}
+		if _, err := layProperties(laid, values); err == nil {
+			_, _ = laid.parse() // two that do not go together are refused by the names of their fields
+		}
+		start := Default()
+		next, _, err := start.Override(values)
+		if err != nil {
+			return
+		}
+		if err := next.Validate(); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if again, _, err := start.Override(values); err != nil || again.String() != next.String() {
+			t.Errorf("%q: once %s, then %s, %v", text, next, again, err)
+		}
+	})
+}
+
 // TestConfigurationIsShown: without what nobody may read.
 func TestConfigurationIsShown(t *testing.T) {
 	c := Default()

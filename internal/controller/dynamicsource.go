@@ -113,18 +113,18 @@ func (d *dynamicSettings) poll(ctx context.Context) {
 // watch looks at the ConfigMaps whenever one of them changes, until ctx ends.
 func (d *dynamicSettings) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	maps, err := d.open()
+	followed, err := d.open()
 	if err != nil {
 		stop()
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- maps.Start(ctx) }()
+	go func() { done <- followed.Start(ctx) }()
 	defer func() {
 		stop()
 		<-done
 	}()
-	informer, err := maps.GetInformer(ctx, &corev1.ConfigMap{})
+	informer, err := followed.GetInformer(ctx, &corev1.ConfigMap{})
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (d *dynamicSettings) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			d.look(ctx, maps)
+			d.look(ctx, followed)
 		}
 	}
 }
