@@ -74,7 +74,7 @@ func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unst
 	if !r.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
-	if saysAll(tree, existing) {
+	if r.says(tree, existing) {
 		r.around.looked(keyOf(p.stored), existing, p.now)
 		return false, nil
 	}
@@ -86,6 +86,15 @@ func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unst
 			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", editInterval)}}
 	}
 	return true, nil
+}
+
+// says is saysAll, but for what the API server dropped.
+func (r *Reconciler[T]) says(tree map[string]any, existing *unstructured.Unstructured) bool {
+	if saysAll(tree, existing) {
+		return true
+	}
+	known := declared(r.client.Scheme(), tree)
+	return known != nil && saysAll(known, existing)
 }
 
 // saysAll reports whether an object says everything that is applied to it, whatever else it says.

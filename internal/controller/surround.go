@@ -333,6 +333,12 @@ func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstr
 	applied.SetUID(existing.GetUID())
 	applied.SetResourceVersion(existing.GetResourceVersion())
 	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
+	if undeclared(err) {
+		if known := declared(r.client.Scheme(), applied.Object); known != nil {
+			applied.Object = known
+			err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
+		}
+	}
 	if err != nil {
 		return nil, r.replaceSet(ctx, existing, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err))
 	}
