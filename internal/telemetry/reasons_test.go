@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// elsewhere are reasons that no application waits for: those of the Event about a submission's warnings, and of conditions beside Ready and Degraded.
+// elsewhere are reasons that no application waits for: those of conditions beside Ready and Degraded.
 var elsewhere = map[string]bool{
-	"SubmissionWarning": true,
-	"InvalidPort":       true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, // Exposed
+	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true, // Exposed
 	"SetBySpark": true,                                                                    // FieldsOverwritten
 	"NoExporter": true, "NothingExposed": true, "ServletMissing": true, "PortTaken": true, // MonitoringImpaired
 	"ImageRunsAnotherVersion": true,                                             // SparkVersionMismatch
