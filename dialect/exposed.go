@@ -45,6 +45,10 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 			message += "; "
 		}
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
+		if len(message) > lifecycle.MaxMessage { // lists may be as long as a custom resource, and what the API server says longer
+			message = lifecycle.Cause{Message: message}.Bounded().Message
+			break
+		}
 	}
 	condition := metav1.Condition{
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,

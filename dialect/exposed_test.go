@@ -1,8 +1,11 @@
 package dialect
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +59,33 @@ func TestExposed(t *testing.T) {
 		}
 		if (Exposed{}).Tell(&conditions, nil, time.Unix(9, 0)); len(conditions) > 0 {
 			t.Errorf("%s: when nothing is wanted any more there is %+v", name, conditions)
+		}
+	}
+}
+
+// TestExposedIsBounded: however much of a user's wishes cannot be, and however much the API server says of it, the condition can be stored.
+func TestExposedIsBounded(t *testing.T) {
+	long := strings.Repeat("ä", 50_000)
+	for name, told := range map[string]struct {
+		Exposed
+		is []lifecycle.Surrounding
+	}{
+		"one long name":   {Exposed: Exposed{Live: true, Wrong: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
+		"many entries":    {Exposed: Exposed{Live: true, Wrong: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is no name of a Service"}}, 20_000)}},
+		"a long refusal":  {is: []lifecycle.Surrounding{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
+		"the last of two": {Exposed: Exposed{Wrong: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
+	} {
+		var conditions []metav1.Condition
+		news := told.Tell(&conditions, told.is, time.Unix(0, 0))
+		got := meta.FindStatusCondition(conditions, ConditionExposed)
+		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(news) != 1 {
+			t.Fatalf("%s: %d events, %+v", name, len(news), got)
+		}
+		if limit := lifecycle.MaxMessage + 100; len(got.Message) > limit || len(got.Message) < lifecycle.MaxMessage/2 {
+			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
+		}
+		if again := told.Tell(&conditions, told.is, time.Unix(1, 0)); len(again) > 0 {
+			t.Errorf("%s: it is told again", name)
 		}
 	}
 }
