@@ -12,12 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
 // The states of applications of spark.apache.org that come in every life.
@@ -294,6 +297,48 @@ func (w *world) apacheDeleted(t *testing.T) {
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 	w.remove(t, app)
+}
+
+// alone: each of the two APIs is served by an operator whose cluster has no definitions of the other.
+func (w *world) alone(t *testing.T) {
+	pi := apacheApp(t, "alone", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["2"]}`)
+	w.install(t, "sparkoperator.k8s.io", "crds.sparkoperator.enable=false", "controller.sparkOperator.enable=false")
+	w.create(t, pi)
+	w.awaitApache(t, pi, patience, appReleased)
+	w.wantHistory(t, pi, through(appHealthy, appSucceeded, appReleased))
+	w.install(t, "spark.apache.org", "crds.apache.enable=false", "controller.apache.enable=false")
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name = "alone" })
+	w.create(t, app)
+	w.awaitEnd(t, app, patience, completed)
+}
+
+// install installs the operator anew, on a cluster without the definitions of an API.
+func (w *world) install(t *testing.T, without string, values ...string) {
+	t.Helper()
+	ctx := t.Context()
+	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
+		t.Fatal(err)
+	}
+	var crds apiextensions.CustomResourceDefinitionList
+	eventually(t, time.Minute, "the definitions of "+without+" to be gone", func() (string, bool) {
+		if err := w.Client.List(ctx, &crds); err != nil {
+			t.Fatal(err)
+		}
+		left := slices.DeleteFunc(crds.Items, func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != without })
+		for i := range left {
+			if err := w.Client.Delete(ctx, &left[i]); client.IgnoreNotFound(err) != nil {
+				t.Fatal(err)
+			}
+		}
+		return strconv.Itoa(len(left)), len(left) == 0
+	})
+	var args []string
+	for _, value := range values {
+		args = append(args, "--set", value)
+	}
+	if err := w.Install(ctx, args...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // apacheEvicted: an evicted driver is told as one, and runs again where failures do.

@@ -68,6 +68,7 @@ func TestOperator(t *testing.T) {
 	t.Run("uninstall", world.uninstall)
 	if *wholeLife {
 		t.Run("rights", world.rights)
+		t.Run("one API alone", world.alone)
 	}
 }
 
