@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+func workerSet(replicas *int32) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "c-worker"}, Spec: appsv1.StatefulSetSpec{Replicas: replicas}}
+	set.SetGroupVersionKind(statefulSetKind)
+	return set
+}
+
+func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
+	t.Helper()
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: tree}
+}
+
+// TestAutoscaled: the set that an autoscaler among the objects names, also where that has fields which no type knows.
+func TestAutoscaled(t *testing.T) {
+	t.Parallel()
+	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
+		s := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name},
+		}}
+		s.SetGroupVersionKind(autoscalerKind)
+		return s
+	}
+	for name, test := range map[string]struct {
+		objects []client.Object
+		want    []string
+	}{
+		"no autoscaler":          {[]client.Object{workerSet(nil)}, nil},
+		"typed":                  {[]client.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
+		"with unknown fields":    {[]client.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
+		"of another kind's pods": {[]client.Object{scaler("Deployment", "c-worker")}, nil},
+	} {
+		if diff := cmp.Diff(test.want, autoscaled(test.objects)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestStrays: a set that is made anew has as many pods as its predecessor left, where an autoscaler decides, and as many as are wanted else.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	stray := func(name string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker}}}
+	}
+	for name, test := range map[string]struct {
+		scaled []string
+		pods   []corev1.Pod
+		first  *int32
+		want   int64
+	}{
+		"none":                      {[]string{"c-worker"}, nil, new(int32(2)), 2},
+		"fewer than at first":       {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0")}, new(int32(2)), 2},
+		"more":                      {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1")}, new(int32(2)), 5},
+		"and nothing said":          {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4")}, nil, 5},
+		"of another set":            {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, new(int32(2)), 2},
+		"nobody scales it":          {nil, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
+		"the autoscaler's is other": {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
+	} {
+		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
+			p := &pass[*sparkCluster]{scaled: test.scaled, children: children{strays: test.pods}}
+			got, _, err := unstructured.NestedInt64(asTree(t, p.takeStrays(object)).Object, "spec", "replicas")
+			if err != nil || got != test.want {
+				t.Errorf("%s: %d pods (%v), want %d", name, got, err, test.want)
+			}
+		}
+	}
+}
+
+// TestKeepScale: of a set that an autoscaler scales, what is applied says the number that there is.
+func TestKeepScale(t *testing.T) {
+	t.Parallel()
+	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
+		p := &pass[*sparkCluster]{scaled: []string{scaled}}
+		tree := asTree(t, workerSet(new(int32(2)))).Object
+		if err := p.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != want {
+			t.Errorf("with %s scaled it is applied with %d pods, want %d", scaled, got, want)
+		}
+	}
+}
+
+// TestImmutable: only a change of what never changes is a reason to replace a set.
+func TestImmutable(t *testing.T) {
+	t.Parallel()
+	kind := statefulSetKind.GroupKind()
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a change of the selector":  {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than")}), true},
+		"wrapped":                   {errors.Join(apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec"), "x")})), true},
+		"a bad image":               {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Required(field.NewPath("spec", "template"), "x")}), false},
+		"something forbidden in it": {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "spec"), "x")}), false},
+		"no right":                  {apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New("x")), false},
+		"weather":                   {errors.New("no route to host"), false},
+	} {
+		if got := immutable(test.err); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestMarkOf: another thing that is wanted is another mark, in any order the same; it is a label's value.
+func TestMarkOf(t *testing.T) {
+	t.Parallel()
+	object := func(name, content string) client.Object {
+		set := workerSet(nil)
+		set.Name, set.Labels = name, map[string]string{lifecycle.ContentLabel: content}
+		return set
+	}
+	one := markOf([]client.Object{object("a", "1"), object("b", "2")})
+	if again := markOf([]client.Object{object("b", "2"), object("a", "1")}); again != one || len(one) > 63 {
+		t.Errorf("%q and %q", one, again)
+	}
+	if other := markOf([]client.Object{object("a", "1"), object("b", "3")}); other == one {
+		t.Errorf("%q for both", one)
+	}
+}
