@@ -37,18 +37,34 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 // encodeStates adds what the decision entered to the history, and begins the next attempt's where one is scheduled.
 func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	s := &app.Status
-	if len(plan.Trail) > 0 && s.CurrentState == nil {
+	if len(plan.Trail) > 0 && current(s) == "" {
 		first := lifecycle.Transition{}
 		enter(s, sparkv1.ApplicationSubmitted, message(sparkv1.ApplicationSubmitted, first, wanted, plan.Next), submittedAt(app, now), nil)
 	}
 	for _, t := range plan.Trail {
 		for _, state := range states(current(s), t, wanted) {
 			if state == sparkv1.ApplicationScheduledToRestart {
-				rollOver(s, a.Trim)
+				rollOver(s, attemptOver(s, t, plan.Next.Restarts), a.Trim)
 			}
 			enter(s, state, message(state, t, wanted, plan.Next), t.At, driverThen(state, seen.Driver(t.Attempt)))
 		}
 	}
+}
+
+// attemptOver is what is known of the attempt that another one follows. One that came and went within this decision is not stored: of it the restart alone
+// was counted that follows.
+func attemptOver(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
+	over := sparkv1.AttemptInfo{
+		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
+		FailureRestartCounter: max(next.Failures-1, 0), SchedulingFailureRestartCounter: max(next.Refusals-1, 0),
+	}
+	if t.To == lifecycle.Launched { // of the attempt that was not remembered
+		over.ID = max(over.ID-1, 0)
+	}
+	if now := s.CurrentAttemptSummary; now != nil && now.AttemptInfo != nil && (t.To == lifecycle.Launched || now.AttemptInfo.ID == over.ID) {
+		return *now.AttemptInfo
+	}
+	return over
 }
 
 // submittedAt is when an application was submitted: its creation, which does not change with whoever looks at it first.

@@ -129,11 +129,8 @@ func cut(text string, limit int) string {
 }
 
 // rollOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.
-func rollOver(s *sparkv1.ApplicationStatus, trim bool) {
-	previous := &sparkv1.ApplicationAttemptSummary{}
-	if now := s.CurrentAttemptSummary; now != nil && now.AttemptInfo != nil {
-		previous.AttemptInfo = new(*now.AttemptInfo)
-	}
+func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
+	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
 	if trim {
 		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
 	}

@@ -68,6 +68,42 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestAttemptsWithinADecision: an attempt that comes and goes in one look at it is told of as every other.
+func TestAttemptsWithinADecision(t *testing.T) {
+	before := func(l *life, want sparkv1.AttemptInfo) {
+		t.Helper()
+		if diff := cmp.Diff(&want, l.app.Status.PreviousAttemptSummary.AttemptInfo); diff != "" {
+			t.Errorf("the attempt before (-want +got):\n%s", diff)
+		}
+	}
+	again := restarting(sparkv1.RestartAlways)
+	found := func(attempt int32, end func(*lifecycle.Driver)) lifecycle.Observed {
+		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, CreatedAt: t0}
+		end(&d)
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
+	}
+	l := begin(t, trimmed, again).refused().attempt(1, 1, 1, 1).states("2 ScheduledToRestart")
+	before(l, sparkv1.AttemptInfo{})
+	before(l.refused().attempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
+
+	before(begin(t, trimmed, again).look(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{}) // its launch was not remembered
+	ran := func() *life { return begin(t, trimmed, again).gone(0).drivers(time.Second, ready) }
+	l = ran().look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // nor the end of the first attempt
+	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+	if said := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; said != "attempt 1 is over, the next one follows" {
+		t.Errorf("the second attempt begins with %q", said)
+	}
+	before(ran().drivers(time.Second, crashed).look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+}
+
+// TestEmptyState: a state without a name is none, and what follows is a first attempt.
+func TestEmptyState(t *testing.T) {
+	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
+	if l.gone(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
+		t.Errorf("a first attempt follows %+v", l.app.Status.PreviousAttemptSummary)
+	}
+}
+
 // TestLimitsOfRestarts: each limit ends the application, and the end says which one it was.
 func TestLimitsOfRestarts(t *testing.T) {
 	over := func(l *life, limit string) {

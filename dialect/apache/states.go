@@ -147,7 +147,11 @@ func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.T
 }
 
 func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
-	text := fmt.Sprintf("attempt %d is over, the next one follows", t.Attempt)
+	over := t.Attempt
+	if t.To == lifecycle.Launched { // which was not remembered
+		over--
+	}
+	text := fmt.Sprintf("attempt %d is over, the next one follows", over)
 	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
 		text += " at " + timestamp(next.NextAttempt)
 	}
