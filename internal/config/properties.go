@@ -133,12 +133,12 @@ func completeLease(to overlay, values map[string]string) {
 		{peerPrefix + "leaderElection.retryPeriodSeconds", "leaderElection.retryPeriod", "5s"},
 	}
 	given := func(key string) bool { return seconds("")(overlay{}, strings.TrimSpace(values[key])) == nil }
-	any := false
+	some := false
 	for _, d := range durations {
-		any = any || given(d.key)
+		some = some || given(d.key)
 	}
 	for _, d := range durations {
-		if any && !given(d.key) {
+		if some && !given(d.key) {
 			to.set(d.field, d.seconds)
 		}
 	}
@@ -244,10 +244,10 @@ func layNamespaces(to overlay, value string) error {
 	var names []any
 	for name := range strings.SplitSeq(value, ",") {
 		name = strings.TrimSpace(name)
-		switch {
-		case name == "":
+		switch name {
+		case "":
 			continue
-		case name == "*":
+		case "*":
 			to.set("namespaces.names", []any{})
 			to.set("namespaces.selector", "")
 			return nil

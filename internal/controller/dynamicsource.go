@@ -118,8 +118,13 @@ func (d *dynamicSettings) watch(ctx context.Context) error {
 		stop()
 		return err
 	}
-	done := make(chan error, 1)
-	go func() { done <- followed.Start(ctx) }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := followed.Start(ctx); err != nil {
+			d.log.Error(err, "the watch of dynamic settings has ended")
+		}
+	}()
 	defer func() {
 		stop()
 		<-done

@@ -116,19 +116,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}
-	if r.kind.Selects != nil && !r.kind.Selects(stored) {
-		r.forget(req.NamespacedName)
-		return reconcile.Result{}, nil
-	}
-	if r.kind.Sentinels && isSentinel(stored) {
-		return r.sentinel(ctx, stored)
-	}
-	r.noSentinel(req.NamespacedName)
-	if released, err := r.release(ctx, stored); released || err != nil {
-		return reconcile.Result{RequeueAfter: lookAgain}, err // what was written comes back as an event
-	}
-	if r.yields(stored) || !r.optional.has(r.kind.Needs) {
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	if apart, result, err := r.apart(ctx, stored); apart || err != nil {
+		return result, err
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
 	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}}
@@ -137,6 +126,24 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 		return reconcile.Result{}, err
 	}
 	return r.conclude(ctx, req.NamespacedName, p)
+}
+
+// apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
+func (r *Reconciler[T]) apart(ctx context.Context, stored T) (bool, reconcile.Result, error) {
+	later := reconcile.Result{RequeueAfter: lookAgain}
+	if r.kind.Selects != nil && !r.kind.Selects(stored) {
+		r.forget(keyOf(stored))
+		return true, reconcile.Result{}, nil
+	}
+	if r.kind.Sentinels && isSentinel(stored) {
+		result, err := r.sentinel(ctx, stored)
+		return true, result, err
+	}
+	r.noSentinel(keyOf(stored))
+	if released, err := r.release(ctx, stored); released || err != nil {
+		return true, later, err // what was written comes back as an event
+	}
+	return r.yields(stored) || !r.optional.has(r.kind.Needs), later, nil
 }
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
