@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Which objects stand beside a driver, or are what a standalone cluster is made of, and how the cache shows them (surround.go).
+
+// standsBeside guards against a fault in a dialect: a later pass must find the object again, and see whether it differs.
+func standsBeside(object, owner client.Object) error {
+	if object.GetLabels()[lifecycle.ContentLabel] == "" {
+		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
+	}
+	return ours(object, owner, attemptOf(object))
+}
+
+// clusterAddress is the address of a Service, where it has one.
+func clusterAddress(object client.Object) string {
+	address := ""
+	switch o := object.(type) {
+	case *corev1.Service:
+		address = o.Spec.ClusterIP
+	case *unstructured.Unstructured:
+		address, _, _ = unstructured.NestedString(o.Object, "spec", "clusterIP")
+	}
+	if address == corev1.ClusterIPNone {
+		return ""
+	}
+	return address
+}
+
+// surrounds reports whether an object is one that stands beside a driver. What Spark deletes when it stops, such as the Service by which executors find
+// their driver, is part of the attempt, whatever labels a user gave it.
+func surrounds(object metav1.Object) bool {
+	labels := object.GetLabels()
+	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
+}
+
+// surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
+var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, grpcRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
+
+// unwanted are the surroundings that exist and that nobody wants any more.
+func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
+	var remove []client.Object
+	for i := range p.children.others {
+		other := &p.children.others[i]
+		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
+		if surrounds(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
+			remove = append(remove, other)
+		}
+	}
+	return remove
+}
+
+// inCache is an object's metadata as the cache shows it; nil where it shows none.
+func (p *pass[T]) inCache(object client.Object) *metav1.PartialObjectMetadata {
+	for i := range p.children.others {
+		if other := &p.children.others[i]; nameOf(other) == nameOf(object) {
+			return other
+		}
+	}
+	return nil
+}
+
+// cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
+func (p *pass[T]) cached(object client.Object) string {
+	other := p.inCache(object)
+	if other == nil {
+		return ""
+	}
+	if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
+		return content
+	}
+	return "?"
+}
+
+func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
+
+// nameOf tells the objects around one driver apart.
+func nameOf(object client.Object) string { return kindOf(object) + "/" + object.GetName() }
+
+// digestOf names what is asked for. Where it changes, what was said before does not count any more.
+func digestOf(wanted, remove []client.Object) string {
+	var words []string
+	for _, object := range wanted {
+		words = append(words, nameOf(object)+"="+object.GetLabels()[lifecycle.ContentLabel])
+	}
+	for _, object := range remove {
+		words = append(words, nameOf(object)+"-")
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
