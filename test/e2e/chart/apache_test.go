@@ -180,7 +180,7 @@ func TestDynamicConfig(t *testing.T) {
 		if !c.Enabled || c.Source != source || c.Namespace != cm.Namespace {
 			t.Errorf("%s: %+v, ConfigMap in %s", source, c, cm.Namespace)
 		}
-		for _, want := range strings.Split(c.Selector, ",") {
+		for want := range strings.SplitSeq(c.Selector, ",") {
 			key, value, _ := strings.Cut(want, "=")
 			if cm.Labels[key] != value {
 				t.Errorf("%s: its label %s is %q, want %q", source, key, cm.Labels[key], value)

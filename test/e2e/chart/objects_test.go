@@ -362,7 +362,9 @@ func TestRightsOnDoors(t *testing.T) {
 				got = granted(role.Rules)
 			}
 		}
-		maps.DeleteFunc(got, func(key, _ string) bool { return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes") })
+		maps.DeleteFunc(got, func(key, _ string) bool {
+			return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes")
+		})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s gives besides (-want +got):\n%s", values, diff)
 		}
