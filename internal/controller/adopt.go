@@ -30,6 +30,7 @@ const (
 //	somebody else         refused for good, by name; theirs is never touched
 //	  but it is going     wait until it is gone
 //	one of this name      wait until it is gone: a custom resource of the name that was deleted before this one was made
+//	a pod that goes       wait until it is gone: another operator lets the driver pod own what belongs to it
 //	another operator      made again, where this custom resource is its controller
 //	another operator      a PodGroup that one of this API left for the application: made again
 //	another attempt       a fact: the decision did not know that it still exists
@@ -54,7 +55,14 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	case leftBehind(existing, p.stored):
 		return r.remake(ctx, p, object, existing, driver)
 	case !belongs(existing, p.stored):
-		if why := r.nameLeft(existing, gvk.Kind, p.stored); why != "" {
+		why := r.nameLeft(existing, gvk.Kind, p.stored)
+		if why == "" {
+			why, err = r.leftWithPod(ctx, existing, gvk.Kind, p.stored)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case why != "":
 			return nil, &waitError{after: lookAgain, reason: reasonNameTaken, why: why}
 		}
 		return refused(nameTaken(existing, gvk.Kind)), nil
@@ -110,6 +118,29 @@ func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner clie
 			kind, existing.GetName(), ownerOf(existing))
 	}
 	return ""
+}
+
+// leftWithPod says why a name of ours is going to be free that belongs to nobody but pods that are gone or going; nothing where it is not. Another operator
+// lets the driver pod own what belongs to it, and the garbage collector comes to that some time after the pod.
+func (r *Reconciler[T]) leftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
+	refs := existing.GetOwnerReferences()
+	for _, ref := range refs {
+		if !ofKind(ref, schema.GroupKind{Kind: "Pod"}) {
+			return "", nil
+		}
+		pod, _, err := r.readLive(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: existing.GetNamespace(), Name: ref.Name}})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return "", err
+		case pod.GetUID() == ref.UID && r.nameLeft(pod, ref.Kind, owner) == "":
+			return "", nil
+		}
+	}
+	if len(refs) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s %q goes with pod %q, which is gone or on its way; nothing is launched before it is gone", kind, existing.GetName(), refs[0].Name), nil
 }
 
 // before reports whether an owner is a custom resource of the same kind and name that cannot exist any more.

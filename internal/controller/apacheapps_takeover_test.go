@@ -1,15 +1,18 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // These tests begin where the Java operator stopped: with its statuses and its objects, none of which has a label of ours (docs/migrate-apache.md).
@@ -150,4 +153,28 @@ func TestApacheTakeOver(t *testing.T) {
 		w.waitGone(app)
 	}
 	w.waitGone(keptDriver)
+}
+
+// TestApacheRecreatedAfterAnotherOperator: what that operator made is the driver pod's, and has the names that the next application of the name needs: it
+// is waited for, and no attempt is lost to it.
+func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning})
+	goes := w.takesItsTime(driver)
+	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
+	w.remove(first)
+	w.waitGone(first)
+	second := w.apacheApp("pi")
+	w.runApache(testConfig(w.namespace), time.Now)
+	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+		status := w.getApache("pi").Status
+		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != reasonNameTaken {
+			return fmt.Errorf("Ready is %+v, the state %+v", ready, status.CurrentState)
+		}
+		return want(status.CurrentState == nil, true)
+	})
+	goes()
+	w.apacheDriver(second, 1)
+	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationDriverRequested), ran()[:2])
 }

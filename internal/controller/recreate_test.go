@@ -116,3 +116,40 @@ func TestNameLeft(t *testing.T) {
 		t.Errorf("nobody's: %q", why)
 	}
 }
+
+// TestLeftWithPod: what only pods own that are gone or going is waited for; what another owns as well, or a pod that stays, belongs to somebody.
+func TestLeftWithPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api, live: w.api}
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
+	stays, goes := foreignPod(w.namespace, "stays"), foreignPod(w.namespace, "goes")
+	w.create(stays)
+	w.create(goes)
+	w.takesItsTime(goes)
+	if err := w.api.Delete(t.Context(), goes.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	pod := func(name string, uid types.UID) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: uid}
+	}
+	gone := pod("gone", "1")
+	for _, test := range []struct {
+		name   string
+		refs   []metav1.OwnerReference
+		waited bool
+	}{
+		{"nobody's", nil, false},
+		{"of a pod that is gone", []metav1.OwnerReference{gone}, true},
+		{"of one whose name another has", []metav1.OwnerReference{pod(stays.Name, "1")}, true},
+		{"of one that is going", []metav1.OwnerReference{pod(goes.Name, goes.UID)}, true},
+		{"of one that stays", []metav1.OwnerReference{pod(stays.Name, stays.UID)}, false},
+		{"of one that is gone and one that stays", []metav1.OwnerReference{gone, pod(stays.Name, stays.UID)}, false},
+		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
+	} {
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings", OwnerReferences: test.refs}}
+		if why, err := r.leftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
+			t.Errorf("%s: %q, %v", test.name, why, err)
+		}
+	}
+}
