@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -231,5 +232,41 @@ func TestIsSentinel(t *testing.T) {
 		if got := isSentinel(&metav1.ObjectMeta{Labels: map[string]string{sentinelLabel: value}}); got != is {
 			t.Errorf("%q: %v", value, got)
 		}
+	}
+}
+
+// TestSentinelThatIsACluster: the same holds for the other kind.
+func TestSentinelThatIsACluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
+	sentinel := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "sentinel", Labels: map[string]string{sentinelLabel: "true"}}}
+	sentinel.Spec.RuntimeVersions.SparkVersion = "dummy"
+	w.create(sentinel)
+	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(w.t.Context(), op, sparkClusters(op.Settings), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	is := &sparkv1.SparkCluster{}
+	testkit.Wait(t, "writes to it", func(ctx context.Context) error {
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(sentinel), is); err != nil {
+			return err
+		}
+		if is.Generation < 4 {
+			return fmt.Errorf("generation %d; the log is\n%s", is.Generation, w.log)
+		}
+		return nil
+	})
+	var sets appsv1.StatefulSetList
+	if err := w.api.List(t.Context(), &sets, client.InNamespace(w.namespace)); err != nil || len(sets.Items) > 0 || is.Status.CurrentState != nil {
+		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), is.Status.CurrentState, err)
+	}
+	if err := op.sentinels.check(nil); err != nil {
+		t.Error(err)
 	}
 }
