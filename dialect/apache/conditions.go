@@ -26,6 +26,9 @@ var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 // encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
+	if wanted.Thresholds != nil {
+		wanted.InitialExecutors = wanted.Thresholds.Init // what the start awaits, however many Spark asks for
+	}
 	hold := dialect.Standings(m)
 	lack := lackOf(wanted, m)
 	if lack.Reason != "" {

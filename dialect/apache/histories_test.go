@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -110,4 +112,16 @@ func TestThresholds(t *testing.T) {
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors").
 		look(time.Minute, with(1)).gone(time.Second).
 		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
+}
+
+// TestAwaitedExecutors: Ready names the number that the start awaits, which is not how many Spark asks for.
+func TestAwaitedExecutors(t *testing.T) {
+	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
+		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).gone(0)
+	for n, want := range []string{"0 of 3 executors run", "fewer than 3 executors run; status.executors has the counts"} {
+		l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
+		if c := meta.FindStatusCondition(l.app.Status.Conditions, "Ready"); c == nil || c.Message != want {
+			t.Errorf("with %d executors, Ready is %+v, and is to say %q", n, c, want)
+		}
+	}
 }
