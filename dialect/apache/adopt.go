@@ -65,11 +65,11 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// strayID is the id of the one driver that goes on where none has an id that is expected and the status tells of an attempt that runs: the spec, whose
-// ids these were computed from, was edited meanwhile. The other operator knows its driver by no id either.
+// strayID is the id of the one driver that goes on, or is kept, where none has an id that is expected and the status tells of an attempt that runs, or of
+// one that is retained: the spec, whose ids these were computed from, was edited meanwhile. The other operator knows its driver by no id either.
 func strayID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
-	if app.Status.Operator != nil || rung(state) < 0 {
+	if app.Status.Operator != nil || rung(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		return ""
 	}
 	var newest *corev1.Pod

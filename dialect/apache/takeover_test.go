@@ -224,6 +224,14 @@ func TestAdopt(t *testing.T) {
 		{"a launch that was not written down", left(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"the first launch, not written down", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
 		{"of a spec that was edited since", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"kept, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+			left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
+			a.Spec.SparkConf["spark.app.id"] = "mine"
+		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"not cleaned up, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+			left(2, path(sparkv1.ApplicationSucceeded)...)(a)
+			a.Spec.SparkConf["spark.app.id"] = "mine"
+		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
 		{"with an id of the user's", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
 			[]corev1.Pod{pod("driver", "mine", "dm", owned)}, map[string]string{"dm": "3"}},
 		{"of a name that is cut", func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
