@@ -1,6 +1,10 @@
 package apache
 
 import (
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,7 +17,8 @@ const LabelClusterName = standalone.LabelClusterName
 
 // Adopt returns those of the pods that another operator made for the cluster, each with the identity that its maker did not give it (in the copy that is
 // returned alone). Candidates are pods without our labels that name the cluster (LabelClusterName). One is the cluster's if the StatefulSet of its role keeps
-// it; whose that StatefulSet is has to be asked, since anybody may make one by that name.
+// it; whose that StatefulSet is has to be asked, since anybody may make one by that name. So is one that a StatefulSet of that name left: while it is being
+// replaced nothing keeps its pods.
 func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []corev1.Pod) {
 	for i := range candidates {
 		pod := &candidates[i]
@@ -21,8 +26,7 @@ func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []
 		if role != standalone.RoleMaster && role != standalone.RoleWorker {
 			continue
 		}
-		set := metav1.GetControllerOf(pod)
-		if set == nil || set.Kind != "StatefulSet" || set.Name != standalone.StatefulSetName(sc.Name, role) {
+		if !madeBySet(pod, standalone.StatefulSetName(sc.Name, role)) {
 			continue
 		}
 		adopted := *pod.DeepCopy()
@@ -30,4 +34,14 @@ func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []
 		out = append(out, adopted)
 	}
 	return out
+}
+
+// madeBySet reports whether a StatefulSet of a name keeps a pod, or kept it until nobody did: then its name, and a label that Kubernetes gives such pods, tell.
+func madeBySet(pod *corev1.Pod, name string) bool {
+	if set := metav1.GetControllerOf(pod); set != nil {
+		return set.Kind == "StatefulSet" && set.Name == name
+	}
+	ordinal, of := strings.CutPrefix(pod.Name, name+"-")
+	_, err := strconv.ParseUint(ordinal, 10, 31)
+	return of && err == nil && len(pod.OwnerReferences) == 0 && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
 }

@@ -161,6 +161,15 @@ func TestAdoptClusterPods(t *testing.T) {
 		{"of the other role's set", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }), false},
 		{"of a Deployment's", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }), false},
 		{"of nobody", pod(func(p *corev1.Pod) { p.OwnerReferences = nil }), false},
+		{"left by its set", pod(func(p *corev1.Pod) {
+			p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
+		}), true},
+		{"left by another set", pod(func(p *corev1.Pod) {
+			p.Name, p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = "c-worker-x-0", nil, "c-worker-x-0"
+		}), false},
+		{"left and then owned", pod(func(p *corev1.Pod) {
+			p.OwnerReferences[0].Controller, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
+		}), false},
 		{"only owned", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
 		{"a driver", pod(func(p *corev1.Pod) { p.Labels["spark-role"] = "driver" }), false},
 	} {

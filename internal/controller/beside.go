@@ -50,7 +50,7 @@ func surrounds(object metav1.Object) bool {
 // surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
 var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, grpcRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
-// unwanted are the surroundings that exist and that nobody wants any more.
+// unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
 func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
 	for i := range p.children.others {
@@ -58,6 +58,11 @@ func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
 		if surrounds(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
+		}
+	}
+	if len(wanted) == 0 {
+		for i := range p.children.strays {
+			remove = append(remove, &p.children.strays[i])
 		}
 	}
 	return remove

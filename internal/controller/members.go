@@ -19,49 +19,102 @@ import (
 
 // observeMembers takes those of the pods among the children that a StatefulSet of the custom resource keeps.
 func (r *Reconciler[T]) observeMembers(ctx context.Context, p *pass[T], pods []corev1.Pod) error {
-	asked := map[types.UID]bool{}
+	if !r.kind.clusters() {
+		return nil
+	}
+	asked := map[types.UID]keeper{}
 	for i := range pods {
 		if isStray(&pods[i]) {
-			p.children.strays = append(p.children.strays, pods[i])
+			p.children.addStray(&pods[i])
+			continue
 		}
 		set := metav1.GetControllerOfNoCopy(&pods[i])
 		if !isMember(&pods[i]) || set == nil || !ofKind(*set, statefulSetKind.GroupKind()) {
 			continue
 		}
-		ours, known := asked[set.UID]
+		keeper, known := asked[set.UID]
 		if !known {
 			var err error
-			if ours, err = r.keeps(ctx, p, set); err != nil {
+			if keeper, err = r.keeps(ctx, p, set); err != nil {
 				return err
 			}
-			asked[set.UID] = ours
+			asked[set.UID] = keeper
 		}
-		if ours {
+		switch {
+		case keeper == setOurs:
 			p.children.members = append(p.children.members, pods[i])
+		case keeper == setGone && pods[i].DeletionTimestamp == nil: // the cache has not heard yet that it has no owner any more
+			p.children.addStray(&pods[i])
 		}
 	}
 	slices.SortFunc(p.children.members, func(a, b corev1.Pod) int { return compareNames(a.Name, b.Name) })
 	return nil
 }
 
-// keeps reports whether a StatefulSet is the custom resource's. One that another operator made is in no cache before it was given our labels, and one that was
+// keeper says whose a StatefulSet is.
+type keeper int
+
+const (
+	setOthers keeper = iota // somebody else's
+	setOurs                 // the custom resource's
+	setGone                 // nobody's, since it is gone
+)
+
+// addStray notes a pod that has lost its set.
+func (c *children) addStray(pod *corev1.Pod) {
+	stray := *pod
+	stray.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	c.strays = append(c.strays, stray)
+}
+
+// keeps tells whether a StatefulSet is the custom resource's. One that another operator made is in no cache before it was given our labels, and one that was
 // made just now may not be there yet.
-func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.OwnerReference) (bool, error) {
+func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.OwnerReference) (keeper, error) {
 	if slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool { return other.UID == set.UID }) {
-		return true, nil
-	}
-	if !r.kind.clusters() {
-		return false, nil
+		return setOurs, nil
 	}
 	live := metadataOnly(statefulSetKind)
 	err := r.live.Get(ctx, client.ObjectKey{Namespace: p.stored.GetNamespace(), Name: set.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil
+		return setGone, nil
 	case err != nil:
-		return false, fmt.Errorf("look whose StatefulSet %s is: %w", set.Name, err)
+		return setOthers, fmt.Errorf("look whose StatefulSet %s is: %w", set.Name, err)
+	case live.UID != set.UID:
+		return setGone, nil
+	case owned(live, p.stored.GetUID()):
+		return setOurs, nil
 	}
-	return live.UID == set.UID && owned(live, p.stored.GetUID()), nil
+	return setOthers, nil
+}
+
+// sweepStrays deletes the pods of a standalone cluster that is gone which no set keeps: one was being replaced when the cluster was deleted, so that Kubernetes
+// finds no owner of theirs that went. Pods without our labels are somebody else's to delete.
+func (r *Reconciler[T]) sweepStrays(ctx context.Context, key types.NamespacedName) error {
+	if !r.kind.clusters() {
+		return nil
+	}
+	var pods corev1.PodList
+	err := r.client.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{labelClusterName: key.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list pods in the cache: %w", err)
+	}
+	strays := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isStray(&pod) || unlabelled(&pod) })
+	if len(strays) == 0 {
+		return nil
+	}
+	switch err := r.live.Get(ctx, key, r.kind.New()); {
+	case err == nil:
+		return nil // one of its name is there, and takes them over
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("look whether %s is gone: %w", key, err)
+	}
+	for i := range strays {
+		if err := r.deleteOne(ctx, &strays[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // explainMember finds out what a cluster's pod waits for where its status does not say, for the one that waits for longest: what keeps it mostly keeps all of

@@ -152,6 +152,7 @@ func (c children) facts() lifecycle.Observed {
 	for i := range c.members {
 		seen.Members = append(seen.Members, lifecycle.MemberFacts(&c.members[i]))
 	}
+	seen.Beside += len(c.strays)
 	for i := range c.others {
 		attempt := attemptOf(&c.others[i])
 		if surrounds(&c.others[i]) {

@@ -109,7 +109,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(req.NamespacedName)
-			return reconcile.Result{}, nil
+			return reconcile.Result{}, r.sweepStrays(ctx, req.NamespacedName)
 		}
 		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,9 +81,9 @@ func (p *pass[T]) takeStrays(object client.Object) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// isStray reports whether a pod of a cluster has lost its set.
+// isStray reports whether a pod of a cluster has lost its set. That it had one, a label tells that Kubernetes gives such pods.
 func isStray(pod *corev1.Pod) bool {
-	return isMember(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil
+	return isMember(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
 }
 
 // leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.

@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// refuseSets keeps a namespace from getting another StatefulSet.
+func (w *world) refuseSets() {
+	w.t.Helper()
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse("0")}}}
+	w.create(quota)
+	testkit.Wait(w.t, "the quota to count", func(ctx context.Context) error {
+		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return err
+		}
+		return want(len(quota.Status.Hard), 1)
+	})
+}
+
+// TestStraysGoWithTheirCluster: pods whose StatefulSet is gone, and can have no successor, have no owner that Kubernetes would find. They go with the
+// cluster all the same, and what only looks like them stays.
+func TestStraysGoWithTheirCluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	w.runClusters(testConfig(w.namespace), time.Now)
+	sc := w.sparkCluster("c", workers(2, 2, 2))
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
+	theirs := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker-7", Labels: map[string]string{labelRole: roleWorker, labelClusterName: "c", "spark-version": "x"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}},
+	}
+	set := w.set("c-worker")
+	w.refuseSets()
+	orphan := &client.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}
+	if err := w.api.Delete(t.Context(), set, orphan); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "the workers to be nobody's", func(context.Context) error {
+		for _, pod := range w.members("c") {
+			if pod.Labels[labelRole] == roleWorker {
+				if err := want(len(pod.OwnerReferences), 0); err != nil {
+					return err
+				}
+			}
+		}
+		return want(len(w.members("c")), 3)
+	})
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
+	w.create(theirs)
+	w.remove(w.getCluster("c"))
+	w.waitGone(sc)
+	testkit.Wait(t, "all pods but the other to go", func(context.Context) error {
+		pods := w.members("c")
+		return want(len(pods) == 1 && pods[0].UID == theirs.UID, true)
+	})
+}
+
+// TestStraysAreReleased: a cluster that failed leaves no pod that its StatefulSet left.
+func TestStraysAreReleased(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runClusters(testConfig(w.namespace), clock.now)
+	w.sparkCluster("c")
+	w.waitPod("c-worker-0")
+	testkit.Wait(t, "the objects to stand", func(context.Context) error {
+		o := w.getCluster("c").Status.Operator
+		return want(o != nil && o.BegunAt != nil, true)
+	})
+	set := w.set("c-worker")
+	w.refuseSets()
+	if err := w.api.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitCluster("c", sparkv1.ClusterSchedulingFailure)
+	w.patchCluster("c", `{"spec":{"sparkConf":{"a=b":"no name of a property"}}}`)
+	w.waitCluster("c", sparkv1.ClusterResourceReleased)
+	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
+}
+
+// TestTakenOverScaleIsTheAutoscalers: the first edit of a cluster that another operator made replaces its StatefulSets, since theirs select otherwise. As many
+// workers as the autoscaler wanted go on.
+func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	w.leaveCluster("c", sparkv1.ClusterRunningHealthy, workers(1, 1, 9))
+	w.scale("c-worker", 4)
+	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 5) })
+	left := w.set("c-worker")
+	w.runClusters(testConfig(w.namespace), time.Now)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(4))
+	w.set("c-worker", replicas(4))
+	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
+	w.set("c-worker", func(is *appsv1.StatefulSet) error {
+		return want(is.UID != left.UID && is.DeletionTimestamp == nil, true)
+	}, replicas(4))
+}
