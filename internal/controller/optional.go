@@ -94,6 +94,7 @@ func (o *optionalChildren) Start(ctx context.Context) error {
 // follow watches a kind while it is served.
 func (o *optionalChildren) follow(ctx context.Context, client discovery.DiscoveryInterface, kind schema.GroupVersionKind) {
 	log := o.op.GetLogger().WithValues("kind", kind.Kind, "group", kind.Group, "version", kind.Version)
+	builtIn := o.op.GetScheme().Recognizes(kind) // which does not come and go
 	again := time.NewTicker(o.interval)
 	defer again.Stop()
 	var now *watching // nil while it is not watched
@@ -103,7 +104,10 @@ func (o *optionalChildren) follow(ctx context.Context, client discovery.Discover
 			now.stop()
 			now = nil
 		}
-		served, err := isServed(client, kind)
+		served, err := now != nil && builtIn, error(nil)
+		if !served {
+			served, err = isServed(client, kind)
+		}
 		switch {
 		case err != nil:
 			log.V(1).Info("it cannot be found out whether an optional kind is served", "cause", err.Error())

@@ -516,7 +516,7 @@ func TestUnwanted(t *testing.T) {
 	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
-		object("ConfigMap", "conf", content), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
+		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
 	}}}
 	var got []string
 	for _, o := range p.unwanted([]client.Object{&p.children.others[1]}) {
