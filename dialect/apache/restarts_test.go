@@ -1,6 +1,7 @@
 package apache
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,36 @@ func TestMended(t *testing.T) {
 		if c.Type == ConditionEdited {
 			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
 		}
+	}
+}
+
+// TestSpoiled: a spec that is edited so that no attempt can be made of it is told as what the next attempt fails of, where one is waited for, and can be
+// mended until then; an attempt that goes on ends as it does, and that no other follows is told with it.
+func TestSpoiled(t *testing.T) {
+	client := func(l *life, mode sparkv1.DeploymentMode) *life {
+		l.app.Generation++
+		l.app.Spec.DeploymentMode = mode
+		return l
+	}
+	waiting := func() *life {
+		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		return client(l, sparkv1.ClientMode).gone(5 * time.Second).states("6 ScheduledToRestart")
+	}
+	l := waiting().gone(10*time.Second).states("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").attempt(1, 1, 1, 0)
+	if said := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(said, "spec.deploymentMode") {
+		t.Errorf("the attempt fails of %q", said)
+	}
+	client(waiting(), sparkv1.ClusterMode).gone(10 * time.Second).states("6 ScheduledToRestart, 7 DriverRequested")
+
+	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).
+		drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
+	if said := l.app.Status.CurrentState.Message; !strings.Contains(said, "spec.deploymentMode") || !strings.Contains(said, "exit code 1") {
+		t.Errorf("the end says %q", said)
+	}
+	// Without a restart there is nothing to tell.
+	l = client(begin(t, trimmed).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
+	if said := l.app.Status.CurrentState.Message; strings.Contains(said, "deploymentMode") {
+		t.Errorf("the end says %q", said)
 	}
 }
 

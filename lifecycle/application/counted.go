@@ -56,6 +56,21 @@ func (s *step) next(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
+// unfit is what stands against the next attempt where that is nothing but the spec, of which none can be made as it was edited; empty where another thing
+// does, or where the attempt that ended was the one to fail of it.
+func (s *step) unfit() string {
+	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
+	if s.app.Invalid == nil || s.app.Restart.Counted == nil || ofIt {
+		return ""
+	}
+	fit := *s
+	fit.app.Invalid = nil
+	if !fit.again() {
+		return ""
+	}
+	return "no other attempt can be made of the spec as it was edited: " + s.app.Invalid.Message
+}
+
 // more is one more: a limit may be as high as there are numbers.
 func more(n int64) int64 {
 	if n == math.MaxInt64 {

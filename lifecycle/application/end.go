@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -68,7 +69,7 @@ func (s *step) finish() bool {
 	}
 	s.m.NextAttempt = time.Time{}
 	cause := s.unserved()
-	if limit := s.exhausted(); limit != "" {
+	if limit := cmp.Or(s.exhausted(), s.unfit()); limit != "" {
 		cause = exhaustedBy(limit, s.m)
 	}
 	if keeps {
@@ -141,7 +142,7 @@ func (s *step) waiting() bool {
 		return s.suspend()
 	}
 	if !s.m.NextAttempt.IsZero() {
-		if !s.again() {
+		if !s.again() && s.unfit() == "" { // an unfit spec may be mended until then; else the attempt fails of it
 			return s.finish()
 		}
 		if left := s.m.NextAttempt.Sub(s.now); left > 0 {
