@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,13 +48,13 @@ func autoscaled(objects []client.Object) (names []string) {
 }
 
 // keepScale leaves the number of pods to an autoscaler: what is applied says what there is. To say nothing would take back the number that the set was
-// made with, and let Kubernetes have its default instead.
+// made with, and let Kubernetes have its default instead. None is no autoscaler's number: it leaves a set without pods alone for ever.
 func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(p.scaled, existing.GetName()) {
 		return nil
 	}
 	replicas, found, err := unstructured.NestedInt64(existing.Object, "spec", "replicas")
-	if err != nil || !found {
+	if err != nil || !found || replicas == 0 {
 		return err
 	}
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
@@ -89,7 +90,8 @@ func isStray(pod *corev1.Pod) bool {
 // leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.
 const leftContent = "left-"
 
-// markOf is that label's value where the objects are what is wanted. With anything else that is wanted it is another, and then all sets are brought to that.
+// markOf is the beginning of that label's value where the objects are what is wanted. With anything else that is wanted it is another, and then all sets are
+// brought to that. The spec's generation ends it: somebody edited the cluster then, even where that shows in no object.
 func markOf(wanted []client.Object) string {
 	sum := sha256.Sum256([]byte(digestOf(wanted, nil)))
 	return leftContent + hex.EncodeToString(sum[:12])
@@ -100,15 +102,21 @@ func (p *pass[T]) leftAsItIs(object client.Object, cached string) bool {
 	return isSet(object) && cached == p.leftMark
 }
 
+// isLeft reports whether a set is another operator's that was left as it is until now.
+func isLeft(existing *unstructured.Unstructured) bool {
+	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], leftContent)
+}
+
 // markSet gives a set that another operator made for the custom resource our labels, and leaves it as it is: to bring it to what is wanted would restart its
-// pods. How many of them there are is no reason to.
+// pods. It gets more of them where more are wanted, and never fewer: that operator follows no edit, so that people scale its sets themselves.
 func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = p.leftMark
 	patch := map[string]any{"metadata": map[string]any{
 		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": marks,
 	}}
-	if replicas, found, _ := unstructured.NestedInt64(tree, "spec", "replicas"); found {
+	there, known, _ := unstructured.NestedInt64(existing.Object, "spec", "replicas")
+	if replicas, found, _ := unstructured.NestedInt64(tree, "spec", "replicas"); found && known && replicas > there {
 		patch["spec"] = map[string]any{"replicas": replicas}
 	}
 	text, err := json.Marshal(patch)
@@ -121,11 +129,13 @@ func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.O
 	return existing, nil
 }
 
-// replaceSet deletes a set and leaves its pods to the next one of its name, where an error says that this is the only way to change it. It returns any other
-// error as it is.
-func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.Unstructured, err error) error {
-	if !isSet(existing) || !immutable(err) {
-		return err
+// replaceSet deletes a set and leaves its pods to the next one of its name, unless the API server would not take that: then nothing would keep the pods.
+func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
+	next.SetUID("")
+	next.SetResourceVersion("")
+	if err := r.client.Create(ctx, next, client.DryRunAll); apierrors.IsInvalid(err) { // else it says that the name is taken, or that there is no room beside it
+		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
 	}
 	if err := r.deleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err

@@ -135,7 +135,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
-	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(wanted.Objects)
+	p.scaled, p.leftMark = autoscaled(wanted.Objects), fmt.Sprintf("%s-%d", markOf(wanted.Objects), p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
 	var all sync.WaitGroup
@@ -284,6 +284,8 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 		return marked, false, err
 	case p.leftAsItIs(object, existing.GetLabels()[lifecycle.ContentLabel]):
 		return existing, false, nil
+	case isLeft(existing): // what that operator's apply said, and is wanted no more, an apply of ours could not take back
+		return nil, false, r.replaceSet(ctx, existing, tree)
 	}
 	old = r.vital(object) && leads(tree, existing.Object)
 	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
@@ -335,8 +337,11 @@ func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstr
 			err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
 		}
 	}
-	if err != nil {
-		return nil, r.replaceSet(ctx, existing, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err))
+	switch {
+	case isSet(existing) && immutable(err):
+		return nil, r.replaceSet(ctx, existing, tree)
+	case err != nil:
+		return nil, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
 	return applied, nil
 }
