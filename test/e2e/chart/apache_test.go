@@ -232,7 +232,7 @@ func TestAliasesOfTheServiceAccount(t *testing.T) {
 // TestSentinelsOfTheChart: in a namespace that is served, and with the label.
 func TestSentinelsOfTheChart(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
-		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
+		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
 		var kinds []string
 		for _, object := range r.objects {
 			if object.GetLabels()["spark.operator/sentinel"] == "true" {
@@ -246,5 +246,18 @@ func TestSentinelsOfTheChart(t *testing.T) {
 		if diff := cmp.Diff([]string{"SparkApplication", "SparkCluster"}, kinds); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", namespaces, diff)
 		}
+	}
+}
+
+// TestSentinelsWaitForTheirKind: Helm would install nothing at all where one resource is of a kind that the same release brings.
+func TestSentinelsWaitForTheirKind(t *testing.T) {
+	r := mustRender(t, install{values: "controller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
+	for _, object := range r.objects {
+		if object.GetLabels()["spark.operator/sentinel"] == "true" {
+			t.Errorf("%s %s is made before it is served", object.GetObjectKind().GroupVersionKind(), object.GetName())
+		}
+	}
+	if !strings.Contains(r.notes, "helm upgrade") {
+		t.Errorf("the notes do not tell how to get sentinels:\n%s", r.notes)
 	}
 }
