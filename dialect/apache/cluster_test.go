@@ -388,7 +388,6 @@ func TestClusterRefused(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure Submitted RunningHealthy")
 	w.wantTold(EventClusterSubmitted, EventClusterRunning)
-
 }
 
 // TestClusterHistoryIsBounded is W1 with an API server that changes its mind every time.

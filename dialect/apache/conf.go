@@ -101,6 +101,10 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !dynamicAllocation(&app.Spec) && cmp.Or(restartPolicy(&app.Spec), sparkv1.RestartNever) == sparkv1.RestartNever {
 		c.SetIfMissing("spark.kubernetes.executor.deleteOnTermination", "false")
 	}
+	// A driver that stops would delete its own Service, which is to be kept with it.
+	if t := app.Spec.ApplicationTolerations; t != nil && cmp.Or(t.ResourceRetainPolicy, sparkv1.RetainNever) != sparkv1.RetainNever {
+		c.SetIfMissing("spark.kubernetes.driver.service.deleteOnTermination", "false")
+	}
 }
 
 func restartPolicy(spec *sparkv1.ApplicationSpec) sparkv1.RestartPolicy {

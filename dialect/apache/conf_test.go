@@ -68,6 +68,16 @@ func TestConfiguration(t *testing.T) {
 		"executors of one that says that it is not": {`
   applicationTolerations: {restartConfig: {restartPolicy: Never}}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": "false"}},
+		"the Service of a driver that is kept": {`
+  applicationTolerations: {resourceRetainPolicy: OnFailure}
+`, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": "false"}},
+		"the Service of one that is not": {`
+  applicationTolerations: {resourceRetainPolicy: Never}
+`, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": absent}},
+		"the Service of one that says what becomes of it": {`
+  applicationTolerations: {resourceRetainPolicy: Always}
+  sparkConf: {spark.kubernetes.driver.service.deleteOnTermination: "true"}
+`, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": "true"}},
 		"the version in names of images only": {`
   sparkConf:
     spark.kubernetes.driver.container.image: "a:{{SPARK_VERSION}}-{{SPARK_VERSION}}"

@@ -80,7 +80,7 @@ func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
-		going := object.GetDeletionTimestamp() != nil && !(action.Force && podOf(object) != nil)
+		going := object.GetDeletionTimestamp() != nil && (!action.Force || podOf(object) == nil)
 		if attemptOf(object) == action.Attempt && !going && !surrounds(object) && !inSet(object) && includes(action.Part, object) {
 			targets = append(targets, object)
 		}

@@ -149,8 +149,8 @@ func (s *whenServed) Start(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if why.Error() != told {
-			told = why.Error()
+		if what := why.Error(); what != told {
+			told = what
 			log.Info("a kind is not served yet; everything else is, and it begins without a restart once it can", "why", told)
 		}
 		select {

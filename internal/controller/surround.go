@@ -257,19 +257,12 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 // not be brought to what is wanted, does what it did before.
 func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.Object, edited bool) (is *unstructured.Unstructured, old bool, err error) {
 	existing, err := r.readTree(ctx, object)
-	switch {
-	case err != nil:
+	if err != nil {
 		there := r.vital(object) && p.inCache(object) != nil && !apierrors.IsNotFound(err)
 		return nil, there, err // deleted just now, or weather, in which what was there is taken to be
-	case !owned(existing, p.stored.GetUID()) && p.drivenElsewhere(existing):
-		return nil, false, &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
-	case !owned(existing, p.stored.GetUID()):
-		if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
-			return nil, false, &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
-		}
-		return nil, false, &causeError{nameTaken(existing, kindOf(object))}
-	case existing.GetDeletionTimestamp() != nil:
-		return nil, false, fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
+	}
+	if err := r.notOurs(p, object, existing); err != nil {
+		return nil, false, err
 	}
 	tree, err := appliedTree(object)
 	if err == nil {
@@ -303,6 +296,22 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	}
 	r.wrote(p, updated, p.now)
 	return updated, false, nil
+}
+
+// notOurs says why what has the name of an object that is wanted is none to be changed; nil where it may be.
+func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unstructured.Unstructured) error {
+	switch {
+	case owned(existing, p.stored.GetUID()) && existing.GetDeletionTimestamp() != nil:
+		return fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
+	case owned(existing, p.stored.GetUID()):
+		return nil
+	case p.drivenElsewhere(existing):
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
+	}
+	if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
+		return &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
+	}
+	return &causeError{nameTaken(existing, kindOf(object))}
 }
 
 // drivenElsewhere reports whether an object belongs to a driver that was taken over from another operator, which made the two.

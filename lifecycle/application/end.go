@@ -52,7 +52,8 @@ func endedPhase(p lifecycle.DriverPhase) bool {
 // kept reports whether a pod of the attempt that is over is kept for its log: the driver's, or the submitter's where that is all there was.
 func (s *step) kept() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
-	return d != nil && !(s.accounts() && d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && !(s.accounts() && r.Deleting)
+	stays := func(deleting bool) bool { return !deleting || !s.accounts() }
+	return d != nil && stays(d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && stays(r.Deleting)
 }
 
 // finish ends the application for good. Its driver pod, or the pod that failed to submit one, is kept for its log, as long as the application, where it

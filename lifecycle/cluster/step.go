@@ -194,13 +194,7 @@ func (s *step) running() bool {
 	if s.outdated() {
 		s.m.Begun, s.m.Complete = s.now, time.Time{} // the StatefulSets are others by this operator than by the one before it
 	}
-	if s.m.Rolling() && s.objects.Stand && s.want.Invalid == nil && s.current(counts) {
-		s.m.Complete = s.now
-		s.m.Cause = lifecycle.Cause{}
-		if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
-			s.tell(ReasonRolledOut, "all pods of the cluster are of its spec")
-		}
-	}
+	s.rolledOut(counts)
 	lacks := s.lacks(counts)
 	switch overdue := s.overdue(); {
 	case s.objects.Refused != nil:
@@ -215,6 +209,18 @@ func (s *step) running() bool {
 	}
 	s.waitFor(lacks)
 	return false
+}
+
+// rolledOut remembers when all pods came to be of the spec.
+func (s *step) rolledOut(counts counts) {
+	if !s.m.Rolling() || !s.objects.Stand || s.want.Invalid != nil || !s.current(counts) {
+		return
+	}
+	s.m.Complete = s.now
+	s.m.Cause = lifecycle.Cause{}
+	if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
+		s.tell(ReasonRolledOut, "all pods of the cluster are of its spec")
+	}
 }
 
 func (s *step) rolloutTimedOut(lacks lack) lifecycle.Cause {
