@@ -129,6 +129,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e exposure, is []lifecycle.Sur
 		}
 		why.Reason, why.Message = cmp.Or(why.Reason, cause.Reason), why.Message+cause.Message
 	}
+	why = why.Bounded()
 	switch {
 	case why.Reason != "":
 		news := isNews(sc, ConditionExposed, why)
