@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
@@ -74,6 +75,30 @@ var seldom = []struct {
 		"internal/controller/record_test.go", "TestRestoredStore"},
 	{operatorAccount, "sparkconnects/finalizers", "update", "the same of a Spark Connect server's objects",
 		"test/e2e/rights_test.go", "ownersNeedARight"},
+	{operatorAccount, "sparkclusters", "get", "the API server's store was restored, and the cache will not catch up with what was written",
+		"internal/controller/record_test.go", "TestRestoredStore"},
+	{operatorAccount, "sparkclusters", "patch", "the finalizer that another operator left",
+		"internal/controller/clusters_takeover_test.go", "TestClusterIsTakenOver"},
+	{operatorAccount, "sparkclusters/finalizers", "update", "the same of a cluster's objects",
+		"test/e2e/rights_test.go", "ownersNeedARight"},
+	{operatorAccount, "sparkapplications", "delete", "an application of spark.apache.org expires",
+		"internal/controller/apacheapps_test.go", "TestApacheRetention"},
+	{operatorAccount, "statefulsets", "get patch delete", "a template, or what cannot be changed of a set, is edited",
+		"internal/controller/clusters_test.go", "TestReplacedSetKeepsItsPods"},
+	{operatorAccount, "horizontalpodautoscalers", "get create patch delete", "a cluster whose workers are scaled",
+		"internal/controller/clusters_test.go", "TestAutoscalerHasTheWorkers"},
+	{operatorAccount, "configmaps", "patch", "a cluster's configuration is edited",
+		"internal/controller/clusters_test.go", "TestClusterIsEdited"},
+	{operatorAccount, "networkpolicies", "patch", "a cluster's labels are edited",
+		"internal/controller/clusters_test.go", "TestClusterIsEdited"},
+	{operatorAccount, "poddisruptionbudgets", "patch", "the same of its budget",
+		"internal/controller/clusters_test.go", "TestClusterIsEdited"},
+	{operatorAccount, "ingresses", "get create patch delete", "an application of spark.apache.org asks for some",
+		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
+	{operatorAccount, "httproutes", "get list watch create patch delete", "the same, where there is a Gateway API",
+		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
+	{operatorAccount, "grpcroutes", "get list watch create patch delete", "the same",
+		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
 	{driverAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "submitted"},
 	{driverAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
@@ -143,12 +168,13 @@ func (w *world) ownersNeedARight(t *testing.T) {
 		}
 		clients[may] = c
 	}
-	for kind, version := range map[string]schema.GroupVersion{
-		"SparkApplication": v1beta2.GroupVersion, "ScheduledSparkApplication": v1beta2.GroupVersion, "SparkConnect": v1alpha1.GroupVersion,
+	for _, kind := range []schema.GroupVersionKind{
+		v1beta2.GroupVersion.WithKind("SparkApplication"), v1beta2.GroupVersion.WithKind("ScheduledSparkApplication"),
+		v1alpha1.GroupVersion.WithKind("SparkConnect"), sparkv1.GroupVersion.WithKind("SparkApplication"), sparkv1.GroupVersion.WithKind("SparkCluster"),
 	} {
 		object := configMap("owned", "key", "value")
 		owner := &metav1.ObjectMeta{Name: "owner", UID: "nobody-asks-whether-it-is-there"}
-		object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, version.WithKind(kind))}
+		object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)}
 		for may, c := range clients {
 			err := c.Create(t.Context(), object.DeepCopy(), client.DryRunAll)
 			if may != (err == nil) || !may && !apierrors.IsForbidden(err) {
