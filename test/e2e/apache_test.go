@@ -175,10 +175,11 @@ func (w *world) apachePi(t *testing.T) {
 	w.remove(t, app)
 }
 
-// apacheStartTimedOut: an image that nobody has. The time is exact: it is counted from the driver's creation, and looked at when it is over.
+// apacheStartTimedOut: an image that nobody has. The time is exact: it is counted from the driver's creation, and looked at when it is over. The
+// application itself expires some seconds after its end.
 func (w *world) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
-		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}}}`)
+		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appReleased)
 	timedOut := sparkv1.ApplicationDriverStartTimedOut
@@ -191,7 +192,10 @@ func (w *world) apacheStartTimedOut(t *testing.T) {
 		t.Errorf("%s says %q, and not which image is waited for", timedOut, over.Message)
 	}
 	w.wantNothing(t, app)
-	w.remove(t, app)
+	eventually(t, time.Minute, "the application to expire", func() (string, bool) {
+		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), app)
+		return "it is there", apierrors.IsNotFound(err)
+	})
 }
 
 func when(t *testing.T, s sparkv1.ApplicationState) time.Time {

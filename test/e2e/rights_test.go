@@ -81,8 +81,6 @@ var seldom = []struct {
 		"internal/controller/clusters_takeover_test.go", "TestClusterIsTakenOver"},
 	{operatorAccount, "sparkclusters/finalizers", "update", "the same of a cluster's objects",
 		"test/e2e/rights_test.go", "ownersNeedARight"},
-	{operatorAccount, "sparkapplications", "delete", "an application of spark.apache.org expires",
-		"internal/controller/apacheapps_test.go", "TestApacheRetention"},
 	{operatorAccount, "statefulsets", "get patch delete", "a template, or what cannot be changed of a set, is edited",
 		"internal/controller/clusters_test.go", "TestReplacedSetKeepsItsPods"},
 	{operatorAccount, "horizontalpodautoscalers", "get create patch delete", "a cluster whose workers are scaled",
