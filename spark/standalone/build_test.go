@@ -508,3 +508,16 @@ func TestDigest(t *testing.T) {
 		t.Error("the digest is not under the name that was asked for")
 	}
 }
+
+// TestRefusalsAreTheSame: of two that are reserved the same one is named each time, since a status says which.
+func TestRefusalsAreTheSame(t *testing.T) {
+	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
+	said := map[string]bool{}
+	for range 50 {
+		_, err := Build(r)
+		said[fmt.Sprint(err)] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("it is refused with %v", said)
+	}
+}

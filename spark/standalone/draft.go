@@ -136,10 +136,8 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 			return fieldError(field+".annotations", "%q is no name of an annotation: %s", conf.Shorten(key), errs[0])
 		}
 	}
-	for part, marks := range map[string]map[string]string{"labels": m.Labels, "annotations": m.Annotations} {
-		if err := d.checkReserved(field+"."+part, marks); err != nil {
-			return err
-		}
+	if err := d.checkReserved(field, m.Labels, m.Annotations); err != nil {
+		return err
 	}
 	if m.Name != "" && m.Name != name {
 		d.warnField(field, "name has no effect: the object is %q, by which others find it", name)
@@ -150,11 +148,16 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 	return nil
 }
 
-// checkReserved refuses labels and annotations by which the caller knows its objects.
-func (d *draft) checkReserved(field string, marks map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		if d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) {
-			return fieldError(field, "%s begins with %s, which is the operator's own; remove it, or give it another name", conf.Shorten(key), d.r.Reserved)
+// checkReserved refuses labels and annotations by which the caller knows its objects. Of several it names the same whenever it is asked: a status says it.
+func (d *draft) checkReserved(field string, labels, annotations map[string]string) error {
+	reserved := func(key string) bool { return d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) }
+	part, keys := ".labels", slices.Sorted(maps.Keys(labels))
+	if !slices.ContainsFunc(keys, reserved) {
+		part, keys = ".annotations", slices.Sorted(maps.Keys(annotations))
+	}
+	for _, key := range keys {
+		if reserved(key) {
+			return fieldError(field+part, "%s begins with %s, which is the operator's own; remove it, or give it another name", conf.Shorten(key), d.r.Reserved)
 		}
 	}
 	return nil

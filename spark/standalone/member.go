@@ -116,10 +116,8 @@ func (d *draft) templateMeta(m *member) error {
 	if err := checkLabels(field+".labels", meta.Labels); err != nil {
 		return err
 	}
-	for part, marks := range map[string]map[string]string{"labels": meta.Labels, "annotations": meta.Annotations} {
-		if err := d.checkReserved(field+"."+part, marks); err != nil {
-			return err
-		}
+	if err := d.checkReserved(field, meta.Labels, meta.Annotations); err != nil {
+		return err
 	}
 	own := maps.Clone(d.r.Labels)
 	if own == nil {
