@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,8 +134,17 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)
 	errs = append(errs, positive(path.Child("sentinels", "delay"), a.Sentinels.Delay)...)
-	if p := a.Metrics.Path; p[0] != '/' {
-		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, "must begin with /"))
+	if p := a.Metrics.Path; !isPath(p) {
+		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, notPath))
 	}
 	return errs
+}
+
+// notPath says what isPath asks for.
+const notPath = "must begin with /, and have no blanks and no braces"
+
+// isPath reports whether something can be served at a path: blanks and braces mean more than themselves to Go's http.ServeMux, which ends the process where it
+// cannot make sense of them.
+func isPath(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.ContainsAny(path, " \t\r\n{}")
 }

@@ -137,6 +137,7 @@ func TestParseNamesTheFieldAtFault(t *testing.T) {
 		{"a selector of custom resources that is none", "apache: {labelSelector: 'a==b==c'}\n", "apache.labelSelector: Invalid value"},
 		{"no grace for a driver", "apache: {missingDriverGracePeriod: -1s}\n", "apache.missingDriverGracePeriod: Invalid value"},
 		{"no time between probes", "apache: {sentinels: {delay: -1s}}\n", "apache.sentinels.delay: Invalid value"},
+		{"a path of a pattern", "apache: {metrics: {path: '/a {b'}}\n", "apache.metrics.path: Invalid value"},
 		{"a path that is none", "apache: {metrics: {path: prometheus}}\n", "apache.metrics.path: Invalid value"},
 		{"an address of another", "apache: {health: {bindAddress: ':8081'}}\n", "apache.health.bindAddress: Invalid value"},
 		{"dynamic settings of nowhere", "dynamicConfig: {source: Secret}\n", "dynamicConfig.source: Unsupported value"},

@@ -339,8 +339,8 @@ func layLeaseName(to overlay, value string) error {
 
 // layPath is a path of HTTP.
 func layPath(to overlay, value string) error {
-	if value[0] != '/' {
-		return errors.New("it does not begin with /")
+	if !isPath(value) {
+		return errors.New("it " + notPath)
 	}
 	to.set("apache.metrics.path", value)
 	return nil

@@ -170,6 +170,7 @@ func TestValuesOfProperties(t *testing.T) {
 		{"no time", s + "informer.cacheSyncTimeoutSeconds=0\n", s + "informer.cacheSyncTimeoutSeconds", ""},
 		{"more time than there is", s + "reconciler.terminationTimeoutSeconds=9223372036854775807\n", s + "reconciler.terminationTimeoutSeconds", ""},
 		{"no port", s + "metrics.port=70000\n", s + "metrics.port", ""},
+		{"a path of a pattern", s + "metrics.path=/{a b\n", s + "metrics.path", ""},
 		{"no path", s + "metrics.path=prometheus\n", s + "metrics.path", ""},
 		{"no label", s + "name=a b\n", s + "name", ""},
 		{"no namespace of its own", s + "namespace=A B\n", s + "namespace", ""},
