@@ -19,7 +19,7 @@ type ClusterOptions struct {
 	// ClusterDomain ends the names of Services; empty means "cluster.local".
 	ClusterDomain string
 	// MasterStart is how long a master may take to be ready, from when the API server has taken all objects of its cluster, and how long an edited cluster may
-	// take until all pods are of it; 0 means no bound.
+	// take until the next of its pods is of the edit; 0 means no bound.
 	MasterStart time.Duration
 	// Trim keeps the states of the current attempt alone in status.stateTransitionHistory, as Options.Trim does. A cluster is attempted anew when
 	// one that failed is edited.

@@ -49,7 +49,7 @@ type ApacheClusters struct {
 	// Enabled needs rights on sparkclusters and StatefulSets. Without it none is looked at, and what runs goes on. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// MasterStartTimeout is how long a master may take to be ready, from when all objects of its cluster are made, before the cluster has failed; and how
-	// long an edited cluster may take until all its pods are of the edit, before that is told. Default 10m.
+	// long an edited cluster may take until the next of its pods is of the edit, before that is told. Default 10m.
 	MasterStartTimeout metav1.Duration `json:"masterStartTimeout,omitzero"`
 	// Domain is what the names of Services end with in the Kubernetes cluster: workers look up each other by them. Default "cluster.local".
 	Domain string `json:"domain,omitempty"`

@@ -31,7 +31,7 @@ type Cluster struct {
 	Scales bool
 	// Made tells what the pods of each role are to be made from (lifecycle.Member.Generation).
 	Made map[lifecycle.Role]string
-	// Start is how long the master may take to be ready, from when all objects stand, and an edited spec until all pods are of it; 0 means no bound.
+	// Start is how long the master may take to be ready, from when all objects stand, and an edited spec until the next pod is of it; 0 means no bound.
 	Start time.Duration
 }
 

@@ -224,19 +224,26 @@ func (s *step) rolledOut(counts counts) {
 }
 
 func (s *step) rolloutTimedOut(lacks lack) lifecycle.Cause {
-	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods are of the cluster's spec after %s", s.want.Start)}
+	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods are of the cluster's spec, and none was made of it for %s", s.want.Start)}
 	if lacks.cause.Message != "" {
 		cause.Message += ": " + lacks.cause.Message
 	}
 	return cause
 }
 
-// overdue reports whether a roll-out takes longer than it may, and sees to it that one which does is noticed in time.
+// overdue reports whether a roll-out takes longer than it may, and sees to it that one which does is noticed in time. Each pod that is made of the spec gives
+// it that time anew: workers are replaced one after the other, and there may be many.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
 	}
-	left := s.m.Begun.Add(s.want.Start).Sub(s.now)
+	since := s.m.Begun
+	for i := range s.seen.Members {
+		if m := &s.seen.Members[i]; m.CreatedAt.After(since) && !s.old(m) {
+			since = m.CreatedAt
+		}
+	}
+	left := min(since.Add(s.want.Start).Sub(s.now), s.want.Start)
 	if left > 0 {
 		s.check(left)
 	}

@@ -54,6 +54,9 @@ func member(name string, change ...func(*lifecycle.Member)) lifecycle.Member {
 
 func unready(m *lifecycle.Member) { m.Ready = false }
 func going(m *lifecycle.Member)   { m.Deleting = true }
+func made(after time.Duration) func(*lifecycle.Member) {
+	return func(m *lifecycle.Member) { m.CreatedAt = began.Add(after) }
+}
 func foreign(m *lifecycle.Member) { m.Generation = "" }
 func second(m *lifecycle.Member)  { m.Generation = strings.Replace(m.Generation, "1", "2", 1) }
 func lost(m *lifecycle.Member) {
@@ -218,6 +221,11 @@ func TestRunning(t *testing.T) {
 			told: "SpecChanged RolledOut"},
 		{name: "takes too long", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand, seen: of(member("master", second), member("w-0", second, unready), member("w-1")),
 			after: start + time.Second, told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
+		{name: "takes long, pod by pod", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(member("master", second), member("w-0", second, unready, made(2*start)), member("w-1")), after: 2*start + time.Minute, check: start - time.Minute},
+		{name: "takes long, and only old pods are made", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: stand,
+			seen: of(member("master", second), member("w-0", unready, made(2*start)), member("w-1")), after: 2*start + time.Minute,
+			told: ReasonRolloutTimedOut, cause: ReasonRolloutTimedOut},
 		{name: "takes too long, and is done", want: two(edited), mem: memory(lifecycle.Running, rolling, because(ReasonRolloutTimedOut)), objects: stand, seen: whole2,
 			after: start + time.Minute, told: ReasonRolledOut},
 		{name: "the edit is refused", want: two(edited), mem: memory(lifecycle.Running, rolling), objects: refused, seen: whole, after: time.Second,
@@ -300,7 +308,7 @@ func TestMessages(t *testing.T) {
 		{"the deadline", memory(lifecycle.Launched), of(member("master", noImage)), stand, start,
 			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
 		{"a roll-out", memory(lifecycle.Running, rolling), of(member("master", noImage)), stand, start + time.Second,
-			"not all pods are of the cluster's spec after 5m0s: the master is not ready: pod master: no such image"},
+			"not all pods are of the cluster's spec, and none was made of it for 5m0s: the master is not ready: pod master: no such image"},
 		{"a refusal", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
 	} {
 		want := two()
