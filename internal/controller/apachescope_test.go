@@ -11,7 +11,7 @@ import (
 )
 
 // TestApacheRelabelled: pods are found though they have not the labels that are selected; an application that loses them is left as it is while it runs, and
-// is taken up where it was when it has them again.
+// is taken up where it was when it has them again (W10).
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -37,7 +37,7 @@ func (w *world) objectsOf(name string) []client.Object {
 }
 
 // TestClusterLives: all objects are made, the cluster is healthy when its pods are ready and not before, a worker that is lost and comes back is a
-// condition and no state, and with the custom resource everything goes.
+// condition and no state, and with the custom resource everything goes. What happens to its pods wakes it: no timer is near (W11).
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

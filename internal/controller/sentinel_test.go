@@ -52,7 +52,7 @@ func healthOf(t testing.TB, address string) (int, string) {
 	return code, body
 }
 
-// TestSentinel: it is written to again and again, nothing else is done about it, and when it goes it is forgotten.
+// TestSentinel: it is written to again and again, nothing else is done about it, and when it goes it is forgotten (W16).
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

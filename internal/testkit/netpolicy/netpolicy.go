@@ -1,0 +1,52 @@
+// Package netpolicy evaluates NetworkPolicies in tests, as a network that enforces them would: the embedded one does not.
+package netpolicy
+
+import (
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Party is a pod, as a NetworkPolicy sees one.
+type Party struct {
+	Namespace string
+	Labels    map[string]string
+}
+
+// Admits reports whether a policy lets a pod reach a port of another: a policy isolates nobody but the pods that it selects. It knows peers that are
+// selected by their labels in the policy's own namespace, and ports by number; anything else fails the test.
+func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
+	t.Helper()
+	if to.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, to) {
+		return true
+	}
+	for _, rule := range p.Spec.Ingress {
+		open := len(rule.Ports) == 0
+		for _, one := range rule.Ports {
+			open = open || one.Port.IntVal == port
+		}
+		if open && len(rule.From) == 0 {
+			return true
+		}
+		for _, peer := range rule.From {
+			if peer.IPBlock != nil || peer.NamespaceSelector != nil {
+				t.Fatal("the rule is of a kind that this evaluation does not know")
+			}
+			if open && from.Namespace == p.Namespace && selects(t, peer.PodSelector, from) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func selects(t testing.TB, s *metav1.LabelSelector, pod Party) bool {
+	t.Helper()
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector.Matches(labels.Set(pod.Labels))
+}
