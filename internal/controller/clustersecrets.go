@@ -8,8 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -49,17 +48,15 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 	}
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
-	selector := labels.SelectorFromSet(labels.Set{labelAppUID: string(p.stored.GetUID())})
-	var keep []string
+	// By the name: what else is wanted of it, such as a label with the version of Spark, is not brought to one that exists.
+	keep := fields.Everything()
 	for _, object := range wanted {
 		if isSecret(object) {
-			keep = append(keep, object.GetLabels()[lifecycle.ContentLabel])
+			keep = fields.AndSelectors(keep, fields.OneTermNotEqualSelector("metadata.name", object.GetName()))
 		}
 	}
-	if len(keep) > 0 {
-		selector = selector.Add(must(labels.NewRequirement(lifecycle.ContentLabel, selection.NotIn, keep)))
-	}
-	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: selector})
+	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()),
+		client.MatchingLabels{labelAppUID: string(p.stored.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // who may not delete any has made none
 		log.FromContext(ctx).Info("Secrets that a cluster had before cannot be deleted", "cause", err.Error())
 		return

@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestSecretOfAnEditedClusterStays: an edit that leaves the secrets as they are leaves the very Secret, which the pods mount, where it is.
+func TestSecretOfAnEditedClusterStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	w.runClusters(testConfig(w.namespace), time.Now)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+	secret := func() *corev1.Secret {
+		var list corev1.SecretList
+		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 1 {
+			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(len(list.Items), " of them")}}
+		}
+		return &list.Items[0]
+	}
+	before := secret()
+	w.patchCluster("c", `{"spec":{"runtimeVersions":{"sparkVersion":"4.1.5"},"sparkConf":{"spark.kubernetes.container.image":null}}}`)
+	testkit.Wait(t, "all pods to be of the edit", func(context.Context) error {
+		pods := w.members("c")
+		for i := range pods {
+			if pods[i].Spec.Containers[0].Image != "apache/spark:4.1.5" {
+				return fmt.Errorf("%s runs %s", pods[i].Name, pods[i].Spec.Containers[0].Image)
+			}
+		}
+		return want(len(pods), 2)
+	})
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Progressing", metav1.ConditionFalse))
+	// What tells that all pods are of the edit is stored after the sweep.
+	if is := secret(); is.UID != before.UID {
+		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, is.Name, is.UID)
+	}
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	testkit.Wait(t, "another Secret alone", func(context.Context) error {
+		is := secret()
+		return want(is.UID != before.UID && is.UID != "" && is.Name != before.Name, true)
+	})
+}
