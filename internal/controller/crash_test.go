@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,59 +14,19 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// cutStride is how far apart the points are at which TestCrashInALongLife kills the operator. CRASH_POINTS=all takes each, which lasts minutes.
-const cutStride = 9
-
 // TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a retry, one in each life. Another
 // process goes on. No life has two drivers at once, starts an attempt twice, or counts a run that was none.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
-	stride := cutStride
-	if os.Getenv("CRASH_POINTS") == "all" {
-		stride = 1
-	}
-	const points = 140 // twice the writes of a life, and some more, at which nobody dies
-	ended := map[bool]int{}
-	var mu sync.Mutex
-	t.Run("cut", func(t *testing.T) {
-		for point := 0; point < points; point += stride {
-			t.Run(fmt.Sprintf("at-%d-%t", point/2+1, point%2 == 1), func(t *testing.T) {
-				t.Parallel()
-				died := longLife(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
-				mu.Lock()
-				defer mu.Unlock()
-				ended[died]++
-			})
-		}
-	})
-	if t.Failed() {
-		return
-	}
-	t.Logf("%d lives with a crash, %d without", ended[true], ended[false])
-	if ended[true] < points/stride/2 || ended[false] == 0 && stride == 1 {
-		t.Errorf("the points do not fit the writes of a life: %v", ended)
-	}
+	cuts(t, 140, 9, longLife)
 }
 
 // longLife plays one life whose operator dies as given, and reports whether it did.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
-	stop := w.runReal(func(env *Environment) {
-		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
-	})
-	var others sync.WaitGroup
-	over := make(chan struct{})
-	others.Go(func() {
-		select {
-		case <-crash.killed:
-			died = true
-			stop()
-			w.runReal()
-		case <-over:
-		}
-	})
+	m := w.mortal(crash, w.runReal)
 	app := w.application("pi", withDriver, withBudget, onFailure(1))
-	started := w.witnessDrivers(app, over, &others)
+	m.witness(app, roleDriver)
 
 	w.attemptRuns(1)
 	w.patchPi(`{"spec":{"suspend":true}}`)
@@ -84,50 +40,10 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	w.kubelet("pi-driver", corev1.PodSucceeded, exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
-	close(over)
-	others.Wait()
-	for attempt, pods := range started {
-		if len(pods) > 1 {
-			t.Errorf("attempt %s was started %d times", attempt, len(pods))
-		}
+	if got.Status.ExecutionAttempts != 2 || got.Status.Operator.Attempt != 4 {
+		t.Errorf("%d runs since the edit, the last is attempt %d", got.Status.ExecutionAttempts, got.Status.Operator.Attempt)
 	}
-	if got.Status.ExecutionAttempts != 2 || got.Status.Operator.Attempt != 4 || len(started) != 4 {
-		t.Errorf("%d runs since the edit, the last is attempt %d; started: %v", got.Status.ExecutionAttempts, got.Status.Operator.Attempt, started)
-	}
-	return died
-}
-
-// witnessDrivers watches an application's drivers until a life is over: never two at once. It returns those of each attempt, to be read after that.
-func (w *world) witnessDrivers(app client.Object, over <-chan struct{}, others *sync.WaitGroup) map[string]map[types.UID]bool {
-	started := map[string]map[types.UID]bool{}
-	look := func() {
-		var pods corev1.PodList
-		if err := w.api.List(context.Background(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-			labelAppUID: string(app.GetUID()), labelRole: roleDriver,
-		}); err != nil {
-			w.t.Error(err)
-		}
-		if len(pods.Items) > 1 {
-			w.t.Errorf("%d drivers at once", len(pods.Items))
-		}
-		for i := range pods.Items {
-			attempt := pods.Items[i].Labels[labelAttempt]
-			seen := map[types.UID]bool{pods.Items[i].UID: true}
-			maps.Copy(seen, started[attempt])
-			started[attempt] = seen
-		}
-	}
-	others.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			case <-time.After(10 * time.Millisecond):
-				look()
-			}
-		}
-	})
-	return started
+	return m.end(4)
 }
 
 // attemptRuns plays the kubelet until an attempt's driver runs and the status says so.
