@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,12 +88,9 @@ func isStray(pod *corev1.Pod) bool {
 // leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.
 const leftContent = "left-"
 
-// markOf is the beginning of that label's value where the objects are what is wanted. With anything else that is wanted it is another, and then all sets are
-// brought to that. The spec's generation ends it: somebody edited the cluster then, even where that shows in no object.
-func markOf(wanted []client.Object) string {
-	sum := sha256.Sum256([]byte(digestOf(wanted, nil)))
-	return leftContent + hex.EncodeToString(sum[:12])
-}
+// markOf is that label's value for a generation of the spec. With the next one somebody edited the cluster, and then all sets are brought to what is wanted;
+// that another version or configuration of the operator wants something else is no reason to restart pods that it did not make.
+func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
 
 // leftAsItIs reports whether an object is a set that another operator made, of which the cache shows this content, and nobody edited the cluster since.
 func (p *pass[T]) leftAsItIs(object client.Object, cached string) bool {

@@ -135,7 +135,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
-	p.scaled, p.leftMark = autoscaled(wanted.Objects), fmt.Sprintf("%s-%d", markOf(wanted.Objects), p.stored.GetGeneration())
+	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
 	var all sync.WaitGroup
