@@ -146,10 +146,7 @@ func (s *whenServed) Start(ctx context.Context) error {
 				return nil
 			}
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if what := why.Error(); what != told {
+		if what := why.Error(); what != told && ctx.Err() == nil {
 			told = what
 			log.Info("a kind is not served yet; everything else is, and it begins without a restart once it can", "why", told)
 		}

@@ -63,13 +63,14 @@ func (p *pass[T]) takeStrays(object client.Object) client.Object {
 	if !isSet(object) || !slices.Contains(p.scaled, object.GetName()) {
 		return object
 	}
-	left := int64(0)
+	left, count := int64(0), int64(0)
 	for i := range p.children.strays {
 		ordinal, of := strings.CutPrefix(p.children.strays[i].Name, object.GetName()+"-")
 		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil {
-			left = max(left, n+1)
+			left, count = max(left, n+1), count+1
 		}
 	}
+	left = min(left, 2*count) // a few may be missing; one of a high number alone is what somebody else made up
 	tree, err := appliedTree(object)
 	if err != nil {
 		return object

@@ -69,13 +69,14 @@ func TestStrays(t *testing.T) {
 		first  *int32
 		want   int64
 	}{
-		"none":                      {[]string{"c-worker"}, nil, new(int32(2)), 2},
-		"fewer than at first":       {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0")}, new(int32(2)), 2},
-		"more":                      {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1")}, new(int32(2)), 5},
-		"and nothing said":          {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4")}, nil, 5},
-		"of another set":            {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, new(int32(2)), 2},
-		"nobody scales it":          {nil, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
-		"the autoscaler's is other": {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
+		"none":                       {[]string{"c-worker"}, nil, new(int32(2)), 2},
+		"fewer than at first":        {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0")}, new(int32(2)), 2},
+		"more, and some are missing": {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, new(int32(2)), 5},
+		"and nothing said":           {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-1")}, nil, 2},
+		"one that somebody made up":  {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, new(int32(2)), 4},
+		"of another set":             {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, new(int32(2)), 2},
+		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
+		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			p := &pass[*sparkCluster]{scaled: test.scaled, children: children{strays: test.pods}}

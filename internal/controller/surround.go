@@ -264,10 +264,7 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	if err := r.notOurs(p, object, existing); err != nil {
 		return nil, false, err
 	}
-	tree, err := appliedTree(object)
-	if err == nil {
-		err = p.keepScale(tree, existing)
-	}
+	tree, err := p.treeOver(object, existing)
 	if err != nil {
 		return nil, false, err
 	}
@@ -296,6 +293,15 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 	}
 	r.wrote(p, updated, p.now)
 	return updated, false, nil
+}
+
+// treeOver is what is applied of an object over what exists.
+func (p *pass[T]) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
+	tree, err := appliedTree(object)
+	if err != nil {
+		return nil, err
+	}
+	return tree, p.keepScale(tree, existing)
 }
 
 // notOurs says why what has the name of an object that is wanted is none to be changed; nil where it may be.

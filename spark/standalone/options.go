@@ -69,7 +69,8 @@ func (d *draft) configuration(o *Objects) error {
 	}
 	d.digest = digest(plain.String())
 	if hidden.Len() > 0 {
-		// Beside the owner's UID, and short, the digest is of no use to somebody who tries values.
+		// The name tells what the Secret holds to nobody who does not know that already. Who may read the owner's UID can try guesses, of which many fit a
+		// digest so short; a secret that can be guessed is none.
 		d.secret = d.r.Name + "-cluster-secret-" + digest(string(d.r.Owner.UID), hidden.String())[:8]
 		o.Secret = &corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
