@@ -100,7 +100,7 @@ func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, 
 	bound(s.StateTransitionHistory)
 }
 
-// bound drops what a history has too much of.
+// bound drops what a history has too much of, which another operator may have left: its messages hold whole stack traces.
 func bound(history map[string]sparkv1.ApplicationState) {
 	keys := keysOf(history)
 	for len(keys) > maxHistory {
@@ -110,22 +110,27 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	snapshots := 0
 	for _, key := range slices.Backward(keys) {
 		entry := history[key]
-		if entry.LastObservedDriverStatus == nil {
-			continue
+		if len(entry.Message) > maxMessage+len(cutMark) { // else it is short, or was cut before
+			entry.Message = cut(entry.Message, maxMessage)
 		}
-		if snapshots++; snapshots > maxSnapshots {
-			entry.LastObservedDriverStatus = nil
-			history[key] = entry
+		if entry.LastObservedDriverStatus != nil {
+			if snapshots++; snapshots > maxSnapshots {
+				entry.LastObservedDriverStatus = nil
+			}
 		}
+		history[key] = entry
 	}
 }
+
+// cutMark ends a text that was longer.
+const cutMark = "..."
 
 // cut is a text of at most limit bytes, and what tells that it was longer.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:limit], "") + "..."
+	return strings.ToValidUTF8(text[:limit], "") + cutMark
 }
 
 // rollOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.

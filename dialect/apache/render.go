@@ -28,7 +28,7 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app))
+	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec))
 	return objects, nil
 }
 

@@ -2,6 +2,7 @@ package apache
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -266,5 +267,29 @@ func TestAdopt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTracesAreCut: that operator's messages hold whole stack traces, hundreds of which would be more than the API server stores.
+func TestTracesAreCut(t *testing.T) {
+	long := func(a *sparkv1.SparkApplication) {
+		for key, state := range a.Status.StateTransitionHistory {
+			state.Message = strings.Repeat("at org.example.Main\n", 500)
+			a.Status.StateTransitionHistory[key] = state
+		}
+	}
+	l := begin(t, whole, left(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
+	l.gone(time.Second)
+	first := maps.Clone(l.app.Status.StateTransitionHistory)
+	for key, state := range first {
+		if len(state.Message) > maxMessage+len(cutMark) {
+			t.Errorf("state %s has a message of %d bytes", key, len(state.Message))
+		}
+	}
+	l.gone(time.Second)
+	for key, state := range first {
+		if diff := cmp.Diff(state, l.app.Status.StateTransitionHistory[key]); diff != "" {
+			t.Errorf("state %s changes with the next look:\n%s", key, diff)
+		}
 	}
 }

@@ -52,7 +52,6 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 	id := appID(app, attempt)
 	wrong = append(wrong, clashes(all, submit.ServiceName(id, id))...)
 	wrong = append(wrong, validConfigMaps(app, id)...)
-	wrong = append(wrong, validThresholds(&app.Spec)...)
 	return append(wrong, validLabels(app)...)
 }
 
@@ -79,8 +78,8 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 	return wrong
 }
 
-// validThresholds refuses counts that are none.
-func validThresholds(spec *sparkv1.ApplicationSpec) (wrong []*dialect.FieldError) {
+// thresholdWarnings names counts below nothing, which count as nothing: that API's own operator takes them as well.
+func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 	if spec.ApplicationTolerations == nil || spec.ApplicationTolerations.InstanceConfig == nil {
 		return nil
 	}
@@ -90,11 +89,10 @@ func validThresholds(spec *sparkv1.ApplicationSpec) (wrong []*dialect.FieldError
 		count *int64
 	}{{"initExecutors", instances.InitExecutors}, {"minExecutors", instances.MinExecutors}, {"maxExecutors", instances.MaxExecutors}} {
 		if threshold.count != nil && *threshold.count < 0 {
-			wrong = append(wrong, &dialect.FieldError{Field: "spec.applicationTolerations.instanceConfig." + threshold.name,
-				Message: fmt.Sprintf("%d is no count of executors; use 0 for none", *threshold.count)})
+			warnings = append(warnings, fmt.Sprintf("spec.applicationTolerations.instanceConfig.%s: %d is no count of executors and counts as 0", threshold.name, *threshold.count))
 		}
 	}
-	return wrong
+	return warnings
 }
 
 // validLabels refuses labels that only this operator may set, wherever a user's label reaches an object of an attempt: it finds them by these, and deletes

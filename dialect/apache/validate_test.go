@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // fieldsOf are the fields that an error, or a cause, names.
@@ -74,10 +75,6 @@ func TestRefused(t *testing.T) {
 	}{
 		"ConfigMaps": {`spec: {configMapSpecs: [{name: A_b}, {name: a}, {name: a}, {name: pi-0-spark-drv-conf-map}, {name: c, data: {"a/b": x, "c d": y}}]}`, []string{
 			"spec.configMapSpecs[0].name", "spec.configMapSpecs[2].name", "spec.configMapSpecs[3].name", "spec.configMapSpecs[4].data[a/b]", "spec.configMapSpecs[4].data[c d]",
-		}},
-		"thresholds": {"spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: -3}}}", []string{
-			"spec.applicationTolerations.instanceConfig.initExecutors", "spec.applicationTolerations.instanceConfig.minExecutors",
-			"spec.applicationTolerations.instanceConfig.maxExecutors",
 		}},
 		"labels of ours": {`
 spec:
@@ -164,5 +161,23 @@ func TestWarnings(t *testing.T) {
 	}
 	if p, wrong := programOf(&sparkv1.ApplicationSpec{}); wrong != nil || p.resource != "" {
 		t.Errorf("%v, %v", p, wrong)
+	}
+}
+
+// TestNegativeThresholds: that API's own operator takes them for none, so they are served, and told.
+func TestNegativeThresholds(t *testing.T) {
+	app := written(t, "spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: 0}}}")
+	o := rendered(t, Applications{}, app, 1)
+	var told []string
+	for _, warning := range o.Warnings {
+		field, _, _ := strings.Cut(warning, ":")
+		told = append(told, field)
+	}
+	const field = "spec.applicationTolerations.instanceConfig."
+	if diff := cmp.Diff([]string{field + "initExecutors", field + "minExecutors"}, told); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if got := *(Applications{}).app(app).Thresholds; got != (lifecycle.Thresholds{}) {
+		t.Errorf("decided by are %+v", got)
 	}
 }
