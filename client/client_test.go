@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -244,4 +245,36 @@ func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string)
 		t.Fatalf("%s: %s %v", url, response.Status, err)
 	}
 	return table
+}
+
+// TestNamesAreChecked: a name that no Service could begin with is refused where the resource is made, in both versions, and the message says what to write.
+func TestNamesAreChecked(t *testing.T) {
+	api, namespace := testkit.Client(t), testkit.Namespace(t)
+	app := `{"runtimeVersions":{"sparkVersion":"4.1.4"}}`
+	cluster := `{"runtimeVersions":{"sparkVersion":"4.1.4"},"clusterTolerations":{"instanceConfig":{"initWorkers":1,"minWorkers":1,"maxWorkers":1}}}`
+	for _, c := range []struct {
+		kind, spec, metadata string
+		accepted             bool
+	}{
+		{"SparkApplication", app, `"name":"` + strings.Repeat("x", 63) + `"`, true},
+		{"SparkApplication", app, `"generateName":"pi-"`, true},
+		{"SparkApplication", app, `"name":"` + strings.Repeat("x", 64) + `"`, false},
+		{"SparkApplication", app, `"name":"a.b"`, false},
+		{"SparkApplication", app, `"name":"1a"`, false},
+		{"SparkCluster", cluster, `"name":"` + strings.Repeat("x", 45) + `"`, true},
+		{"SparkCluster", cluster, `"name":"` + strings.Repeat("x", 46) + `"`, false},
+		{"SparkCluster", cluster, `"name":"a.b"`, false},
+	} {
+		for _, version := range []string{"v1", "v1beta1"} {
+			obj := &unstructured.Unstructured{}
+			if err := obj.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion":"spark.apache.org/%s","kind":%q,"metadata":{%s,"namespace":%q},"spec":%s}`,
+				version, c.kind, c.metadata, namespace, c.spec)); err != nil {
+				t.Fatal(err)
+			}
+			err := api.Create(t.Context(), obj, client.DryRunAll)
+			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), "metadata.name must be at most")) {
+				t.Errorf("%s %s %s: %v, want it to be accepted: %v", version, c.kind, c.metadata, err, c.accepted)
+			}
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
 //
+// The rule about its name is for new ones alone: one that is stored already can be edited and deleted, and fails by that field.
+//
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -14,6 +16,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 63 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name is a prefix of the names of what an attempt is made of.

@@ -14,6 +14,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkclusters,singular=sparkcluster,shortName=sparkcluster
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 45 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
 type SparkCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name is a prefix of the names of what the cluster is made of.

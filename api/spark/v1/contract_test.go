@@ -54,6 +54,7 @@ func encode(t testing.TB, v any) []byte {
 
 // deliberate are the gaps between the peer's definitions and ours that are meant, by the finding's beginning.
 var deliberate = []struct{ what, why string }{
+	{"rule oldSelf.hasValue() || self.metadata.name.size()", "a new resource of such a name could not be launched by the peer's operator either: it has it fail at the first Service"},
 	{`format "int64"`, "a number beyond 64 bits fits neither Go's types nor Java's: the peer's own operator cannot decode it"},
 }
 

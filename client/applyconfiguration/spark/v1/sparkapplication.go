@@ -12,6 +12,8 @@ import (
 // with apply.
 //
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
+//
+// The rule about its name is for new ones alone: one that is stored already can be edited and deleted, and fails by that field.
 type SparkApplicationApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name is a prefix of the names of what an attempt is made of.
