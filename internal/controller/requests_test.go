@@ -46,7 +46,7 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	if r.counts == nil {
 		r.counts, r.contents = map[string]int{}, map[string]string{}
 	}
-	if request.URL.Query().Get("watch") == "" {
+	if request.URL.Query().Get("watch") == "" && !discovers(parts) {
 		r.counts[request.Method+" "+resource]++
 	}
 	if content := request.Header.Get("Content-Type"); content != "" {
@@ -54,6 +54,12 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	r.mu.Unlock()
 	return r.next.RoundTrip(request)
+}
+
+// discovers reports whether a path asks which kinds are served: /api, /api/v1, /apis, /apis/GROUP, /apis/GROUP/VERSION. Kinds whose definitions a cluster need
+// not have are asked for now and then.
+func discovers(path []string) bool {
+	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
 // since returns how many requests were made after before, by method and resource, discovery left out.
