@@ -77,6 +77,7 @@ func (w *world) schedulesAtOnce(ctx context.Context, out io.Writer) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, op.stop()) }()
+	whole := ctx // of the operators, which are stopped when the rest is over
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stopDrivers, err := w.playDrivers(ctx, cancel)
@@ -112,7 +113,7 @@ func (w *world) schedulesAtOnce(ctx context.Context, out io.Writer) (err error) 
 		_ = op.cmd.Process.Kill()
 		_ = op.stop()
 		fmt.Fprintf(out, "killed with %d runs; another goes on\n", seen.seen())
-		if op, err = w.startOperator(ctx); err != nil {
+		if op, err = w.startOperator(whole); err != nil {
 			return err
 		}
 	}
