@@ -124,10 +124,7 @@ func (w *world) schedulesAtOnce(ctx context.Context, out io.Writer) (err error) 
 	}); err != nil {
 		return err
 	}
-	doubled, lost := seen.faults()
-	fmt.Fprintf(out, "\n%d schedules due at once, drivers that run %s\n", w.o.schedules, w.o.runtime)
-	fmt.Fprintf(out, "%-34s %8.2fs %8.2fs %8.2fs\n", "a run exists after: p50, p99, max", quantile(seen.late, 0.5).Seconds(), quantile(seen.late, 0.99).Seconds(), quantile(seen.late, 1).Seconds())
-	fmt.Fprintf(out, "%-34s %8d %8d\n", "runs lost, doubled", lost, doubled)
+	seen.report(out, w.o)
 	if err := w.allCompleted(ctx); err != nil {
 		return err
 	}
@@ -142,6 +139,14 @@ func (w *world) schedulesAtOnce(ctx context.Context, out io.Writer) (err error) 
 	}
 	fmt.Fprintf(out, "%-34s %6.1f MB\n", "operator resident, peak", float64(after.peak)/1e6)
 	return nil
+}
+
+// report prints how late the runs were there, and how many are not as they should.
+func (a *arrivals) report(out io.Writer, o options) {
+	doubled, lost := a.faults()
+	fmt.Fprintf(out, "\n%d schedules due at once, drivers that run %s\n", o.schedules, o.runtime)
+	fmt.Fprintf(out, "%-34s %8.2fs %8.2fs %8.2fs\n", "a run exists after: p50, p99, max", quantile(a.late, 0.5).Seconds(), quantile(a.late, 0.99).Seconds(), quantile(a.late, 1).Seconds())
+	fmt.Fprintf(out, "%-34s %8d %8d\n", "runs lost, doubled", lost, doubled)
 }
 
 // watchRuns notes each run that comes.

@@ -3,6 +3,7 @@ package apache
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,7 +39,7 @@ var passingConditions = []string{dialect.ConditionReconciling, dialect.Condition
 
 // encodeClusterConditions sets what holds and removes the rest.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
-	before := sc.DeepCopy().Status.Conditions
+	before := slices.Clone(sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
 	why := clusterAccount(m)
 	moves := m.Wants() && m.Phase != lifecycle.Waiting

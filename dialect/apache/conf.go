@@ -98,20 +98,14 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}
 	c.SetIfMissing("spark.kubernetes.executor.useDriverPodIP", "true")
-	if !dynamicAllocation(&app.Spec) && cmp.Or(restartPolicy(&app.Spec), sparkv1.RestartNever) == sparkv1.RestartNever {
+	t := tolerations(&app.Spec)
+	if !dynamicAllocation(&app.Spec) && cmp.Or(t.RestartConfig.RestartPolicy, sparkv1.RestartNever) == sparkv1.RestartNever {
 		c.SetIfMissing("spark.kubernetes.executor.deleteOnTermination", "false")
 	}
 	// A driver that stops would delete its own Service, which is to be kept with it.
-	if t := app.Spec.ApplicationTolerations; t != nil && cmp.Or(t.ResourceRetainPolicy, sparkv1.RetainNever) != sparkv1.RetainNever {
+	if cmp.Or(t.ResourceRetainPolicy, sparkv1.RetainNever) != sparkv1.RetainNever {
 		c.SetIfMissing("spark.kubernetes.driver.service.deleteOnTermination", "false")
 	}
-}
-
-func restartPolicy(spec *sparkv1.ApplicationSpec) sparkv1.RestartPolicy {
-	if t := spec.ApplicationTolerations; t != nil && t.RestartConfig != nil {
-		return t.RestartConfig.RestartPolicy
-	}
-	return ""
 }
 
 // dynamicAllocation reports whether Spark itself chooses how many executors there are.

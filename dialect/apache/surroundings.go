@@ -48,6 +48,10 @@ func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lif
 // beside is what the lists ask for, and what of it cannot be. A spec that was edited while the attempt runs may say anything.
 func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
 	all := doors(&app.Spec)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	selector := a.driverSelector(app, attempt)
 	clashing := clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt)))
 	for _, d := range all {
 		faults := slices.Concat(d.faults(), ofDoor(clashing, d))
@@ -57,7 +61,7 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 		if len(faults) > 0 {
 			continue
 		}
-		service, port := a.service(app, attempt, d)
+		service, port := a.service(app, attempt, d, selector)
 		if !slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetName() == service.GetName() && isService(o) }) {
 			objects = append(objects, service)
 		}
@@ -81,14 +85,14 @@ func isService(object submit.Object) bool {
 	return object.GetObjectKind().GroupVersionKind().Kind == expose.ServiceKind.Kind
 }
 
-// service is the Service of an entry that has no faults, and its first port; 0 where it has none.
-func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door) (*unstructured.Unstructured, int64) {
+// service is the Service of an entry that has no faults, of the driver's pod where it selects none, and its first port; 0 where it has none.
+func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := bytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
 	tree, _ := podtemplate.Decode(data)
 	if len(typed.Selector) == 0 {
 		selector := map[string]any{}
-		for label, value := range a.driverSelector(app, attempt) {
+		for label, value := range driver {
 			selector[label] = value
 		}
 		tree["selector"] = selector
@@ -101,7 +105,7 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d do
 }
 
 // driverSelector are labels that the attempt's driver has, and no other pod: those that another operator would have given it too, or where spark-submit
-// makes it, and chooses the id, those of ours.
+// makes it, and chooses the id, those of ours. Who makes it is known by rendering the attempt, so this is asked once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{LabelAppUID: string(app.UID), LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}

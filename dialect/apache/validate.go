@@ -80,10 +80,7 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 
 // thresholdWarnings names counts below nothing, which count as nothing: that API's own operator takes them as well.
 func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
-	if spec.ApplicationTolerations == nil || spec.ApplicationTolerations.InstanceConfig == nil {
-		return nil
-	}
-	instances := spec.ApplicationTolerations.InstanceConfig
+	instances := tolerations(spec).InstanceConfig
 	for _, threshold := range []struct {
 		name  string
 		count *int64

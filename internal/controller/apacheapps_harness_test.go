@@ -30,19 +30,7 @@ type (
 // runApache starts an operator that serves SparkApplications of spark.apache.org alone.
 func (w *world) runApache(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.t.Context(), cfg, env)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
-	if err := AddWhenServed(w.t.Context(), op, apacheApplications(op.Settings), clock); err != nil {
-		w.t.Fatal(err)
-	}
-	return w.run(op)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*apacheApp] { return apacheApplications(op.Settings) }, change)
 }
 
 // apacheApp creates a SparkApplication of spark.apache.org.

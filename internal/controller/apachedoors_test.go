@@ -21,6 +21,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
 // withDoors gives an application a Service with an Ingress that has no rules, of these names.
@@ -114,7 +115,7 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 	w.create(definition)
 	t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition) })
 	route := &unstructured.Unstructured{}
-	route.SetGroupVersionKind(grpcRouteKind)
+	route.SetGroupVersionKind(expose.GRPCRouteKind)
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
 		later.Add(int64(maxSurroundInterval))
 		w.pokeApache("pi")

@@ -48,7 +48,7 @@ func surrounds(object metav1.Object) bool {
 }
 
 // surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
-var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, grpcRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
+var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
 // unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
 func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {

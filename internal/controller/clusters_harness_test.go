@@ -28,19 +28,7 @@ type (
 // runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
 func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.t.Context(), cfg, env)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
-	if err := AddWhenServed(w.t.Context(), op, sparkClusters(op.Settings), clock); err != nil {
-		w.t.Fatal(err)
-	}
-	return w.run(op)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*sparkCluster] { return sparkClusters(op.Settings) }, change)
 }
 
 // workers says how many workers a cluster has.

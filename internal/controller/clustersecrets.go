@@ -43,7 +43,11 @@ func (r *Reconciler[T]) ensureSecret(ctx context.Context, p *pass[T], object cli
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
 // Where it fails it is tried again with the next change.
 func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []client.Object) {
-	if !r.kind.clusters() || !p.allMadeFrom(wanted) || r.around.swept(keyOf(p.stored), digestOf(wanted, nil)) {
+	if !r.kind.clusters() {
+		return
+	}
+	key, digest := keyOf(p.stored), digestOf(wanted, nil)
+	if r.around.swept(key, digest) || !p.allMadeFrom(wanted) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
@@ -61,7 +65,7 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 		log.FromContext(ctx).Info("Secrets that a cluster had before cannot be deleted", "cause", err.Error())
 		return
 	}
-	r.around.sweep(keyOf(p.stored), digestOf(wanted, nil))
+	r.around.sweep(key, digest)
 }
 
 // allMadeFrom reports whether every pod of a cluster is made from what the StatefulSets among the objects say now; of a cluster that is to have none, whether

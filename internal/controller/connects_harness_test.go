@@ -33,19 +33,7 @@ func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
 // runServers starts an operator that serves SparkConnects alone.
 func (w *world) runServers(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.t.Context(), cfg, env)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
-	if err := AddWhenServed(w.t.Context(), op, sparkConnects(cfg), clock); err != nil {
-		w.t.Fatal(err)
-	}
-	return w.run(op)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*v1alpha1.SparkConnect] { return sparkConnects(cfg) }, change)
 }
 
 // server creates a SparkConnect.

@@ -79,6 +79,24 @@ func testConfig(namespaces ...string) config.Configuration {
 	return cfg
 }
 
+// serveAlone starts an operator that serves one kind alone.
+func serveAlone[T client.Object](w *world, cfg config.Configuration, clock Clock, kind func(*Operator) Kind[T], change []func(*Environment)) (stop func()) {
+	w.t.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	op, err := newOperator(w.t.Context(), cfg, env)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
+	if err := AddWhenServed(w.t.Context(), op, kind(op), clock); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.run(op)
+}
+
 func (w *world) environment() Environment {
 	log, err := telemetry.NewLogger(io.MultiWriter(w.log, testLog{w.t}), "info", "text")
 	if err != nil {

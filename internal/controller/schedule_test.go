@@ -263,7 +263,7 @@ func TestScheduleHistory(t *testing.T) {
 	w.succeeds(first)
 	w.waitRuns(s, first)
 	second := w.asked(s, "two")
-	w.fails(second)
+	w.kubelet(second+"-driver", corev1.PodFailed, exited(1, "boom")) // it may be gone before its state can be read
 	w.waitRuns(s, first)
 	third := w.asked(s, "three")
 	w.succeeds(third)

@@ -9,9 +9,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// grpcRouteKind is the kind of routes of the Gateway API by which clients of Spark Connect reach a driver.
-var grpcRouteKind = schema.GroupVersionKind{Group: expose.RouteKind.Group, Version: "v1", Kind: "GRPCRoute"}
-
 // uiKinds are the kinds of what leads to drivers from outside the cluster, as far as they are switched on: applications of spark.apache.org ask for them by
 // their specs. Ingresses are in every cluster, but the right to see them is not in every installation.
 func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
@@ -22,7 +19,7 @@ func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 		kinds = append(kinds, expose.RouteKind)
 	}
 	if cfg.ApacheApplications() {
-		kinds = append(kinds, grpcRouteKind)
+		kinds = append(kinds, expose.GRPCRouteKind)
 	}
 	return kinds
 }

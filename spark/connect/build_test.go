@@ -260,8 +260,8 @@ func TestWarningsHaveAnEnd(t *testing.T) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		r.Conf.Set("foreign."+string(c), "1")
 	}
-	if o := build(t, r); len(o.Warnings) != maxWarnings {
-		t.Errorf("there are %d warnings, want %d", len(o.Warnings), maxWarnings)
+	if o := build(t, r); len(o.Warnings) != conf.MaxWarnings {
+		t.Errorf("there are %d warnings, want %d", len(o.Warnings), conf.MaxWarnings)
 	}
 }
 

@@ -20,25 +20,7 @@ type draft struct {
 	// conf is the user's configuration, without what cannot be his to say.
 	conf  *conf.Conf
 	ports []port
-	warns []Warning
-}
-
-// maxWarnings is how many warnings Build gives: they become events, and a user's text can make many.
-const maxWarnings = 20
-
-// warnKey warns of what a key of the configuration says, warnField of a field of the Request.
-func (d *draft) warnKey(key, format string, args ...any) {
-	d.warn(Warning{Key: key, Text: fmt.Sprintf(format, args...)})
-}
-
-func (d *draft) warnField(field, format string, args ...any) {
-	d.warn(Warning{Field: field, Text: fmt.Sprintf(format, args...)})
-}
-
-func (d *draft) warn(w Warning) {
-	if len(d.warns) < maxWarnings {
-		d.warns = append(d.warns, w)
-	}
+	warns conf.Warnings
 }
 
 // newDraft checks what every object needs, and reads the ports.
@@ -80,7 +62,7 @@ func (d *draft) dropForeign() error {
 			return keyError(strings.ToValidUTF8(key, "?"), "is not UTF-8 text")
 		case !strings.HasPrefix(key, "spark."):
 			d.conf.Delete(key)
-			d.warnKey(key, "is left out: only keys that begin with spark. are Spark configuration")
+			d.warns.OfKey(key, "is left out: only keys that begin with spark. are Spark configuration")
 		}
 	}
 	return nil

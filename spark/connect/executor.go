@@ -60,7 +60,7 @@ func (d *draft) executors() (executorTemplate, error) {
 	if err != nil {
 		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
 	}
-	podtemplate.Graft(tree, runtime.DeepCopyJSON(t.Extra), func(path string) { d.warnField("ExecutorTemplate", "%s: has fields that cannot be kept", path) })
+	podtemplate.Graft(tree, runtime.DeepCopyJSON(t.Extra), func(path string) { d.warns.OfField("ExecutorTemplate", "%s: has fields that cannot be kept", path) })
 	text, err := json.MarshalIndent(tree, "", "  ")
 	if err != nil {
 		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
@@ -71,7 +71,7 @@ func (d *draft) executors() (executorTemplate, error) {
 // tellLeft warns of what a template says in vain.
 func (d *draft) tellLeft(field string, left []string) {
 	for _, name := range left {
-		d.warnField(field, "%s is left out: it is not the template's to say", name)
+		d.warns.OfField(field, "%s is left out: it is not the template's to say", name)
 	}
 }
 

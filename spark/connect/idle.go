@@ -46,18 +46,18 @@ func (d *draft) tellIdle() {
 			vain = "reaches the executors alone: a Connect server's pod is made from its template"
 		}
 		if more > 0 {
-			d.warnKey(first, "%s; write %s instead (so for %d more keys that begin with %s)", vain, idle.instead, more, idle.begin)
+			d.warns.OfKey(first, "%s; write %s instead (so for %d more keys that begin with %s)", vain, idle.instead, more, idle.begin)
 		} else {
-			d.warnKey(first, "%s; write %s instead", vain, idle.instead)
+			d.warns.OfKey(first, "%s; write %s instead", vain, idle.instead)
 		}
 	}
 	const devices = "spark.driver.resource."
 	for key := range d.conf.WithPrefix(devices) {
 		if strings.HasSuffix(key, ".amount") {
-			d.warnKey(devices+key, "gives the server's pod no device; write limits into resources of its container in the server's template as well")
+			d.warns.OfKey(devices+key, "gives the server's pod no device; write limits into resources of its container in the server's template as well")
 		}
 	}
 	if image, said := d.conf.Get(imageKey); said && d.r.Image != "" && image != d.r.Image {
-		d.warnKey(imageKey, "has no effect beside the field image, which server and executors run; change that, or name another image in a template or by %s", executorImageKey)
+		d.warns.OfKey(imageKey, "has no effect beside the field image, which server and executors run; change that, or name another image in a template or by %s", executorImageKey)
 	}
 }

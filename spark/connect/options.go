@@ -82,7 +82,7 @@ func (d *draft) decide(c *conf.Conf, key, value string) {
 // take leaves out a key that is not the user's.
 func (d *draft) take(key, instead string) {
 	if was, ok := d.conf.Get(key); ok && was != instead {
-		d.warnKey(key, "%s has no effect, it is %s", conf.Quote(key, was), instead)
+		d.warns.OfKey(key, "%s has no effect, it is %s", conf.Quote(key, was), instead)
 	}
 	d.conf.Delete(key)
 }
@@ -125,7 +125,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, err er
 			return nil, "", keyError(key, "cannot be handed to Spark as it is: it has blanks at its ends and something that only survives in a file "+
 				"(a carriage return, NUL, more than %d bytes); write it without", argumentLimit)
 		default:
-			d.warnKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
+			d.warns.OfKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
 				conf.Quote(key, value))
 		}
 		pairs = append(pairs, "--conf", key+"="+value)

@@ -61,20 +61,7 @@ type Objects struct {
 }
 
 // Warning tells of something that is said in vain, or may be wrong, about what is made all the same.
-type Warning struct {
-	// Key of the configuration, or else Field of the Request, that it is about.
-	Key, Field string
-	// Text says it in plain words, and the way out; no secret is in it.
-	Text string
-}
-
-// String is the text behind what it is about.
-func (w Warning) String() string {
-	if w.Key != "" {
-		return conf.Shorten(w.Key) + ": " + w.Text
-	}
-	return w.Field + ": " + w.Text
-}
+type Warning = conf.Warning
 
 // ServerName is the name of the pod of a server, and of its Service where the user names none: "<name>-server".
 func ServerName(name string) string { return name + "-server" }

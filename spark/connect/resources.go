@@ -32,7 +32,7 @@ func (d *draft) resources(s *server) error {
 	}
 	needed, limit := size.Requests[corev1.ResourceMemory], res.Limits[corev1.ResourceMemory]
 	if !limit.IsZero() && limit.Cmp(needed) < 0 {
-		d.warnField("ServerTemplate", "resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed for it",
+		d.warns.OfField("ServerTemplate", "resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed for it",
 			limit.String(), needed.String())
 	}
 	return nil

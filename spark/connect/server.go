@@ -70,7 +70,7 @@ func (d *draft) meta(s *server) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
 		if mine, ok := own[key]; ok && mine != pod.Labels[key] {
-			d.warnField("ServerTemplate", "metadata.labels: %s is not the template's to say, it is %q", conf.Shorten(key), mine)
+			d.warns.OfField("ServerTemplate", "metadata.labels: %s is not the template's to say, it is %q", conf.Shorten(key), mine)
 		}
 	}
 	pod.Labels = merged(pod.Labels, labels, own)
@@ -88,7 +88,7 @@ func (d *draft) meta(s *server) error {
 		pod.Annotations = merged(map[string]string{submit.DefaultContainerAnnotation: s.container().Name}, pod.Annotations)
 	}
 	if policy := pod.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyNever {
-		d.warnField("ServerTemplate", "spec.restartPolicy: %s has no effect, it is Never: a server that ends is made again as a new pod", policy)
+		d.warns.OfField("ServerTemplate", "spec.restartPolicy: %s has no effect, it is Never: a server that ends is made again as a new pod", policy)
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return nil
@@ -160,7 +160,7 @@ func (d *draft) account(s *server) error {
 func (d *draft) process(s *server) error {
 	spark := s.container()
 	if len(spark.Command)+len(spark.Args) > 0 {
-		d.warnField("ServerTemplate", "command and args of container %s have no effect: it runs the Connect server", spark.Name)
+		d.warns.OfField("ServerTemplate", "command and args of container %s have no effect: it runs the Connect server", spark.Name)
 	}
 	ours := []corev1.EnvVar{
 		{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}}},
@@ -170,7 +170,7 @@ func (d *draft) process(s *server) error {
 	for _, e := range spark.Env {
 		if slices.ContainsFunc(ours, func(o corev1.EnvVar) bool { return o.Name == e.Name }) {
 			if e.Value != "true" && (e.ValueFrom == nil || e.ValueFrom.FieldRef == nil) {
-				d.warnField("ServerTemplate", "env: %s has no effect, the operator sets it", e.Name)
+				d.warns.OfField("ServerTemplate", "env: %s has no effect, the operator sets it", e.Name)
 			}
 			continue
 		}
@@ -226,6 +226,6 @@ func (d *draft) keepExtra(s *server) (map[string]any, error) {
 	if err != nil {
 		return nil, fieldError("ServerTemplate", "%v", err)
 	}
-	podtemplate.Graft(tree, runtime.DeepCopyJSON(s.Extra), func(path string) { d.warnField("ServerTemplate", "%s: has fields that cannot be kept", path) })
+	podtemplate.Graft(tree, runtime.DeepCopyJSON(s.Extra), func(path string) { d.warns.OfField("ServerTemplate", "%s: has fields that cannot be kept", path) })
 	return s.Extra, nil
 }

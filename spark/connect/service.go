@@ -91,21 +91,21 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 		{"finalizers", len(base.Finalizers) > 0}, {"ownerReferences", len(base.OwnerReferences) > 0},
 	} {
 		if meta.vain {
-			d.warnField("Service", "metadata.%s has no effect: the Service stands beside the server and goes with it; remove it", meta.field)
+			d.warns.OfField("Service", "metadata.%s has no effect: the Service stands beside the server and goes with it; remove it", meta.field)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(base.Labels)) {
 		if service.Labels[key] != base.Labels[key] {
-			d.warnField("Service", "metadata.labels[%s] has no effect, it is %q", conf.Shorten(key), service.Labels[key])
+			d.warns.OfField("Service", "metadata.labels[%s] has no effect, it is %q", conf.Shorten(key), service.Labels[key])
 		}
 	}
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
-		d.warnField("Service", "spec.selector has no effect: the operator's leads to the current server; remove it")
+		d.warns.OfField("Service", "spec.selector has no effect: the operator's leads to the current server; remove it")
 	}
 	for i, b := range base.Spec.Ports {
 		for _, mine := range service.Spec.Ports[:serverPorts] {
 			if inPlaceOf(b, mine) && saysOtherwise(b, mine) {
-				d.warnField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; give a further port another name and number",
+				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; give a further port another name and number",
 					i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
 		}

@@ -122,7 +122,7 @@ func (d *draft) tellLost(o *Objects) {
 			continue
 		}
 		if tree, err := podtemplate.Tree(one.object); err == nil {
-			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warnField(one.field, "%s: has fields that cannot be kept", path) })
+			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warns.OfField(one.field, "%s: has fields that cannot be kept", path) })
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (d *draft) port(name, key string, number int32) port {
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(said), 10, 16)
 	if err != nil || n == 0 {
-		d.warnKey(key, "is no port that others could know; its Service leads to port %d", number)
+		d.warns.OfKey(key, "is no port that others could know; its Service leads to port %d", number)
 		return port{name, number, false}
 	}
 	return port{name, int32(n), true}
@@ -123,7 +123,7 @@ var vain = map[string]map[string]string{
 func (d *draft) tellEnv(m *member) {
 	for _, e := range m.container().Env {
 		if instead, ok := vain[m.role][e.Name]; ok {
-			d.warnField(m.field, "variable %s of container %s has no effect: %s", e.Name, m.role, instead)
+			d.warns.OfField(m.field, "variable %s of container %s has no effect: %s", e.Name, m.role, instead)
 		}
 	}
 }

@@ -27,24 +27,7 @@ type draft struct {
 	conf *conf.Conf
 	// digest is of the options that are no secrets; secret is the name of the Secret with the others, empty where there are none.
 	digest, secret string
-	warns          []Warning
-}
-
-// maxWarnings is how many warnings Build gives: they become events, and a user's text can make many.
-const maxWarnings = 20
-
-func (d *draft) warnKey(key, format string, args ...any) {
-	d.warn(Warning{Key: key, Text: fmt.Sprintf(format, args...)})
-}
-
-func (d *draft) warnField(field, format string, args ...any) {
-	d.warn(Warning{Field: field, Text: fmt.Sprintf(format, args...)})
-}
-
-func (d *draft) warn(w Warning) {
-	if len(d.warns) < maxWarnings {
-		d.warns = append(d.warns, w)
-	}
+	warns          conf.Warnings
 }
 
 func keyError(key, format string, args ...any) error {
@@ -140,10 +123,10 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 		return err
 	}
 	if m.Name != "" && m.Name != name {
-		d.warnField(field, "name has no effect: the object is %q, by which others find it", name)
+		d.warns.OfField(field, "name has no effect: the object is %q, by which others find it", name)
 	}
 	if m.Namespace != "" && m.Namespace != d.r.Namespace {
-		d.warnField(field, "namespace has no effect: the object is in the cluster's own")
+		d.warns.OfField(field, "namespace has no effect: the object is in the cluster's own")
 	}
 	return nil
 }

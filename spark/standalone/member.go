@@ -126,7 +126,7 @@ func (d *draft) templateMeta(m *member) error {
 	maps.Copy(own, d.podLabels(m.role))
 	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
 		if mine, ok := own[key]; ok && mine != meta.Labels[key] {
-			d.warnField(field, "label %s is not the template's to say, it is %q", key, mine)
+			d.warns.OfField(field, "label %s is not the template's to say, it is %q", key, mine)
 		}
 	}
 	if meta.Labels == nil {
@@ -168,7 +168,7 @@ func (d *draft) pod(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
 	scheduler, _ := d.conf.Get(schedulerKey)
 	if scheduler != "" && spec.SchedulerName != "" && spec.SchedulerName != scheduler {
-		d.warnField(m.field, "template.spec.schedulerName has no effect: %s is %q", schedulerKey, scheduler)
+		d.warns.OfField(m.field, "template.spec.schedulerName has no effect: %s is %q", schedulerKey, scheduler)
 	}
 	spec.SchedulerName = cmp.Or(scheduler, spec.SchedulerName, corev1.DefaultSchedulerName)
 	if spec.TerminationGracePeriodSeconds == nil {
@@ -177,7 +177,7 @@ func (d *draft) pod(m *member) error {
 	}
 	image, _ := d.conf.Get(imageKey)
 	if image != "" && spark.Image != "" && spark.Image != image {
-		d.warnField(m.field, "image of container %s has no effect: %s says another", spark.Name, imageKey)
+		d.warns.OfField(m.field, "image of container %s has no effect: %s says another", spark.Name, imageKey)
 	}
 	if spark.Image = cmp.Or(image, spark.Image); spark.Image == "" {
 		if d.r.SparkVersion == "" {

@@ -101,7 +101,7 @@ func (d *draft) settle() error {
 		d.conf.Set(key, value)
 	}
 	if said, ok := d.conf.Get(namespaceKey); ok && said != d.r.Namespace {
-		d.warnKey(namespaceKey, "has no effect: the cluster is in its own namespace, %q", d.r.Namespace)
+		d.warns.OfKey(namespaceKey, "has no effect: the cluster is in its own namespace, %q", d.r.Namespace)
 	}
 	d.conf.Set(namespaceKey, d.r.Namespace)
 	return nil
@@ -116,7 +116,7 @@ func (d *draft) secrets() func(key, value string) bool {
 	pattern, err := regexp.Compile(said)
 	if err != nil {
 		// Java's patterns know more than Go's. Nothing is shown then.
-		d.warnKey(redactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+		d.warns.OfKey(redactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
 		return func(string, string) bool { return true }
 	}
 	return func(key, value string) bool {
@@ -150,7 +150,7 @@ func (d *draft) tellAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return
 	}
-	d.warnKey(authenticateKey, "is true and there is no %s: master, workers and applications of a standalone cluster must know the same one, and end without it, unless the image or the variable "+
+	d.warns.OfKey(authenticateKey, "is true and there is no %s: master, workers and applications of a standalone cluster must know the same one, and end without it, unless the image or the variable "+
 		"_SPARK_AUTH_SECRET of both templates has it", authSecretKey)
 }
 

@@ -20,18 +20,18 @@ func (d *draft) recovery(m *member) {
 	}
 	dir, _ := d.conf.Get(recoveryPathKey)
 	if dir = strings.TrimSpace(dir); !path.IsAbs(dir) {
-		d.warnKey(recoveryModeKey, "is %s, but %s is no absolute path; give it the path of a directory on a volume of the master", mode, recoveryPathKey)
+		d.warns.OfKey(recoveryModeKey, "is %s, but %s is no absolute path; give it the path of a directory on a volume of the master", mode, recoveryPathKey)
 		return
 	}
 	mount, shown := mountOf(m.container(), path.Clean(dir)), conf.Quote(recoveryPathKey, dir)
 	switch {
 	case mount == nil:
-		d.warnKey(recoveryPathKey, "%s is on no volume of container %s: a new master forgets workers and applications; give the master's statefulSetSpec a volumeClaimTemplate and a volumeMount",
+		d.warns.OfKey(recoveryPathKey, "%s is on no volume of container %s: a new master forgets workers and applications; give the master's statefulSetSpec a volumeClaimTemplate and a volumeMount",
 			shown, m.role)
 	case mount.ReadOnly:
-		d.warnKey(recoveryPathKey, "%s is on a volume that is mounted read-only; mount it without readOnly", shown)
+		d.warns.OfKey(recoveryPathKey, "%s is on a volume that is mounted read-only; mount it without readOnly", shown)
 	case !m.lasting(mount.Name):
-		d.warnKey(recoveryPathKey, "%s is on volume %q, which goes with the master's pod; use a volumeClaimTemplate or a persistentVolumeClaim", shown, mount.Name)
+		d.warns.OfKey(recoveryPathKey, "%s is on volume %q, which goes with the master's pod; use a volumeClaimTemplate or a persistentVolumeClaim", shown, mount.Name)
 	}
 }
 

@@ -92,20 +92,7 @@ type Objects struct {
 }
 
 // Warning tells of something that is said in vain, or may be wrong, about what is made all the same.
-type Warning struct {
-	// Key of the configuration, or else Field of the Request, that it is about.
-	Key, Field string
-	// Text says it in plain words, and the way out; no secret is in it.
-	Text string
-}
-
-// String is the text behind what it is about.
-func (w Warning) String() string {
-	if w.Key != "" {
-		return conf.Shorten(w.Key) + ": " + w.Text
-	}
-	return w.Field + ": " + w.Text
-}
+type Warning = conf.Warning
 
 // Error says why no cluster can be made of a Request: the configuration Key, or else the Field of Request, with the path inside of a template behind it, such as
 // "Master.StatefulSet.template.spec.volumes".

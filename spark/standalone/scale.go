@@ -34,15 +34,15 @@ func (d *draft) autoscaler(o *Objects) error {
 	}
 	if !d.r.Autoscaled() {
 		if len(d.r.Autoscaler) > 0 {
-			d.warnField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so that there is nothing to choose")
+			d.warns.OfField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so that there is nothing to choose")
 		}
 		return nil
 	}
 	if d.r.MinWorkers < 1 {
-		d.warnField("MinWorkers", "the autoscaler keeps one worker at least: with none there is nothing that it could measure")
+		d.warns.OfField("MinWorkers", "the autoscaler keeps one worker at least: with none there is nothing that it could measure")
 	}
 	if d.r.InitWorkers < int64(d.atLeast()) {
-		d.warnField("InitWorkers", "the cluster begins with %d: an autoscaler leaves a cluster without workers alone, and keeps %d at least", d.atFirst(), d.atLeast())
+		d.warns.OfField("InitWorkers", "the cluster begins with %d: an autoscaler leaves a cluster without workers alone, and keeps %d at least", d.atFirst(), d.atLeast())
 	}
 	spec.MinReplicas, spec.MaxReplicas = new(d.atLeast()), int32(d.r.MaxWorkers)
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}
@@ -89,7 +89,7 @@ func (d *draft) tellRequest(pod corev1.PodSpec) {
 		return
 	}
 	if _, asked := resources.Requests[corev1.ResourceCPU]; !asked {
-		d.warnField(fieldWorkerSet, "container %s asks for no CPU, and the autoscaler scales by how much of that is used; say resources.requests.cpu, or other metrics", RoleWorker)
+		d.warns.OfField(fieldWorkerSet, "container %s asks for no CPU, and the autoscaler scales by how much of that is used; say resources.requests.cpu, or other metrics", RoleWorker)
 	}
 }
 

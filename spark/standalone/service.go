@@ -44,7 +44,7 @@ func (d *draft) service(o *Objects, role, field string, said Member, ports []cor
 			spec.Type, LabelClusterName, d.r.Name, LabelRole, role)
 	}
 	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
-		d.warnField(field, "clusterIP has no effect: the Service is headless")
+		d.warns.OfField(field, "clusterIP has no effect: the Service is headless")
 	}
 	spec.Type, spec.ClusterIP, spec.ClusterIPs = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone, nil
 	if spec.Selector == nil {
