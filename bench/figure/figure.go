@@ -1,0 +1,123 @@
+// Package figure is what a run of the bench measures, and how it is kept: values, series for plots, and the machine that they were taken on. A range that is
+// checked, a row of a table and a line of a plot all speak of the same figures.
+package figure
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Figure is one measured value. Scenario, Case and Name together are its identity.
+type Figure struct {
+	Scenario string  `json:"scenario"`       // what was done, such as "lives"; a table
+	Case     string  `json:"case,omitempty"` // under which circumstances, such as "1,000 live"; a column. Empty where there is one only
+	Name     string  `json:"name"`           // what was measured, such as "creation to driver pod, p99"; a row
+	Value    float64 `json:"value"`
+	Unit     string  `json:"unit,omitempty"` // "s", "ms", "MB", "1/s"; empty for counts and ratios
+}
+
+// ID is how a range names a figure: "lives/1,000 live/creation to driver pod, p99".
+func (f Figure) ID() string { return strings.Join([]string{f.Scenario, f.Case, f.Name}, "/") }
+
+// Series is a line of a plot. Series of one scenario and title stand in one plot.
+type Series struct {
+	Scenario string       `json:"scenario"`
+	Title    string       `json:"title"` // of the plot
+	Name     string       `json:"name"`  // of the line
+	X        string       `json:"x"`     // what the axis shows, with its unit
+	Y        string       `json:"y"`
+	Points   [][2]float64 `json:"points"`
+}
+
+// Run is one run of the bench.
+type Run struct {
+	mu sync.Mutex
+
+	Began   time.Time         `json:"began"`
+	Took    string            `json:"took,omitempty"`
+	Commit  string            `json:"commit,omitempty"`
+	Plan    string            `json:"plan"` // "quick" or "full"
+	Machine map[string]string `json:"machine"`
+	// Versions are those of Kubernetes, etcd, Go and each Spark, by name.
+	Versions map[string]string `json:"versions"`
+	Figures  []Figure          `json:"figures"`
+	Series   []Series          `json:"series,omitempty"`
+	// Notes are what a reader should know of a scenario, in a sentence each.
+	Notes []Note `json:"notes,omitempty"`
+}
+
+// Note is a sentence about a scenario.
+type Note struct {
+	Scenario string `json:"scenario"`
+	Text     string `json:"text"`
+}
+
+// Add notes figures. Several scenarios may add at once.
+func (r *Run) Add(figures ...Figure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Figures = append(r.Figures, figures...)
+}
+
+// Plot notes lines of plots.
+func (r *Run) Plot(series ...Series) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Series = append(r.Series, series...)
+}
+
+// Say notes a sentence about a scenario.
+func (r *Run) Say(scenario, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Notes = append(r.Notes, Note{scenario, fmt.Sprintf(format, args...)})
+}
+
+// Value finds a figure by its identity.
+func (r *Run) Value(id string) (Figure, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.ID() == id })
+	if i < 0 {
+		return Figure{}, false
+	}
+	return r.Figures[i], true
+}
+
+// Save writes a run as JSON.
+func (r *Run) Save(path string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// Load reads a run that was saved.
+func Load(path string) (*Run, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Run
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &r, nil
+}
+
+// Quantile is the value that a share of the values do not pass; 0 of none.
+func Quantile(values []time.Duration, share float64) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(int(float64(len(sorted))*share), len(sorted)-1)]
+}

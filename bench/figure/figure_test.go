@@ -1,0 +1,48 @@
+package figure
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestRunReadsBack(t *testing.T) {
+	r := &Run{Began: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Plan: "quick", Machine: map[string]string{"cores": "2"}, Versions: map[string]string{"Spark": "4.1.4"}}
+	r.Add(Figure{Scenario: "lives", Case: "operator", Name: "rate", Value: 1.5, Unit: "1/s"}, Figure{Scenario: "burst", Name: "CPU", Value: 2, Unit: "ms"})
+	r.Plot(Series{Scenario: "standing", Title: "memory", Name: "resident", X: "live", Y: "MB", Points: [][2]float64{{1, 2}}})
+	r.Say("lives", "%d at once", 3)
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := r.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, got, cmpopts.IgnoreUnexported(Run{})); diff != "" {
+		t.Error(diff)
+	}
+	for id, want := range map[string]float64{"lives/operator/rate": 1.5, "burst//CPU": 2} {
+		if f, ok := got.Value(id); !ok || f.Value != want {
+			t.Errorf("%s is %v, %t", id, f.Value, ok)
+		}
+	}
+	if _, ok := got.Value("lives//rate"); ok {
+		t.Error("a figure was found that nobody took")
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	values := []time.Duration{3, 1, 2}
+	for share, want := range map[float64]time.Duration{0: 1, 0.5: 2, 0.99: 3, 1: 3} {
+		if got := Quantile(values, share); got != want {
+			t.Errorf("quantile %v is %d, want %d", share, got, want)
+		}
+	}
+	if got := Quantile(nil, 0.5); got != 0 {
+		t.Errorf("of nothing it is %d", got)
+	}
+}
