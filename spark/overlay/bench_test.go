@@ -1,0 +1,36 @@
+package overlay
+
+import "testing"
+
+// much is what users lay over pods most, at once, from the cases of TestApply.
+func much() Overlay {
+	all := changes()
+	o := all["labels and annotations"].overlay
+	o.Env = all["env: another value is added and counts"].overlay.Env
+	o.ConfigMaps = all["ConfigMaps"].overlay.ConfigMaps
+	o.Volumes, o.VolumeMounts = all["volumes and mounts"].overlay.Volumes, all["volumes and mounts"].overlay.VolumeMounts
+	o.Sidecars = all["sidecars, one of which is there"].overlay.Sidecars
+	o.NodeSelector, o.Affinity = all["node selector by key"].overlay.NodeSelector, all["affinity"].overlay.Affinity
+	o.Tolerations = all["tolerations"].overlay.Tolerations
+	o.SecurityContext = all["security contexts"].overlay.SecurityContext
+	return o
+}
+
+// BenchmarkApply tells what an overlay costs, laid over a pod as Spark makes it. Each time the pod is a new copy, which is all that the case "nothing"
+// pays for.
+func BenchmarkApply(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		overlay Overlay
+	}{{"nothing", Overlay{}}, {"much", much()}} {
+		b.Run(c.name, func(b *testing.B) {
+			pod := driver()
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Apply(pod.DeepCopy(), DriverContainer, c.overlay); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
