@@ -160,6 +160,40 @@ func TestAuditLogHasMicroseconds(t *testing.T) {
 	t.Error("the request is not in the log")
 }
 
+func TestAuditLogHasTheBodiesThatAreNotSecret(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.up(os.Getpid(), "--control-plane-only", "--audit-bodies")
+	c.kubectl("create", "configmap", "told", "--from-literal=key=written-down")
+	c.kubectl("create", "secret", "generic", "kept", "--from-literal=key=never-written")
+	until(t, "the controller manager has written", func() bool {
+		_, err := c.try("kubectl", "--dir", c.dir, "get", "configmap", "kube-root-ca.crt")
+		return err == nil
+	})
+	log, err := os.ReadFile(filepath.Join(c.dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(name string) string {
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, `"name":"`+name+`"`) && strings.Contains(line, `"verb":"create"`) {
+				return line
+			}
+		}
+		return ""
+	}
+	if told := line("told"); !strings.Contains(told, `"requestObject":{"kind":"ConfigMap"`) || !strings.Contains(told, `"key":"written-down"`) {
+		t.Errorf("the line of the ConfigMap is %s", told)
+	}
+	if kept := line("kept"); kept == "" || strings.Contains(kept, "requestObject") {
+		t.Errorf("the line of the Secret is %s", kept)
+	}
+	// What a component of Kubernetes writes is noted, its bodies are not.
+	if root := line("kube-root-ca.crt"); root == "" || strings.Contains(root, "requestObject") {
+		t.Errorf("the line of the controller manager is %s", root)
+	}
+}
+
 func TestPodSecurityIsAsked(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -42,6 +42,7 @@ after a reboot it starts empty. With --control-plane-only it needs no root: an A
 	flags.BoolVar(&o.ControlPlaneOnly, "control-plane-only", false, "etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1; no root, no node")
 	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only: kube-scheduler too")
 	flags.BoolVar(&o.Audit, "audit", false, "write audit.log in the state directory: every request, level Metadata")
+	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "--audit, and the bodies of writes in it (level Request), but of Secrets, tokens and Kubernetes' own components")
 	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "end and remove the cluster when this process ends")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,29 @@ func TestAuditIsAnOption(t *testing.T) {
 	s.Audit = true
 	if !audit(render(t, s, (*Spec).apiserver).Args) {
 		t.Error("no audit log")
+	}
+}
+
+func TestBodiesInTheAuditLogAreAnOption(t *testing.T) {
+	for _, tt := range []struct {
+		o    Options
+		want string // the policy; empty: none
+	}{
+		{Options{ControlPlaneOnly: true}, ""},
+		{Options{ControlPlaneOnly: true, Audit: true}, auditPolicy},
+		{Options{ControlPlaneOnly: true, AuditBodies: true}, auditPolicyBodies},
+	} {
+		tt.o.Dir = t.TempDir()
+		s, err := newSpec(tt.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.writeControlPlaneFiles(); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(s.path("audit-policy.yaml")); string(got) != tt.want || s.Audit != (tt.want != "") {
+			t.Errorf("%+v: audit log %t, policy\n%s", tt.o, s.Audit, got)
+		}
 	}
 }
 

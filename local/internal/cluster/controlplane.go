@@ -107,6 +107,24 @@ rules:
 - level: Metadata
 `
 
+// auditPolicyBodies notes what was written, too, unless a component of Kubernetes wrote it. What is secret stays out of the log.
+const auditPolicyBodies = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  users: ["system:apiserver", "system:kube-controller-manager", "system:kube-scheduler"]
+- level: Metadata
+  userGroups: ["system:nodes", "system:serviceaccounts:kube-system"]
+- level: Metadata
+  resources:
+  - resources: ["secrets", "serviceaccounts/token"]
+  - group: authentication.k8s.io
+- level: Request
+  verbs: [create, update, patch, delete, deletecollection]
+- level: Metadata
+`
+
 // controllerFlags are what the controller manager and the scheduler have in common.
 func (s *Spec) controllerFlags(name string, port int) []string {
 	config := s.pki(name + ".kubeconfig")
@@ -142,7 +160,11 @@ func (s *Spec) writeControlPlaneFiles() error {
 	if !s.Audit {
 		return nil
 	}
-	if err := os.WriteFile(s.path("audit-policy.yaml"), []byte(auditPolicy), 0o644); err != nil {
+	policy := auditPolicy
+	if s.AuditBodies {
+		policy = auditPolicyBodies
+	}
+	if err := os.WriteFile(s.path("audit-policy.yaml"), []byte(policy), 0o644); err != nil {
 		return fmt.Errorf("audit policy: %w", err)
 	}
 	return nil

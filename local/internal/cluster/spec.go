@@ -43,6 +43,8 @@ type Spec struct {
 	Scheduler bool `json:"scheduler,omitempty"`
 	// Audit asks for audit.log.
 	Audit bool `json:"audit,omitempty"`
+	// AuditBodies asks for the bodies of users' writes in it; only with Audit.
+	AuditBodies bool `json:"auditBodies,omitempty"`
 	// Owner is the process whose end ends the cluster; zero: none.
 	Owner proc.ID `json:"owner"`
 	// Boot is the machine's run in which the cluster was started last.

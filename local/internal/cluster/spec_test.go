@@ -54,6 +54,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		"a node":                        {control, Options{}, false},
 		"a scheduler":                   {control, Options{ControlPlaneOnly: true, Scheduler: true}, false},
 		"an audit log":                  {control, Options{ControlPlaneOnly: true, Audit: true}, false},
+		"bodies in the audit log":       {full, Options{AuditBodies: true}, false},
 		"less than there is":            {full, Options{}, true},
 		"a control plane, a node is up": {full, Options{ControlPlaneOnly: true}, false},
 	} {

@@ -29,6 +29,8 @@ type Options struct {
 	Scheduler bool
 	// Audit asks for audit.log in Dir.
 	Audit bool
+	// AuditBodies asks for audit.log with the bodies of users' writes in it.
+	AuditBodies bool
 	// OwnerPID is a process whose end ends the cluster; 0: none.
 	OwnerPID int
 }
@@ -91,7 +93,7 @@ func Up(ctx context.Context, o Options, tell Teller) error {
 
 func newSpec(o Options) (*Spec, error) {
 	spec := &Spec{
-		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit,
+		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
 	}
 	if !o.ControlPlaneOnly {
@@ -111,7 +113,7 @@ func newSpec(o Options) (*Spec, error) {
 
 // same refuses options that differ from those of a running cluster.
 func (s *Spec) same(o Options) error {
-	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) {
+	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) {
 		return fmt.Errorf("the cluster in %s is up with other options: end it first with `sparklocal down`", o.Dir)
 	}
 	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
