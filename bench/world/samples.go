@@ -1,0 +1,117 @@
+package world
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// depth is the metric of keys that wait in an operator's queues.
+const depth = "workqueue_depth"
+
+// depthEvery is the least time between two looks at the operator's metrics, which cost it a little, unlike those at its process.
+const depthEvery = time.Second
+
+// Sample is an operator at one moment.
+type Sample struct {
+	At time.Duration // since the sampling began
+	Usage
+	Depth float64 // keys that wait in all of its queues; as of the last look at the metrics
+}
+
+// Samples are what an operator took, over time.
+type Samples struct {
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	all  []Sample
+	err  error
+}
+
+// Sample notes what an operator takes every so often, until Stop or the end of the context.
+func (o *Operator) Sample(ctx context.Context, every time.Duration) *Samples {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Samples{stop: cancel}
+	s.wg.Go(func() {
+		if err := s.run(ctx, o, every); err != nil && ctx.Err() == nil {
+			s.mu.Lock()
+			s.err = err
+			s.mu.Unlock()
+		}
+	})
+	return s
+}
+
+func (s *Samples) run(ctx context.Context, o *Operator, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	began := time.Now()
+	var looked time.Time
+	var last float64
+	for {
+		if time.Since(looked) >= depthEvery {
+			var err error
+			if last, err = o.Metric(ctx, depth); err != nil {
+				return err
+			}
+			looked = time.Now()
+		}
+		u, err := o.Usage()
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.all = append(s.all, Sample{At: time.Since(began), Usage: u, Depth: last})
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Stop ends the sampling and returns what was seen.
+func (s *Samples) Stop() ([]Sample, error) {
+	s.stop()
+	s.wg.Wait()
+	return s.All(), s.err
+}
+
+// All returns what was seen so far.
+func (s *Samples) All() []Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Sample(nil), s.all...)
+}
+
+// sum adds up a metric in Prometheus' text format over all its labels. A metric that is not there is an error: it would read as a good figure.
+func sum(text io.Reader, name string) (total float64, err error) {
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 1<<20)
+	found := false
+	for lines.Scan() {
+		rest, ok := strings.CutPrefix(lines.Text(), name)
+		if !ok || rest == "" || (rest[0] != '{' && rest[0] != ' ') {
+			continue
+		}
+		value := rest[strings.LastIndexByte(rest, ' ')+1:]
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %s: %w", name, err)
+		}
+		total, found = total+n, true
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, fmt.Errorf("there is no metric %s", name)
+	}
+	return total, nil
+}
