@@ -1,0 +1,79 @@
+package figure
+
+import "strconv"
+
+// The scenarios, each of which is a table of the report. The ranges in bench/ranges and the report speak of figures by these words, and scenarios write them.
+const (
+	Lives     = "lives"        // whole lives, a driver and five executors, at the rate that can be sustained; Raw beside Operator
+	Burst     = "burst"        // driver-only applications created at once
+	HalfRate  = "halfrate"     // lives at half of the rate that was sustained
+	Standing  = "standing"     // so many live applications; cases "100 live", "1,000 live", "10,000 live"
+	Finished  = "finished"     // lives beside 10,000 applications that are over
+	ColdStart = "coldstart"    // the operator starts with applications that are there already
+	Failover  = "failover"     // the leader is killed
+	Deletion  = "deletion"     // applications deleted (case Applications), and as many bare pods with one owned ConfigMap and Service each (case Pods)
+	Hostile   = "hostile"      // another namespace is full of what is none of the operator's; cases Without, With
+	Fairness  = "fairness"     // one application beside 5,000 new ones of another namespace; cases Alone, Beside
+	Submit    = "spark-submit" // the real one of each Spark line; cases SubmitCase
+	Micro     = "micro"        // micro benchmarks; a case is ns, bytes or allocations
+)
+
+// Cases that ranges compare.
+const (
+	Operator     = "operator"
+	Raw          = "raw limit" // the same writes by plain clients, without an operator
+	Applications = "applications"
+	Pods         = "bare pods"
+	Without      = "without"
+	With         = "with"
+	Alone        = "alone"
+	Beside       = "beside 5,000"
+)
+
+// Names of figures that ranges speak of, with their units.
+const (
+	Rate          = "applications a second"             // completed, sustained; 1/s
+	Launch50      = "creation to driver pod, p50"       // s
+	Launch99      = "creation to driver pod, p99"       // s
+	StatusLag50   = "pod event to status, p50"          // s
+	StatusLag99   = "pod event to status, p99"          // s
+	CPU           = "operator CPU an application"       // ms
+	Resident      = "operator resident"                 // MB, which are 10^6 bytes; at the end of what is measured
+	Peak          = "operator resident, peak"           // MB
+	Objects       = "objects created an application"    // by the operator: ConfigMaps, Services, pods
+	StatusWrites  = "status writes an application"      // by the operator
+	EventWrites   = "events an application"             // by the operator, first ones and those counted up
+	OtherWrites   = "other writes an application"       // by the operator, of whatever is none of these, Leases left out
+	Writes        = "writes an application"             // by all actors
+	WriteBytes    = "written bytes an application"      // by all actors; B
+	QueueDepth    = "queue depth, most"                 //
+	UntilGone     = "until all are gone"                // of a deletion; s
+	Delay         = "delay by the other namespace"      // of one application's driver pod; s
+	SlopeLow      = "resident a live application, low"  // from 100 to 1,000 live; kB
+	SlopeHigh     = "resident a live application, high" // from 1,000 to 10,000 live; kB
+	SubmitWall    = "wall"                              // of one spark-submit; s
+	SubmitCPU     = "CPU"                               // of one spark-submit; s
+	SubmitMemory  = "resident, peak"                    // of one spark-submit; MB
+	FirstDecision = "until the first decision"          // of a cold start; s
+	TakeOver      = "until another acts"                // of a failover; s
+)
+
+// LiveCase is the case of so many live applications.
+func LiveCase(n int) string { return Count(n) + " live" }
+
+// SubmitCase is the case of a Spark version of which so many submissions go on at a time.
+func SubmitCase(version string, atOnce int) string {
+	if atOnce == 1 {
+		return "Spark " + version + ", one at a time"
+	}
+	return "Spark " + version + ", " + Count(atOnce) + " at once"
+}
+
+// Count writes a number with a comma between thousands.
+func Count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
