@@ -1,0 +1,173 @@
+package ranges
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+)
+
+func TestParse(t *testing.T) {
+	got, err := Parse([]byte(`
+ranges:
+- figure: a/b/c
+  per: a//c
+  min: 0.5
+  max: 2
+  why: because
+  from:
+  - {date: 2026-11-21, machine: two cores, value: 1.5}
+- figure: a/*/c
+  why: it is measured
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Spec{Ranges: []Range{
+		{Figure: "a/b/c", Per: "a//c", Min: new(0.5), Max: new(2.0), Why: "because", From: []Origin{{"2026-11-21", "two cores", 1.5}}},
+		{Figure: "a/*/c", Why: "it is measured"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"nothing":                {``, "there are none"},
+		"a key that is unknown":  {`ranges: [{figure: a/b/c, why: w, maximum: 1}]`, "maximum"},
+		"no identity":            {`ranges: [{figure: c, why: w}]`, "SCENARIO/CASE/NAME"},
+		"a pattern to divide by": {`ranges: [{figure: a/b/c, per: a/*/c, why: w}]`, "per:"},
+		"nothing is in it":       {`ranges: [{figure: a/b/c, min: 2, max: 1, why: w}]`, "min: 2 is more than max, 1"},
+		"no reason":              {`ranges: [{figure: a/b/c, max: 1}]`, "ranges[0] (a/b/c): why"},
+		"no day":                 {`ranges: [{figure: a/b/c, why: w, from: [{date: yesterday, machine: m, value: 1}]}]`, "from[0].date"},
+		"no machine":             {`ranges: [{figure: a/b/c, why: w, from: [{date: 2026-11-21, value: 1}]}]`, "from[0].machine"},
+		"twice":                  {`ranges: [{figure: a/b/c, why: w}, {figure: a/b/c, why: w}]`, "ranges[1] (a/b/c): figure: it has a range already"},
+	} {
+		if _, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: the error is %v, want %q in it", name, err, c.says)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		pattern, id string
+		want        bool
+	}{
+		{"a/b/c", "a/b/c", true}, {"a/b/c", "a/b/cd", false}, {"a/*/c", "a/b/c", true}, {"a/*/c", "a//c", true}, {"a/*/c", "a/b/d", false},
+		{"a/*", "a/b/c", true}, {"a/*", "b/b/c", false}, {"a/* x, *", "a/y x, z", true}, {"a/* x, *", "a/y z", false},
+		{"*aa*a", "aaa", true}, {"*aa*a", "aa", false}, {"a*a", "a", false},
+	} {
+		if got := fits(c.pattern, c.id); got != c.want {
+			t.Errorf("%q fits %q: %t", c.pattern, c.id, got)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	run := &figure.Run{}
+	run.Add(
+		figure.Figure{Scenario: "lives", Case: "operator", Name: "rate", Value: 9, Unit: "1/s"},
+		figure.Figure{Scenario: "lives", Case: "raw", Name: "rate", Value: 10, Unit: "1/s"},
+		figure.Figure{Scenario: "lives", Case: "operator", Name: "CPU", Value: 4, Unit: "ms"},
+		figure.Figure{Scenario: "submit", Case: "one", Name: "CPU", Value: 10, Unit: "s"},
+		figure.Figure{Scenario: "submit", Case: "four", Name: "CPU", Value: 1, Unit: "s"},
+		figure.Figure{Scenario: "lives", Case: "operator", Name: "none", Value: 0},
+	)
+	for name, c := range map[string]struct {
+		of   Range
+		want []Verdict // without their ranges
+	}{
+		"at most, and it is that":  {Range{Figure: "lives/operator/CPU", Max: new(4.0)}, []Verdict{{ID: "lives/operator/CPU", Value: 4, Unit: "ms", Known: true}}},
+		"at most, and it is more":  {Range{Figure: "lives/operator/CPU", Max: new(3.9)}, []Verdict{{ID: "lives/operator/CPU", Value: 4, Unit: "ms", Known: true, Problem: "out of range"}}},
+		"at least, and it is less": {Range{Figure: "lives/operator/CPU", Min: new(4.1)}, []Verdict{{ID: "lives/operator/CPU", Value: 4, Unit: "ms", Known: true, Problem: "out of range"}}},
+		"a ratio":                  {Range{Figure: "lives/operator/rate", Per: "lives/raw/rate", Min: new(0.9)}, []Verdict{{ID: "lives/operator/rate", Value: 0.9, Known: true}}},
+		"units of one kind, a pattern": {Range{Figure: "submit/*/CPU", Per: "lives/operator/CPU", Min: new(500.0)}, []Verdict{
+			{ID: "submit/one/CPU", Value: 2500, Known: true}, {ID: "submit/four/CPU", Value: 250, Known: true, Problem: "out of range"}}},
+		"units of two kinds": {Range{Figure: "submit/one/CPU", Per: "lives/raw/rate"},
+			[]Verdict{{ID: "submit/one/CPU", Value: 10, Unit: "s", Problem: `"submit/one/CPU" is in "s" and "lives/raw/rate" in "1/s": they have no ratio`}}},
+		"over nothing": {Range{Figure: "lives/operator/none", Per: "lives/operator/none"},
+			[]Verdict{{ID: "lives/operator/none", Problem: "lives/operator/none is 0, and nothing can be told in its terms"}}},
+		"it is there":   {Range{Figure: "lives/operator/none"}, []Verdict{{ID: "lives/operator/none", Known: true}}},
+		"it is missing": {Range{Figure: "lives/*/nothing"}, []Verdict{{ID: "lives/*/nothing", Problem: "figure is missing"}}},
+		"what it is divided by is missing": {Range{Figure: "lives/raw/rate", Per: "a/b/c"},
+			[]Verdict{{ID: "lives/raw/rate", Value: 10, Unit: "1/s", Problem: "figure is missing: a/b/c"}}},
+	} {
+		got := Check(run, Spec{Ranges: []Range{c.of}})
+		for i := range got {
+			got[i].Range = Range{}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestSpecs: those that are kept can be read, and the quick one has nothing that depends on the machine.
+func TestSpecs(t *testing.T) {
+	for _, plan := range []string{"full", "quick"} {
+		s, err := Of(plan)
+		if err != nil {
+			t.Fatal(plan, err)
+		}
+		if failed := Failed(Check(&figure.Run{}, s)); failed != len(s.Ranges) {
+			t.Errorf("%s: of a run that measured nothing %d of %d ranges fail", plan, failed, len(s.Ranges))
+		}
+		if plan != "quick" {
+			continue
+		}
+		for _, r := range s.Ranges {
+			if r.Per == "" && !strings.HasSuffix(r.Figure, " an application") {
+				t.Errorf("quick: %s is neither a ratio nor a count an application", r.Figure)
+			}
+			for _, o := range r.From {
+				if !r.holds(o.Value) {
+					t.Errorf("quick: %s was %v on %s, which is not %s", r.Figure, o.Value, o.Date, r.Wanted())
+				}
+			}
+		}
+	}
+	if _, err := Of("slow"); err == nil {
+		t.Error("a plan without ranges has some")
+	}
+}
+
+func TestPrint(t *testing.T) {
+	verdicts := []Verdict{
+		{Range: Range{Max: new(3.0), Why: "so it is agreed"}, ID: "lives/operator/" + strings.Repeat("long ", 30), Value: 4.5678, Unit: "ms", Known: true, Problem: "out of range"},
+		{Range: Range{Figure: "a/b/c", Why: "to be measured"}, ID: "a/b/c", Problem: "figure is missing"},
+		{Range: Range{Per: "lives/raw limit/rate", Min: new(0.8), Why: "w"}, ID: "lives/operator/rate", Value: 0.91234, Known: true},
+	}
+	var out strings.Builder
+	if err := Print(&out, verdicts); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	for _, line := range lines {
+		if len(line) > width {
+			t.Errorf("%d columns: %q", len(line), line)
+		}
+	}
+	if len(lines) != 7 || !strings.HasPrefix(lines[1], "ok  lives/operator/rate, over lives/raw limit/rate") || !strings.Contains(lines[1], "0.912  at least 0.8") {
+		t.Errorf("the range that holds is not told first:\n%s", out.String())
+	}
+	for i, want := range map[int]string{2: "4.57 ms  at most 3", 3: "out of range; demanded: so it is agreed", 4: "-  be there", 5: "figure is missing; demanded: to be measured", 6: "1 of 3 ranges hold"} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("line %d is %q, want %q in it", i, lines[i], want)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for want, got := range map[string]string{
+		"0": Format(0, ""), "0 ms": Format(0, "ms"), "4.57 ms": Format(4.567, "ms"), "45.7": Format(45.67, ""), "457": Format(456.7, ""), "4,567 B": Format(4567.2, "B"),
+		"0.0457": Format(0.04567, ""), "3 s": Format(3, "s"), "100": Format(100, ""), "1.5e-05 s": Format(0.000015, "s"), "-0.5": Format(-0.5, ""), "-1,235": Format(-1234.9, ""),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
