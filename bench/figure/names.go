@@ -1,7 +1,5 @@
 package figure
 
-import "strconv"
-
 // The scenarios, each of which is a table of the report. The ranges in bench/ranges and the report speak of figures by these words, and scenarios write them.
 const (
 	Lives     = "lives"        // whole lives, a driver and five executors, at the rate that can be sustained; Raw beside Operator
@@ -67,13 +65,4 @@ func SubmitCase(version string, atOnce int) string {
 		return "Spark " + version + ", one at a time"
 	}
 	return "Spark " + version + ", " + Count(atOnce) + " at once"
-}
-
-// Count writes a number with a comma between thousands.
-func Count(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -3,8 +3,6 @@ package ranges
 import (
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,7 +127,7 @@ func Print(out io.Writer, verdicts []Verdict) error {
 				mark = "NO"
 			}
 			if v.Known {
-				is = Format(v.Value, v.Unit)
+				is = figure.Format(v.Value, v.Unit)
 			}
 			fmt.Fprintf(&text, "%-4s%-*s%*s  %s\n", mark, what, cut(v.What(), what), value, is, v.Range.Wanted())
 			if failing {
@@ -148,35 +146,4 @@ func cut(text string, columns int) string {
 		return text
 	}
 	return string([]rune(text)[:columns-3]) + "..."
-}
-
-// Format writes a value with three digits that count, thousands apart, and its unit.
-func Format(value float64, unit string) string {
-	var text string
-	switch size := max(value, -value); {
-	case size == 0:
-		text = "0"
-	case size >= 1000:
-		text = figure.Count(int(math.Round(value)))
-	case size >= 0.001:
-		text = strconv.FormatFloat(value, 'f', decimals(size), 64)
-	default:
-		text = strconv.FormatFloat(value, 'g', 3, 64)
-	}
-	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return strings.TrimSpace(text + " " + unit)
-}
-
-// decimals are so many that three digits count.
-func decimals(size float64) int {
-	n := 2
-	for ; size >= 10 && n > 0; size /= 10 {
-		n--
-	}
-	for ; size < 1; size *= 10 {
-		n++
-	}
-	return n
 }
