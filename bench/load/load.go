@@ -41,8 +41,8 @@ type Class struct {
 	// standing executors cost.
 	Placed bool `json:"placed,omitempty"`
 	// Run is how long a driver runs once its executors are asked for; ExecutorRun how long an executor does, 0 for as long as its driver.
-	Run         Range `json:"run,omitempty"`
-	ExecutorRun Range `json:"executorRun,omitempty"`
+	Run         Range `json:"run,omitzero"`
+	ExecutorRun Range `json:"executorRun,omitzero"`
 	// Fail is the share of drivers that exit with 1.
 	Fail float64 `json:"fail,omitempty"`
 	// Spec is merged into the applications' spec, over what they have anyway; a list replaces the list that was there.

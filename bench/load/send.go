@@ -8,12 +8,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-)
 
-// Resource is what is sent.
-var Resource = schema.GroupVersionResource{Group: "sparkoperator.k8s.io", Version: "v1beta2", Resource: "sparkapplications"}
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
 
 // Send creates the applications, each at its moment, from a number of workers; what they cannot keep up with is sent late, never dropped. It returns with
 // the first error, and how many were created.
@@ -26,7 +24,7 @@ func Send(ctx context.Context, client dynamic.Interface, s Spec, workers int) (s
 	for range workers {
 		running.Go(func() {
 			for a := range due {
-				if _, err := client.Resource(Resource).Namespace(a.Namespace).Create(ctx, a.Object, metav1.CreateOptions{}); err != nil {
+				if _, err := client.Resource(world.Applications).Namespace(a.Namespace).Create(ctx, a.Object, metav1.CreateOptions{}); err != nil {
 					cancel(fmt.Errorf("create %s/%s: %w", a.Namespace, a.Name, err))
 					continue
 				}
