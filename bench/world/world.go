@@ -194,7 +194,7 @@ func (w *World) install(ctx context.Context) error {
 func (w *World) served(ctx context.Context) error {
 	try := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": Applications.GroupVersion().String(), "kind": "SparkApplication", "metadata": map[string]any{"name": "try"},
-		"spec": map[string]any{"type": "Scala", "sparkVersion": "4.1.4", "driver": map[string]any{}, "executor": map[string]any{}},
+		"spec": map[string]any{"type": "Scala", "sparkVersion": "4.1.4", "mainClass": "Try", "mainApplicationFile": "local:///try.jar", "driver": map[string]any{}, "executor": map[string]any{}},
 	}}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	return Until(ctx, "the definitions", func() (bool, error) {
