@@ -22,9 +22,12 @@ import (
 // Agent is the user agent of the nodes and of what runs on them.
 const Agent = "spark-bench-node"
 
+// Nodes is how many nodes there are when nobody says otherwise.
+const Nodes = 4
+
 // Options say what nodes there are. The zero value of a field means its default.
 type Options struct {
-	Nodes   int // default 4, which have room for 80,000 pods
+	Nodes   int // default Nodes, which have room for 80,000 pods
 	Workers int // requests at a time; default 32
 }
 
@@ -68,7 +71,7 @@ func (c *Cluster) Counts() Counts {
 // Start makes the nodes and begins to play. The cluster ends with Stop or the context; it is for whoever waits for what it plays to look at Err.
 func Start(ctx context.Context, w *world.World, o Options) (*Cluster, error) {
 	if o.Nodes == 0 {
-		o.Nodes = 4
+		o.Nodes = Nodes
 	}
 	if o.Workers == 0 {
 		o.Workers = 32
@@ -92,6 +95,24 @@ func Start(ctx context.Context, w *world.World, o Options) (*Cluster, error) {
 	c.running.Go(func() { c.beat(ctx, o.Nodes) })
 	c.running.Go(func() { c.watch(ctx) })
 	return c, nil
+}
+
+// Keep keeps nodes ready without playing anything on them: pods are bound to them and stay as they are. Nodes that Start made are taken as they are. It ends with
+// stop.
+func Keep(ctx context.Context, w *world.World, nodes int) (stop func(), err error) {
+	core, _, err := w.Client(Agent)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{core: core}
+	for i := range nodes {
+		if err := c.register(ctx, nodeName(i)); err != nil {
+			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
+		}
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	c.running.Go(func() { c.beat(ctx, nodes) })
+	return func() { c.stop(); c.running.Wait() }, nil
 }
 
 // Stop ends the play, and returns what went wrong in it. The pods and nodes stay as they are; after some time without a beat the control plane calls the
