@@ -5,6 +5,7 @@ package figure
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -57,19 +58,30 @@ type Note struct {
 	Text     string `json:"text"`
 }
 
-// Add notes figures. Several scenarios may add at once.
+// Add notes figures. Several scenarios may add at once. A value that is no number (what came to 0/0) is not a measured one and is left out: a range that
+// wants it finds it missing, and the rest of the run can be saved.
 func (r *Run) Add(figures ...Figure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Figures = append(r.Figures, figures...)
+	for _, f := range figures {
+		if finite(f.Value) {
+			r.Figures = append(r.Figures, f)
+		}
+	}
 }
 
-// Plot notes lines of plots.
+// Plot notes lines of plots, without points that are nowhere.
 func (r *Run) Plot(series ...Series) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Series = append(r.Series, series...)
+	for _, s := range series {
+		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p [2]float64) bool { return !finite(p[0]) || !finite(p[1]) })
+		r.Series = append(r.Series, s)
+	}
 }
+
+// finite reports whether a value is a number that JSON can hold.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Say notes a sentence about a scenario.
 func (r *Run) Say(scenario, format string, args ...any) {

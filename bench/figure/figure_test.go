@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -32,6 +33,23 @@ func TestRunReadsBack(t *testing.T) {
 	}
 	if _, ok := got.Value("lives//rate"); ok {
 		t.Error("a figure was found that nobody took")
+	}
+}
+
+// TestRunLeavesOutWhatIsNoNumber: one division by nothing must not cost the whole run, which JSON could not hold.
+func TestRunLeavesOutWhatIsNoNumber(t *testing.T) {
+	var r Run
+	r.Add(Figure{Name: "a", Value: math.NaN()}, Figure{Name: "b", Value: math.Inf(1)}, Figure{Name: "c", Value: 1})
+	points := [][2]float64{{1, math.Inf(-1)}, {math.NaN(), 1}, {2, 3}}
+	r.Plot(Series{Points: points})
+	if err := r.Save(filepath.Join(t.TempDir(), "run.json")); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 1 || r.Figures[0].Name != "c" {
+		t.Errorf("the figures are %v", r.Figures)
+	}
+	if diff := cmp.Diff([][2]float64{{2, 3}}, r.Series[0].Points); diff != "" || points[2] != [2]float64{2, 3} {
+		t.Errorf("the points are (-want +got), and the caller's %v:\n%s", points, diff)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Format writes a value with three digits that count, thousands apart, and its unit.
+// Format writes a value with three digits that count, thousands apart, and its unit: "4.57 ms", "17.5/s".
 func Format(value float64, unit string) string {
 	var text string
 	switch size := max(value, -value); {
@@ -21,6 +21,9 @@ func Format(value float64, unit string) string {
 	}
 	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if per, is := strings.CutPrefix(unit, "1/"); is {
+		return text + "/" + per
 	}
 	return strings.TrimSpace(text + " " + unit)
 }

@@ -22,6 +22,9 @@ type Verdict struct {
 	Problem string
 }
 
+// Missing is the Problem of a range whose figure the run does not have.
+const Missing = "figure is missing"
+
 // OK reports whether the range holds.
 func (v Verdict) OK() bool { return v.Problem == "" }
 
@@ -44,7 +47,7 @@ func Check(run *figure.Run, s Spec) []Verdict {
 			}
 		}
 		if len(all) == before {
-			all = append(all, Verdict{Range: r, ID: r.Figure, Problem: "figure is missing"})
+			all = append(all, Verdict{Range: r, ID: r.Figure, Problem: Missing})
 		}
 	}
 	return all
@@ -56,7 +59,7 @@ func (r Range) judge(run *figure.Run, f figure.Figure) Verdict {
 	if r.Per != "" {
 		other, found := run.Value(r.Per)
 		if !found {
-			v.Problem = "figure is missing: " + r.Per
+			v.Problem = Missing + ": " + r.Per
 			return v
 		}
 		ratio, err := over(f, other)

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/ranges"
+)
+
+// Runs is where runs are kept in the repository.
+const Runs = "bench/runs"
+
+// Newest is the file of the run that the page is written from: the full one that began last; where there is none, the one of whatever plan that did.
+func Newest(dir string) (file string, run *figure.Run, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, f := range files {
+		r, err := figure.Load(f)
+		if err != nil {
+			return "", nil, err
+		}
+		if run == nil || better(r, run) {
+			file, run = f, r
+		}
+	}
+	if run == nil {
+		return "", nil, fmt.Errorf("%s holds no run", dir)
+	}
+	return file, run, nil
+}
+
+// better reports whether a page is to be written from a run rather than from another.
+func better(r, than *figure.Run) bool {
+	if full := r.Plan == "full"; full != (than.Plan == "full") {
+		return full
+	}
+	return r.Began.After(than.Began)
+}
+
+// Write writes docs/performance.md and its plots from the newest run of the repository at root, and removes plots that are none of its any more.
+func Write(root string) error {
+	files, err := Files(root)
+	if err != nil {
+		return err
+	}
+	plots := filepath.Join(root, "docs", Plots)
+	if err := os.MkdirAll(plots, 0o755); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(plots, "*.svg"))
+	if err != nil {
+		return err
+	}
+	for _, file := range old {
+		if _, wanted := files[filepath.Join("docs", Plots, filepath.Base(file))]; wanted {
+			continue
+		}
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(root, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files are the page and its plots by path in the repository, written from its newest run.
+func Files(root string) (map[string][]byte, error) {
+	file, run, err := Newest(filepath.Join(root, Runs))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := ranges.Of("full") // a page tells also what was not measured
+	if err != nil {
+		return nil, err
+	}
+	page, drawn := Page(run, Runs+"/"+filepath.Base(file), ranges.Check(run, spec))
+	files := map[string][]byte{filepath.Join("docs", "performance.md"): page}
+	for name, picture := range drawn {
+		files[filepath.Join("docs", Plots, name)] = picture
+	}
+	return files, nil
+}
+
+// Stale lists the files of the page that are not as the newest run has it, those among them that should not be there.
+func Stale(root string) ([]string, error) {
+	files, err := Files(root)
+	if err != nil {
+		return nil, err
+	}
+	var stale []string
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(got) != string(want) {
+			stale = append(stale, name)
+		}
+	}
+	there, err := filepath.Glob(filepath.Join(root, "docs", Plots, "*.svg"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range there {
+		if name := filepath.Join("docs", Plots, filepath.Base(file)); files[name] == nil {
+			stale = append(stale, name)
+		}
+	}
+	slices.Sort(stale)
+	return stale, nil
+}

@@ -1,0 +1,159 @@
+// Package report shows a run of the bench: as tables on a terminal, and as the page docs/performance.md with its plots, which is written from a run's file
+// alone.
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/ranges"
+)
+
+// Plots is the directory of the plots beside the page.
+const Plots = "performance"
+
+// about says what each scenario does, before its table.
+var about = map[string]string{
+	figure.Lives: "Whole lives of a driver and five executors, as many as the operator carries. Beside it the raw limit: the same writes of all actors (users, operator, nodes,\n" +
+		"drivers), the operator's events included, made by plain clients with the same watches open and no operator, on the same API server.",
+	figure.Burst:     "Driver-only applications, all created at once: what a submission costs.",
+	figure.HalfRate:  "Whole lives at half of the rate that was sustained: what latency is where nothing waits in a queue for long.",
+	figure.Standing:  "So many applications run, each with a driver and five executors; then some come and go beside them.",
+	figure.Finished:  "Whole lives while 10,000 applications that are over lie about.",
+	figure.ColdStart: "The operator is started where all is there already.",
+	figure.Failover:  "The replica that acts is killed while applications come; another takes over once the lease has run out.",
+	figure.Deletion: "1,000 applications with their drivers are deleted at once; and as many bare pods that each own a ConfigMap and a Service, which leaves all to the garbage\n" +
+		"collector of Kubernetes.",
+	figure.Hostile:  "Another namespace holds 50,000 pods and 1,000 ConfigMaps of 900 kB that are none of the operator's.",
+	figure.Fairness: "A single application is created while 5,000 new ones of another namespace wait.",
+	figure.Submit: "The real spark-submit of each Spark line against the same API server, one at a time and four at once: what a submission costs without this operator, and in\n" +
+		"those that run it.",
+	figure.Micro: "The operator's pure parts alone, without an API server: `Step` decides, `Decode` and `Encode` read and write a status, `Decide` is all three, `Build`\n" +
+		"and `Render` make the objects of a launch, `Apply` lays what users ask for over a pod (`nothing` is the copy of the pod that each measurement makes).",
+}
+
+// Page is the whole page of a run, which lies at file in the repository, and its plots by file name. The same run is the same page.
+func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte, drawn map[string][]byte) {
+	var text strings.Builder
+	text.WriteString("# Performance\n\n")
+	fmt.Fprintf(&text, "Written by `make bench` from [%s](../%s): edit neither. [The bench](../bench/README.md) says how it measures, [tuning](tuning.md) what to set.\n\n", file, file)
+	if run.Plan != "full" {
+		fmt.Fprintf(&text, "**This is a %s run, not the full one: sizes are small, and what it does not measure is missing below.**\n\n", run.Plan)
+	}
+	setting(&text, run)
+	bars(&text, verdicts)
+	drawn = map[string][]byte{}
+	all := plots(run)
+	for _, t := range tables(run) {
+		fmt.Fprintf(&text, "## %s\n\n", heading(t.scenario))
+		if says := about[t.scenario]; says != "" {
+			text.WriteString(says + "\n\n")
+		}
+		t.markdown(&text)
+		pictures(&text, all, t.scenario, drawn)
+		notes(&text, run, t.scenario)
+	}
+	peers(&text, run)
+	text.WriteString("## Measuring it yourself\n\n```sh\nmake bench                                    # the full form, which writes this page\n" +
+		"go run -C bench . -plan quick -check          # the quick form, under 3 minutes\n```\n")
+	return []byte(text.String()), drawn
+}
+
+// heading is a scenario's name as a headline.
+func heading(scenario string) string {
+	if scenario == figure.Submit { // a program's name
+		return scenario
+	}
+	names := map[string]string{
+		figure.HalfRate: "Half the rate", figure.ColdStart: "Cold start", figure.Micro: "Micro benchmarks", figure.Finished: "Finished applications",
+		figure.Standing: "Standing applications",
+	}
+	if name, there := names[scenario]; there {
+		return name
+	}
+	return strings.ToUpper(scenario[:min(1, len(scenario))]) + scenario[min(1, len(scenario)):]
+}
+
+// setting says when, on what and with which versions.
+func setting(text *strings.Builder, run *figure.Run) {
+	text.WriteString("## What was measured, and on what\n\n")
+	markdownRow(text, []string{"", ""})
+	markdownRow(text, []string{"---", "---"})
+	markdownRow(text, []string{"when", run.Began.UTC().Format("2006-01-02 15:04 UTC")})
+	if run.Took != "" {
+		markdownRow(text, []string{"took", run.Took})
+	}
+	if run.Commit != "" {
+		markdownRow(text, []string{"commit", "`" + run.Commit + "`"})
+	}
+	for _, facts := range []map[string]string{run.Machine, run.Versions} {
+		for _, name := range slices.Sorted(maps.Keys(facts)) {
+			markdownRow(text, []string{name, facts[name]})
+		}
+	}
+	text.WriteString("\nThe operator shares these cores with etcd, the API server, the controller manager, the nodes and drivers that are simulated, and the load. Nodes are simulated: the\n" +
+		"pods are real objects that real controllers act on, and nothing runs in them. MB are 10⁶ bytes; p99 is what 99 of 100 do not pass. Ratios within one run mean more than\n" +
+		"any figure alone.\n\n")
+}
+
+// bars writes what was demanded and what became of it.
+func bars(text *strings.Builder, verdicts []ranges.Verdict) {
+	if len(verdicts) == 0 {
+		return
+	}
+	text.WriteString("## The bars\n\n")
+	markdownRow(text, []string{"demanded", "figure", "measured", "range", ""})
+	markdownRow(text, []string{"---", "---", "---:", "---", "---"})
+	missing := 0
+	for _, v := range verdicts {
+		bounded := v.Range.Min != nil || v.Range.Max != nil
+		if !bounded && v.Known {
+			continue // it is in its table
+		}
+		measured, mark := "-", "holds"
+		if v.Known {
+			measured = figure.Format(v.Value, v.Unit)
+		}
+		switch {
+		case strings.HasPrefix(v.Problem, ranges.Missing):
+			mark = "not measured"
+			missing++
+		case !v.OK():
+			mark = "**missed**"
+		}
+		if bounded {
+			markdownRow(text, []string{v.Range.Why, v.What(), measured, v.Range.Wanted(), mark})
+		}
+	}
+	text.WriteString("\n")
+	if missing > 0 {
+		fmt.Fprintf(text, "%d figures that a full run has are not in this one.\n\n", missing)
+	}
+}
+
+// pictures shows the plots of a scenario, and draws them.
+func pictures(text *strings.Builder, all []*plot, scenario string, drawn map[string][]byte) {
+	for _, p := range all {
+		if p.scenario == scenario {
+			drawn[p.file()] = p.svg()
+			fmt.Fprintf(text, "![%s](%s/%s)\n\n", p.title, Plots, p.file())
+		}
+	}
+}
+
+// notes are what is to be known of a scenario.
+func notes(text *strings.Builder, run *figure.Run, scenario string) {
+	said := false
+	for _, n := range run.Notes {
+		if n.Scenario == scenario {
+			text.WriteString("- " + n.Text + "\n")
+			said = true
+		}
+	}
+	if said {
+		text.WriteString("\n")
+	}
+}
