@@ -1,9 +1,9 @@
-// Command bench measures the operator against the API server itself, in one run on one machine: how many applications a second it
-// carries from creation to the end, what it writes, and what memory and CPU it takes; beside the same writes sent directly by plain
-// clients, which is the most that this API server would do.
+// Command bench measures the operator against the API server itself, on one machine, all that is compared in one run: how many applications a second it
+// carries, from creation to the end, what it writes, what memory and CPU it takes; beside the same writes sent by plain clients, which is the most that this
+// API server would do, and beside the real spark-submit.
 //
-// It starts a control plane of its own (no node, no scheduler), plays the kubelet for the driver pods, and ends everything it started.
-// The load is bounded by -apps and -timeout.
+// It starts control planes of its own, plays the nodes and Spark on them, and ends everything that it started. All load stays on loopback, has an end, and a
+// limit of time.
 package main
 
 import (
@@ -14,64 +14,110 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/scenario"
+	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
 // options are the command line.
 type options struct {
-	schedules int           // schedules that are due at one minute; 0 for applications instead
-	kill      int           // runs after which the operator is killed; 0 for never
-	apps      int           // applications created at once
-	clients   int           // workers that create applications, and that send the direct writes
-	runtime   time.Duration // how long a simulated driver runs
-	timeout   time.Duration // for the whole run
-	root      string        // of the repository
-	operator  string        // binary; built when empty
-	local     string        // sparklocal binary; built when empty
+	plan  string
+	only  string // names of scenarios, with commas between; empty for all of the plan
+	out   string // directory that the run is written to
+	check bool   // hold the figures to the ranges of the plan
+	world world.Options
+
+	schedules int // measure so many schedules instead of a plan
+	kill      int // runs after which the operator of the schedules is killed; 0 for never
 }
 
 func main() {
 	var o options
-	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of applications")
+	flag.StringVar(&o.plan, "plan", "full", "what is measured: quick or full")
+	flag.StringVar(&o.only, "only", "", "scenarios of the plan, with commas between (default: all)")
+	flag.StringVar(&o.out, "out", "", "directory to write the run to, as JSON (default: it is printed only)")
+	flag.BoolVar(&o.check, "check", false, "fail where a figure is not in its range")
+	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of a plan")
 	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
-	flag.IntVar(&o.apps, "apps", 200, "applications created at once")
-	flag.IntVar(&o.clients, "clients", 16, "client workers")
-	flag.DurationVar(&o.runtime, "runtime", 200*time.Millisecond, "how long a simulated driver runs")
-	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "bound on the whole run")
-	flag.StringVar(&o.root, "root", "..", "the repository's root")
-	flag.StringVar(&o.operator, "operator", "", "spark-operator binary (default: built)")
-	flag.StringVar(&o.local, "sparklocal", os.Getenv("SPARKLOCAL"), "sparklocal binary (default: built)")
+	flag.StringVar(&o.world.Root, "root", "..", "the repository's root")
+	flag.StringVar(&o.world.Operator, "operator", "", "spark-operator binary (default: built)")
+	flag.StringVar(&o.world.Local, "sparklocal", os.Getenv("SPARKLOCAL"), "sparklocal binary (default: built)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
+	if err := start(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
 		os.Exit(1)
 	}
 }
 
-// run makes one measurement and prints its table.
-func run(ctx context.Context, o options, out io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
-	w, err := newWorld(ctx, o, out)
+// start does what the command line asks for.
+func start(ctx context.Context, o options, out io.Writer) error {
+	steps, err := o.steps()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
+	run, err := measure(ctx, o, steps, out)
+	return errors.Join(err, o.keep(run, out))
+}
 
+// steps are what is measured.
+func (o options) steps() ([]scenario.Step, error) {
 	if o.schedules > 0 {
-		return w.schedulesAtOnce(ctx, out)
+		return []scenario.Step{scenario.SchedulesStep(o.schedules, o.kill)}, nil
 	}
-	fmt.Fprintf(out, "%d applications at once, drivers that run %s, %d clients\n", o.apps, o.runtime, o.clients)
-	op, err := w.throughOperator(ctx)
+	all, err := scenario.Plan(o.plan)
 	if err != nil {
-		return fmt.Errorf("through the operator: %w", err)
+		return nil, err
 	}
-	direct, err := w.direct(ctx, op)
+	return scenario.Pick(all, strings.FieldsFunc(o.only, func(c rune) bool { return c == ',' }))
+}
+
+// measure does the steps and returns what they measured, also where some failed.
+func measure(ctx context.Context, o options, steps []scenario.Step, out io.Writer) (run *figure.Run, err error) {
+	run = &figure.Run{Began: time.Now().UTC(), Plan: o.plan, Commit: commit(o.world.Root), Machine: machine(), Versions: versions(o.world.Root)}
+	binaries, err := os.MkdirTemp("", "spark-bench-bin-")
 	if err != nil {
-		return fmt.Errorf("direct: %w", err)
+		return run, err
 	}
-	report(out, o.apps, op, direct)
-	return nil
+	defer func() { err = errors.Join(err, os.RemoveAll(binaries)) }()
+	built, err := o.world.Build(ctx, binaries)
+	if err != nil {
+		return run, err
+	}
+	worlds := func(ctx context.Context, s scenario.Step) (*world.World, error) {
+		of := built
+		of.Scheduler, of.Bodies = s.Scheduler, s.Bodies
+		return world.New(ctx, of, out)
+	}
+	err = scenario.Run(ctx, steps, worlds, run, out)
+	run.Took = time.Since(run.Began).Round(time.Second).String()
+	return run, err
+}
+
+// keep prints a run, holds it to its ranges and writes it.
+func (o options) keep(run *figure.Run, out io.Writer) error {
+	printFigures(run, out)
+	if o.out == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	return run.Save(filepath.Join(o.out, run.Began.Format("2006-01-02T150405Z")+"-"+run.Plan+".json"))
+}
+
+func printFigures(run *figure.Run, out io.Writer) {
+	for _, f := range run.Figures {
+		fmt.Fprintf(out, "%-100s %14.3f %s\n", f.ID(), f.Value, f.Unit)
+	}
+	for _, n := range run.Notes {
+		fmt.Fprintf(out, "%s: %s\n", n.Scenario, n.Text)
+	}
 }

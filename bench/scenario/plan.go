@@ -1,6 +1,13 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/loads"
+)
 
 // Plans are what can be measured, by name.
 func Plans() map[string][]Step { return map[string][]Step{"quick": quick(), "full": full()} }
@@ -15,7 +22,32 @@ func Plan(name string) ([]Step, error) {
 }
 
 // quick is small enough for a check of each change: it holds that everything can be measured, and ratios within the run.
-func quick() []Step { return []Step{} }
+func quick() []Step {
+	return []Step{
+		{Name: figure.Burst, About: "100 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(100)},
+		{Name: figure.Lives, About: "60 lives of a driver and five executors at once", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(60), Whole{})},
+	}
+}
+
+// rates is the world of those whose figures are compared: one API server for all of them.
+const rates = "rates"
 
 // full is what docs/performance.md is written from.
-func full() []Step { return []Step{} }
+func full() []Step {
+	return []Step{
+		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
+		{Name: figure.Lives, About: "1,000 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 15 * time.Minute,
+			Do: Lives(lives(1000), Whole{})},
+		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(1000), time.Minute)},
+	}
+}
+
+// lives are whole lives of a driver and five executors over the namespaces of ten teams.
+func lives(n int) load.Spec {
+	spec, err := load.Parse(loads.Lives)
+	if err != nil {
+		panic(err) // it is part of the program, and a test reads it
+	}
+	spec.Classes[0].Count = n
+	return spec
+}

@@ -1,0 +1,56 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
+
+// Burst has a warm operator take driver-only applications that are created at once.
+func Burst(n int) Func {
+	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
+		r, err := raise(ctx, w, "")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.close()) }()
+		_, err = r.measure(ctx, load.Spec{Classes: []load.Class{{Name: "burst", Namespace: "burst", Count: n, Run: load.For(200 * time.Millisecond)}}}, s, figure.Burst, "")
+		s.Say(figure.Burst, "%s driver-only applications are created at once; their drivers run 200 ms. The CPU counts from the first creation to the last event.",
+			figure.Count(n))
+		return err
+	}
+}
+
+// HalfRate offers whole lives at half of the rate that Lives found in the same run, for so long.
+func HalfRate(spec load.Spec, long time.Duration) Func {
+	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
+		full := figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Rate}
+		found, ok := s.Value(full.ID())
+		if !ok {
+			return fmt.Errorf("there is no %q in this run: half of it is not known without scenario %s", full.ID(), figure.Lives)
+		}
+		r, err := raise(ctx, w, "")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.close()) }()
+		paced := atRate(spec, found.Value/2, long)
+		_, err = r.measure(ctx, paced, s, figure.HalfRate, "")
+		s.Say(figure.HalfRate, "%s applications of a driver and five executors are created at %.1f a second.", figure.Count(paced.Count()), found.Value/2)
+		return err
+	}
+}
+
+// atRate makes of the first class of a load one that is sent for so long at a rate.
+func atRate(spec load.Spec, rate float64, long time.Duration) load.Spec {
+	c := spec.Classes[0]
+	c.Name, c.Namespace = "paced", "paced"
+	c.Rate, c.Count = rate, max(1, int(rate*long.Seconds()))
+	c.Namespaces = min(c.Namespaces, c.Count)
+	return load.Spec{Seed: spec.Seed, Classes: []load.Class{c}}
+}

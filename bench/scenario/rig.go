@@ -1,0 +1,156 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+
+	"github.com/sparkoperator/spark-operator/bench/audit"
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/node"
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
+
+// senders is how many applications are created at a time: more than the API server answers at a time would wait there.
+const senders = 32
+
+// rig is an operator at work, with nodes that play and a client that sends load.
+type rig struct {
+	w     *world.World
+	op    *world.Operator
+	nodes *node.Cluster
+	load  dynamic.Interface
+}
+
+// raise starts an operator and nodes, and has them carry a few applications, so that no figure has the first connections and caches in it.
+func raise(ctx context.Context, w *world.World, settings string) (r *rig, err error) {
+	r = &rig{w: w}
+	if _, r.load, err = w.Client(audit.LoadAgent); err != nil {
+		return nil, err
+	}
+	if r.op, err = w.StartOperator(ctx, world.OperatorOptions{Settings: settings}); err != nil {
+		return nil, err
+	}
+	if r.nodes, err = node.Start(ctx, w, node.Options{}); err != nil {
+		return nil, errors.Join(err, r.op.Stop())
+	}
+	warm := load.Spec{Classes: []load.Class{{
+		Name: fmt.Sprintf("warm-%d", time.Now().Unix()%100_000), Namespace: "warm", Count: 10, Executors: 2, Run: load.For(100 * time.Millisecond),
+	}}}
+	if _, err := r.carry(ctx, warm); err != nil {
+		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
+	}
+	return r, nil
+}
+
+// close stops the operator and the nodes, and returns what went wrong in them.
+func (r *rig) close() error { return errors.Join(r.op.Stop(), r.nodes.Stop()) }
+
+// carry sends a load and waits until all of it has ended and the operator is quiet.
+func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
+	for _, name := range spec.Namespaces() {
+		if err := r.w.Namespace(ctx, name); err != nil {
+			return b, err
+		}
+	}
+	seen, err := watchEnds(ctx, r.w.Dynamic, spec)
+	if err != nil {
+		return b, err
+	}
+	defer seen.stop()
+	b, err = charge(ctx, r.w, r.op, func() (time.Time, error) {
+		if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
+			return time.Time{}, err
+		}
+		return seen.wait(ctx)
+	})
+	if err := errors.Join(err, r.nodes.Err()); err != nil {
+		return b, err
+	}
+	return b, seen.held(spec)
+}
+
+// measure carries a load and notes its figures in a case of a scenario: rates, cost, latencies and writes; and how the operator was meanwhile.
+func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in string) (bill, error) {
+	samples := r.op.Sample(ctx, sampleEvery)
+	b, err := r.carry(ctx, spec)
+	seen, e := samples.Stop()
+	if err := errors.Join(err, e); err != nil {
+		return b, err
+	}
+	n := spec.Count()
+	s.Add(b.rate(scenario, in, n)...)
+	s.Add(b.figures(scenario, in, n)...)
+	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
+	s.Plot(courses(scenario, seen)...)
+	tally, lags, err := r.heard(scope(b, spec))
+	if err != nil {
+		return b, err
+	}
+	s.Add(lags.Figures(scenario, in)...)
+	s.Add(tally.Figures(scenario, in, n)...)
+	return b, nil
+}
+
+// scope is what of the audit log was done for a load.
+func scope(b bill, spec load.Spec) audit.Scope {
+	in := map[string]bool{}
+	for _, name := range spec.Namespaces() {
+		in[name] = true
+	}
+	return audit.Scope{From: b.began, To: b.quiet.Add(calm), Namespace: func(name string) bool { return in[name] }}
+}
+
+// heard reads the audit log once for all that is computed from it.
+func (r *rig) heard(of audit.Scope) (audit.Tally, audit.Lags, error) {
+	log, err := os.Open(r.w.AuditLog())
+	if err != nil {
+		return nil, audit.Lags{}, err
+	}
+	defer log.Close()
+	tally, lags := audit.Tally{}, audit.NewLagReader()
+	err = audit.Read(log, func(e *audit.Event) error {
+		if of.Has(e) {
+			tally.Add(e)
+			lags.Add(e)
+		}
+		return nil
+	})
+	return tally, lags.Lags(), err
+}
+
+// sampleEvery is how often the operator's process is looked at.
+const sampleEvery = 250 * time.Millisecond
+
+func deepest(samples []world.Sample) (most float64) {
+	for _, s := range samples {
+		most = max(most, s.Depth)
+	}
+	return most
+}
+
+// courses are plots of how an operator was over time.
+func courses(scenario string, samples []world.Sample) []figure.Series {
+	line := func(title, y string, of func(i int) float64) figure.Series {
+		points := make([][2]float64, len(samples))
+		for i, s := range samples {
+			points[i] = [2]float64{s.At.Seconds(), of(i)}
+		}
+		return figure.Series{Scenario: scenario, Title: title, Name: figure.Operator, X: "time, s", Y: y, Points: points}
+	}
+	return []figure.Series{
+		line("Queue depth", "keys", func(i int) float64 { return samples[i].Depth }),
+		line("Resident memory", "MB", func(i int) float64 { return float64(samples[i].Resident) / 1e6 }),
+		line("Operator CPU", "cores", func(i int) float64 {
+			if i == 0 {
+				return 0
+			}
+			return (samples[i].CPU - samples[i-1].CPU).Seconds() / (samples[i].At - samples[i-1].At).Seconds()
+		}),
+	}
+}
