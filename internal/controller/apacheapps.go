@@ -25,10 +25,11 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 	type application = sparkv1.SparkApplication
 	applications := func() apache.Applications { return apache.Applications{Options: apacheOptions(now())} }
 	return Kind[*application]{
-		Name:   kindApacheApplication,
-		New:    func() *application { return &application{} },
-		Keeps:  []string{"status.operator", "status.conditions", "status.executors"},
-		Status: func(app *application) any { return &app.Status },
+		Name:     kindApacheApplication,
+		New:      func() *application { return &application{} },
+		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
+		Status:   func(app *application) any { return &app.Status },
+		Observed: func(app *application) int64 { return app.Status.ObservedGeneration },
 		Decide: func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return applications().Decide(app, seen, at)
 		},

@@ -24,10 +24,11 @@ func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] 
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apache.Clusters { return apache.Clusters{ClusterOptions: clusterOptions(now())} }
 	return Kind[*cluster]{
-		Name:   kindCluster,
-		New:    func() *cluster { return &cluster{} },
-		Keeps:  []string{"status.operator", "status.conditions", "status.masters", "status.workers"},
-		Status: func(sc *cluster) any { return &sc.Status },
+		Name:     kindCluster,
+		New:      func() *cluster { return &cluster{} },
+		Keeps:    []string{"status.operator", "status.conditions", "status.masters", "status.workers"},
+		Status:   func(sc *cluster) any { return &sc.Status },
+		Observed: func(sc *cluster) int64 { return sc.Status.ObservedGeneration },
 		Decide: func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return clusters().Decide(sc, seen, at)
 		},

@@ -16,6 +16,7 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 		New:      func() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.observedGeneration"},
 		Status:   func(sc *v1alpha1.SparkConnect) any { return &sc.Status },
+		Observed: func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration },
 		Decide:   dialect.Decide,
 		Render:   dialect.Render,
 		Executor: dialect.Executor,

@@ -31,6 +31,9 @@ type Kind[T client.Object] struct {
 	Keeps []string
 	// Status returns a pointer to the object's status, which is what a pass writes.
 	Status func(T) any
+	// Observed returns the generation that the status was last decided for; 0 where there was none. Without the function no look is more urgent for being the
+	// first.
+	Observed func(T) int64
 	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
 	Decide func(T, lifecycle.Observed, time.Time) lifecycle.Plan
 	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is

@@ -56,6 +56,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
 		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
+		Observed: func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration },
 		Decide:   applications.Decide,
 		Render:   applications.Render,
 		Executor: applications.Executor,

@@ -3,10 +3,6 @@ package controller
 import (
 	"sync"
 	"time"
-
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // maxYield is how old a custom resource may be that still yields to a rush.
@@ -20,16 +16,14 @@ type rush struct {
 	atOnce int
 }
 
-// queue makes a controller's queue, as it would be without, and notes how long it is.
-func (u *rush) queue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	queue := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+// watch minds how long a controller's queue is.
+func (u *rush) watch(name string, due func() int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.queues == nil {
 		u.queues = map[string]func() int{}
 	}
-	u.queues[name] = queue.Len
-	return queue
+	u.queues[name] = due
 }
 
 func (u *rush) on() bool {

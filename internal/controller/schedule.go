@@ -27,6 +27,7 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 		New:      func() *schedule { return &schedule{} },
 		Keeps:    []string{"status.operator", "status.conditions"},
 		Status:   func(s *schedule) any { return &s.Status },
+		Observed: func(s *schedule) int64 { return s.Status.ObservedGeneration },
 		Decide:   dialect.Decide,
 		Standing: standingOfSchedule,
 		// Its runs are counted as the applications that they are.

@@ -54,9 +54,8 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
-	options := controller.Options{MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request]()}
-	if kind.Runs != nil {
-		options.NewQueue = op.rush.queue
+	options := controller.Options{
+		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(op, kind),
 	}
 	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New()).WithOptions(options)
 	if kind.Runs != nil {

@@ -1,0 +1,57 @@
+package controller
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/queue"
+)
+
+// queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
+// wakes it does not matter, so the priorities that handlers know of are left out.
+func queueOf[T client.Object](op *Operator, kind Kind[T]) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		q := queue.New(queue.Options[reconcile.Request]{
+			Name: name, Limiter: limiter,
+			Class:  classIn(op.GetClient(), kind),
+			Tenant: func(r reconcile.Request) string { return r.Namespace },
+		})
+		if kind.Runs != nil {
+			op.rush.watch(name, q.Len)
+		}
+		return q
+	}
+}
+
+// classIn tells the class of a key by what a cache has of it.
+func classIn[T client.Object](cache client.Reader, kind Kind[T]) func(reconcile.Request) queue.Class {
+	return func(request reconcile.Request) queue.Class {
+		object := kind.New()
+		err := cache.Get(context.Background(), request.NamespacedName, object, client.UnsafeDisableDeepCopy)
+		switch {
+		case apierrors.IsNotFound(err):
+			return queue.Leaving
+		case err != nil:
+			return queue.Changed // the pass meets the error as well, and tells
+		}
+		return classOf(kind, object)
+	}
+}
+
+// classOf tells how urgent a look at a custom resource is. An edit of the spec is as good as a new one. What is over comes last: there may be any number of it
+// about when the operator starts.
+func classOf[T client.Object](kind Kind[T], object T) queue.Class {
+	switch {
+	case object.GetDeletionTimestamp() != nil:
+		return queue.Leaving
+	case kind.Observed != nil && kind.Observed(object) != object.GetGeneration():
+		return queue.Fresh
+	case kind.Standing != nil && kind.Standing(object).Phase.Terminal():
+		return queue.Settled
+	}
+	return queue.Changed
+}

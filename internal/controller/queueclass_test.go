@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/queue"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestClasses: how urgent a look at an object is, of each kind.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	now := func() config.Configuration { return cfg }
+	remembers := func(phase lifecycle.Phase) *v1beta2.OperatorStatus { return &v1beta2.OperatorStatus{Phase: string(phase)} }
+	t.Run("sparkapplication", func(t *testing.T) {
+		testClasses(t, sparkApplications(cfg), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
+			app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)
+		}, true)
+	})
+	t.Run("apachesparkapplication", func(t *testing.T) {
+		testClasses(t, apacheApplications(now), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
+			app.Status.ObservedGeneration, app.Status.Operator = seen, &sparkv1.OperatorStatus{OperatorStatus: *remembers(phase)}
+		}, true)
+	})
+	t.Run("sparkconnect", func(t *testing.T) {
+		testClasses(t, sparkConnects(cfg), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
+			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &v1alpha1.OperatorStatus{OperatorStatus: *remembers(phase)}
+		}, true)
+	})
+	t.Run("sparkcluster", func(t *testing.T) {
+		testClasses(t, sparkClusters(now), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
+			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &sparkv1.ClusterOperatorStatus{Phase: string(phase)}
+		}, true)
+	})
+	t.Run("scheduledsparkapplication", func(t *testing.T) {
+		testClasses(t, schedules(cfg), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
+			s.Status.ObservedGeneration = seen
+		}, false)
+	})
+}
+
+func testClasses[T client.Object](t *testing.T, kind Kind[T], decided func(T, int64, lifecycle.Phase), ends bool) {
+	over := queue.Changed // a schedule is never over
+	if ends {
+		over = queue.Settled
+	}
+	cases := []struct {
+		name     string
+		deleting bool
+		seen     int64
+		phase    lifecycle.Phase
+		want     queue.Class
+	}{
+		{"nobody has looked at it", false, 0, lifecycle.New, queue.Fresh},
+		{"its spec was edited", false, 1, lifecycle.Running, queue.Fresh},
+		{"its spec was edited after its end", false, 1, lifecycle.Done, queue.Fresh},
+		{"it goes on", false, 2, lifecycle.Launched, queue.Changed},
+		{"it waits", false, 2, lifecycle.Waiting, queue.Changed},
+		{"it is over", false, 2, lifecycle.Done, over},
+		{"it is over, and its driver is kept", false, 2, lifecycle.Retained, over},
+		{"it is deleted", true, 2, lifecycle.Running, queue.Leaving},
+		{"it is deleted after its end", true, 2, lifecycle.Done, queue.Leaving},
+		{"it is deleted before anybody has looked at it", true, 0, lifecycle.New, queue.Leaving},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			object := kind.New()
+			object.SetGeneration(2)
+			if c.deleting {
+				object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+			}
+			decided(object, c.seen, c.phase)
+			if got := classOf(kind, object); got != c.want {
+				t.Errorf("class %d, want %d", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package queue
+
+import (
+	"container/list"
+	"time"
+)
+
+// Class is how urgent an item is. Higher ones come first; of the others each has turns once it has waited for longer than the queue's patience.
+type Class int
+
+const (
+	// Settled is what has come to its end: a look at it hardly ever finds something to do. After a restart most of what there is.
+	Settled Class = iota
+	// Changed is what goes on, when something of it has changed. What has waited for longer than the queue's patience comes before what is Fresh: there may be
+	// any number of that, and what is told of what goes on would be as late as the last of it.
+	Changed
+	// Fresh is what nobody has looked at yet as it is.
+	Fresh
+	// Leaving is what is deleted, or gone: it makes room.
+	Leaving
+
+	classes = int(Leaving) + 1
+)
+
+// turnsOfOthers: one of so many turns is not the first class's, but another's that has waited for longer than the patience, and these take turns. Changed must
+// have most of what there is when there is more to do than can be done: a life has several changes and one beginning.
+const turnsOfOthers = 8
+
+// order holds what is ready, and says what comes next.
+type order[T comparable] struct {
+	lanes    [classes]lane[T]
+	size     int
+	patience time.Duration
+	turn     int
+	other    int // the class that last had another's turn
+}
+
+// lane is what is ready of one class.
+type lane[T comparable] struct {
+	all     list.List // of *entry, in the order in which they came: the first waits for longest
+	tenants map[string]*tenant
+	turns   list.List // of *tenant, who is next first
+}
+
+// tenant is what is ready of one class and whose it is.
+type tenant struct {
+	name  string
+	queue list.List // of *entry
+	turn  *list.Element
+}
+
+// place is where in its lane an entry is.
+type place struct {
+	came             time.Time
+	inLane, inTenant *list.Element
+}
+
+func (o *order[T]) add(e *entry[T], now time.Time) {
+	l := &o.lanes[e.class]
+	whose, known := l.tenants[e.tenant]
+	if !known {
+		if l.tenants == nil {
+			l.tenants = map[string]*tenant{}
+		}
+		whose = &tenant{name: e.tenant}
+		whose.turn = l.turns.PushBack(whose)
+		l.tenants[e.tenant] = whose
+	}
+	e.place = place{came: now, inLane: l.all.PushBack(e), inTenant: whose.queue.PushBack(e)}
+	o.size++
+}
+
+func (o *order[T]) remove(e *entry[T]) {
+	l := &o.lanes[e.class]
+	whose := l.tenants[e.tenant]
+	l.all.Remove(e.place.inLane)
+	whose.queue.Remove(e.place.inTenant)
+	if whose.queue.Len() == 0 {
+		l.turns.Remove(whose.turn)
+		delete(l.tenants, whose.name)
+	}
+	e.place = place{}
+	o.size--
+}
+
+// take removes what comes next and returns it. There must be something.
+func (o *order[T]) take(now time.Time) *entry[T] {
+	l := &o.lanes[o.next(now)]
+	whose := l.turns.Front().Value.(*tenant)
+	l.turns.MoveToBack(whose.turn)
+	e := whose.queue.Front().Value.(*entry[T])
+	o.remove(e)
+	return e
+}
+
+// next is the class whose turn it is.
+func (o *order[T]) next(now time.Time) Class {
+	first := o.first(now)
+	o.turn++
+	if o.turn%turnsOfOthers != 0 {
+		return first
+	}
+	for i := range classes {
+		other := (o.other + 1 + i) % classes
+		if Class(other) != first && o.overdue(Class(other), now) {
+			o.other = other
+			return Class(other)
+		}
+	}
+	return first
+}
+
+// first is the class that has most of the turns now.
+func (o *order[T]) first(now time.Time) Class {
+	switch {
+	case o.lanes[Leaving].all.Len() > 0:
+		return Leaving
+	case o.overdue(Changed, now):
+		return Changed
+	case o.lanes[Fresh].all.Len() > 0:
+		return Fresh
+	case o.lanes[Changed].all.Len() > 0:
+		return Changed
+	}
+	return Settled
+}
+
+// overdue reports whether something of a class has waited for longer than the patience.
+func (o *order[T]) overdue(class Class, now time.Time) bool {
+	first := o.lanes[class].all.Front()
+	return first != nil && now.Sub(first.Value.(*entry[T]).place.came) > o.patience
+}

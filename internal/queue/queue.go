@@ -1,0 +1,252 @@
+// Package queue is the queue of a controller: what is looked at next. It promises what client-go's workqueue does (an item is there once, never at two workers,
+// and one that is added while it is worked on comes again), and has an order of its own: by class, fair between tenants, and with a bound on how long a class is
+// put off. docs/decisions/0014-queue.md says why.
+package queue
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Patience is how long a class waits for higher ones before it has turns among them, where Options do not say.
+const Patience = 500 * time.Millisecond
+
+// Options of a queue.
+type Options[T comparable] struct {
+	// Name of the queue, as the metrics workqueue_* call it. Nothing is measured without.
+	Name string
+	// Limiter says how long an item waits that is added by AddRateLimited.
+	Limiter workqueue.TypedRateLimiter[T]
+	// Class tells how urgent an item is that is added now. It is called by whoever adds, several at a time.
+	Class func(T) Class
+	// Tenant tells whose an item is. Tenants take turns within a class, however many items each has.
+	Tenant func(T) string
+	// Patience is how long a class waits for higher ones before it has turns among them. Default 500 ms.
+	Patience time.Duration
+}
+
+// Queue hands out items to workers. It is safe for use by many.
+type Queue[T comparable] struct {
+	options Options[T]
+	meter   *meter
+
+	mu      sync.Mutex
+	more    *sync.Cond           // an item is ready, or the queue is shut down
+	idle    *sync.Cond           // nothing is worked on
+	entries map[T]*entry[T]      // what is to be worked on, now or later
+	working map[T]time.Time      // what is worked on, and since when
+	ready   order[T]             // of the entries, those that a worker can take
+	held    int                  // how many entries wait until they are not worked on any more
+	later   timetable[*entry[T]] // of the entries, those whose time has not come
+	timer   *time.Timer          // fires when the first of these comes
+	down    bool
+	end     chan struct{} // closed when the queue is shut down
+}
+
+// entry is an item that is to be worked on.
+type entry[T comparable] struct {
+	key    T
+	tenant string
+	class  Class
+	state  state
+	since  time.Time // when it came to wait for a worker
+	place  place     // among those that are ready
+	due    due       // among those whose time has not come
+}
+
+// state of an entry.
+type state int
+
+const (
+	isReady state = iota
+	isHeld        // it is worked on, and comes again after that
+	isLater
+)
+
+var _ workqueue.TypedRateLimitingInterface[string] = &Queue[string]{}
+
+// New makes a queue. It measures itself until it is shut down.
+func New[T comparable](options Options[T]) *Queue[T] {
+	if options.Patience == 0 {
+		options.Patience = Patience
+	}
+	q := &Queue[T]{
+		options: options, meter: newMeter(options.Name), ready: order[T]{patience: options.Patience},
+		entries: map[T]*entry[T]{}, working: map[T]time.Time{}, end: make(chan struct{}),
+	}
+	q.more, q.idle = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
+	if q.meter != nil {
+		go q.measureWork()
+	}
+	return q
+}
+
+// Add asks for an item to be worked on now. One that is there already is not there twice, and has the higher of its classes.
+func (q *Queue[T]) Add(key T) { q.put(key, q.options.Class(key), 0) }
+
+// AddAfter asks for an item to be worked on when some time has passed, or sooner if it is there already or is added meanwhile.
+func (q *Queue[T]) AddAfter(key T, after time.Duration) {
+	class := q.options.Class(key)
+	if after > 0 {
+		q.meter.retried()
+		if class == Fresh {
+			class = Changed // somebody has looked at it
+		}
+	}
+	q.put(key, class, after)
+}
+
+// AddRateLimited asks for an item to be worked on when the limiter allows it.
+func (q *Queue[T]) AddRateLimited(key T) { q.AddAfter(key, q.options.Limiter.When(key)) }
+
+// Forget ends the limiter's memory of an item.
+func (q *Queue[T]) Forget(key T) { q.options.Limiter.Forget(key) }
+
+// NumRequeues tells how often an item was added by AddRateLimited since it was forgotten.
+func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues(key) }
+
+// put takes an item in, or what is new about one that is there.
+func (q *Queue[T]) put(key T, class Class, after time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.down {
+		return
+	}
+	now := time.Now()
+	e, known := q.entries[key]
+	switch {
+	case !known:
+		e = &entry[T]{key: key, tenant: q.options.Tenant(key), class: class}
+		q.entries[key] = e
+	case e.state == isLater:
+		e.class = max(e.class, class)
+		if after > 0 && !now.Add(after).Before(e.due.at) {
+			return
+		}
+		q.later.remove(&e.due)
+	default:
+		q.raise(e, class, now)
+		return
+	}
+	if after > 0 {
+		e.state = isLater
+		q.later.add(e, &e.due, now.Add(after))
+		q.rewind()
+		return
+	}
+	q.come(e, now)
+}
+
+// raise gives an entry that waits for a worker a higher class, if it is one.
+func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
+	if class <= e.class {
+		return
+	}
+	q.meter.moved(e.class, class)
+	if e.state == isHeld {
+		e.class = class
+		return
+	}
+	q.ready.remove(e)
+	e.class = class
+	q.ready.add(e, now)
+}
+
+// come makes an entry wait for a worker: for its own, where it is worked on now.
+func (q *Queue[T]) come(e *entry[T], now time.Time) {
+	e.since = now
+	q.meter.came(e.class)
+	if _, worked := q.working[e.key]; worked {
+		e.state = isHeld
+		q.held++
+		return
+	}
+	e.state = isReady
+	q.ready.add(e, now)
+	q.more.Signal()
+}
+
+// Get waits for an item and hands it out. Whoever has it says Done. After ShutDown what is ready is still handed out, and then nothing any more.
+func (q *Queue[T]) Get() (key T, shutdown bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.ready.size == 0 && !q.down {
+		q.more.Wait()
+	}
+	if q.ready.size == 0 {
+		return key, true
+	}
+	now := time.Now()
+	e := q.ready.take(now)
+	delete(q.entries, e.key)
+	q.working[e.key] = now
+	q.meter.took(e.class, now.Sub(e.since))
+	return e.key, false
+}
+
+// Done says that an item is not worked on any more. It comes again if it was added meanwhile.
+func (q *Queue[T]) Done(key T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	since, worked := q.working[key]
+	if !worked {
+		return
+	}
+	delete(q.working, key)
+	q.meter.worked(now.Sub(since))
+	if e := q.entries[key]; e != nil && e.state == isHeld {
+		q.held--
+		e.state = isReady
+		q.ready.add(e, now)
+		q.more.Signal()
+	}
+	if len(q.working) == 0 {
+		q.idle.Broadcast()
+	}
+}
+
+// Len tells how many items wait for a worker, those that are worked on now and come again included.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ready.size + q.held
+}
+
+// ShutDown takes in nothing any more, and lets go of what was to come later.
+func (q *Queue[T]) ShutDown() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shut()
+}
+
+// ShutDownWithDrain is ShutDown, and waits until nothing is worked on.
+func (q *Queue[T]) ShutDownWithDrain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shut()
+	for len(q.working) > 0 {
+		q.idle.Wait()
+	}
+}
+
+// ShuttingDown reports whether the queue is shut down.
+func (q *Queue[T]) ShuttingDown() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.down
+}
+
+func (q *Queue[T]) shut() {
+	if q.down {
+		return
+	}
+	q.down = true
+	close(q.end)
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.more.Broadcast()
+}

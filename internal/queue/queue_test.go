@@ -1,0 +1,395 @@
+package queue
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// In these tests an item is "tenant/name", and its class is that which the test last gave it. Time is the bubble's.
+
+type classesOf struct {
+	mu sync.Mutex
+	of map[string]Class
+}
+
+func (c *classesOf) get(key string) Class {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[key]
+}
+
+func (c *classesOf) set(key string, class Class) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[string]Class{}
+	}
+	c.of[key] = class
+}
+
+func tenantOf(key string) string {
+	tenant, _, _ := strings.Cut(key, "/")
+	return tenant
+}
+
+// testQueue is a queue that measures nothing.
+type testQueue struct {
+	*Queue[string]
+	classes classesOf
+}
+
+func newTestQueue() *testQueue {
+	q := &testQueue{}
+	q.Queue = New(Options[string]{
+		Limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, time.Second),
+		Class:   q.classes.get, Tenant: tenantOf,
+	})
+	return q
+}
+
+// as adds an item that is of a class now.
+func (q *testQueue) as(class Class, keys ...string) {
+	for _, key := range keys {
+		q.classes.set(key, class)
+		q.Add(key)
+	}
+}
+
+// take takes and finishes so many items, or all that are ready.
+func (q *testQueue) take(most int) (taken []string) {
+	for len(taken) < most && q.Len() > 0 {
+		key, _ := q.Get()
+		q.Done(key)
+		taken = append(taken, key)
+	}
+	return taken
+}
+
+const all = 1 << 20
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		add  func(*testQueue)
+		want []string
+	}{
+		{"nothing", func(*testQueue) {}, nil},
+		{"in the order of one tenant", func(q *testQueue) { q.as(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
+		{"once, however often it is added", func(q *testQueue) { q.as(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
+		{"higher classes first", func(q *testQueue) {
+			q.as(Settled, "a/settled")
+			q.as(Changed, "a/changed")
+			q.as(Fresh, "a/fresh")
+			q.as(Leaving, "a/leaving")
+		}, []string{"a/leaving", "a/fresh", "a/changed", "a/settled"}},
+		{"the highest class that an item was added with", func(q *testQueue) {
+			q.as(Fresh, "a/other")
+			q.as(Settled, "a/1")
+			q.as(Leaving, "a/1")
+			q.as(Changed, "a/1")
+		}, []string{"a/1", "a/other"}},
+		{"behind those of the class that it comes into", func(q *testQueue) {
+			q.as(Changed, "a/1")
+			q.as(Fresh, "a/2")
+			q.as(Fresh, "a/1")
+		}, []string{"a/2", "a/1"}},
+		{"tenants take turns", func(q *testQueue) { q.as(Fresh, "a/1", "a/2", "a/3", "b/1", "c/1", "b/2") },
+			[]string{"a/1", "b/1", "c/1", "a/2", "b/2", "a/3"}},
+		{"in each class", func(q *testQueue) {
+			q.as(Changed, "a/1", "a/2", "b/1")
+			q.as(Fresh, "a/3", "a/4", "b/2")
+		}, []string{"a/3", "b/2", "a/4", "a/1", "b/1", "a/2"}},
+		{"a tenant that comes late waits for one turn of each other", func(q *testQueue) {
+			q.as(Fresh, "a/1", "b/1", "a/2", "b/2")
+			q.take(1)
+			q.as(Fresh, "c/1")
+		}, []string{"b/1", "a/2", "c/1", "b/2"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				defer q.ShutDown()
+				c.add(q)
+				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
+					t.Errorf("order (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestOneAmongThousands: however many a namespace has, another's single one is the next but one.
+func TestOneAmongThousands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		for i := range 5000 {
+			q.as(Fresh, "a/"+string(rune('A'+i)))
+		}
+		q.take(10)
+		time.Sleep(time.Minute) // all of them have waited for longer than the patience
+		q.as(Fresh, "b/1")
+		if taken := q.take(2); !slices.Contains(taken, "b/1") {
+			t.Errorf("before another tenant's only one: %v", taken)
+		}
+	})
+}
+
+// TestShares: what there is of each class, when there is more of all than can be done.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		busy []Class // always more of them
+		wait time.Duration
+		want map[Class]int // of 240 turns
+	}{
+		{"no one waits long", []Class{Fresh, Changed, Settled}, Patience, map[Class]int{Fresh: 240}},
+		{"changes that waited go before what is new, and leave it a share", []Class{Fresh, Changed}, Patience + 1, map[Class]int{Changed: 210, Fresh: 30}},
+		{"what is settled has a share too", []Class{Fresh, Changed, Settled}, Patience + 1, map[Class]int{Changed: 210, Fresh: 15, Settled: 15}},
+		{"beside what is new alone", []Class{Fresh, Settled}, Patience + 1, map[Class]int{Fresh: 210, Settled: 30}},
+		{"deletions before all", []Class{Leaving, Fresh, Changed, Settled}, Patience + 1, map[Class]int{Leaving: 210, Changed: 10, Fresh: 10, Settled: 10}},
+		{"alone", []Class{Settled}, Patience + 1, map[Class]int{Settled: 240}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				defer q.ShutDown()
+				next := 'A'
+				for _, class := range c.busy {
+					for range 240 {
+						next++
+						q.as(class, "a/"+string(next))
+					}
+				}
+				time.Sleep(c.wait)
+				got := map[Class]int{}
+				for _, key := range q.take(240) {
+					got[q.classes.get(key)]++
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("turns (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestLate: what comes at its time, and what comes sooner.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		add  func(*testQueue)
+		want map[time.Duration][]string // what is ready then, each time once
+	}{
+		{"each at its time", func(q *testQueue) {
+			q.AddAfter("a/3", 3*time.Second)
+			q.AddAfter("a/1", time.Second)
+			q.AddAfter("a/2", 2*time.Second)
+		},
+			map[time.Duration][]string{time.Second: {"a/1"}, 2 * time.Second: {"a/2"}, 3 * time.Second: {"a/3"}}},
+		{"at the sooner of two times", func(q *testQueue) {
+			q.AddAfter("a/1", 3*time.Second)
+			q.AddAfter("a/1", time.Second)
+			q.AddAfter("a/1", 2*time.Second)
+		},
+			map[time.Duration][]string{time.Second: {"a/1"}}},
+		{"now, whatever was to come later", func(q *testQueue) { q.AddAfter("a/1", time.Second); q.Add("a/1") }, map[time.Duration][]string{0: {"a/1"}}},
+		{"no time is now", func(q *testQueue) { q.AddAfter("a/1", 0); q.AddAfter("a/2", -1) }, map[time.Duration][]string{0: {"a/1", "a/2"}}},
+		{"nothing later of what is there already", func(q *testQueue) { q.Add("a/1"); q.AddAfter("a/1", time.Second) }, map[time.Duration][]string{0: {"a/1"}}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				defer q.ShutDown()
+				c.add(q)
+				got := map[time.Duration][]string{}
+				for at := time.Duration(0); at <= 5*time.Second; at += time.Second {
+					if taken := q.take(all); taken != nil {
+						got[at] = taken
+					}
+					time.Sleep(time.Second)
+					synctest.Wait() // until the timer's work is done
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("what came when (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestNoMoreNew: what comes back by itself was looked at, and does not go before what nobody has looked at.
+func TestNoMoreNew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		for key, class := range map[string]Class{"a/fresh": Fresh, "a/leaving": Leaving, "a/settled": Settled} {
+			q.classes.set(key, class)
+			q.AddAfter(key, time.Second)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		q.as(Fresh, "b/fresh")
+		q.as(Changed, "a/changed")
+		want := []string{"a/leaving", "b/fresh", "a/fresh", "a/changed", "a/settled"}
+		if diff := cmp.Diff(want, q.take(all)); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestBackoff: an error makes its own item wait, for longer each time, and nobody else.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		wait := func(key string) time.Duration {
+			t.Helper()
+			began := time.Now()
+			q.AddRateLimited(key)
+			if got, _ := q.Get(); got != key {
+				t.Fatalf("got %s, want %s", got, key)
+			}
+			q.Done(key)
+			return time.Since(began)
+		}
+		for _, want := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, time.Second} {
+			if got := wait("a/1"); got != want {
+				t.Errorf("after error %d it waits for %s, want %s", q.NumRequeues("a/1"), got, want)
+			}
+		}
+		if got := wait("a/2"); got != 100*time.Millisecond {
+			t.Errorf("the first error of another waits for %s", got)
+		}
+		q.Forget("a/1")
+		if got := wait("a/1"); got != 100*time.Millisecond || q.NumRequeues("a/1") != 1 {
+			t.Errorf("after it was forgotten it waits for %s, as error %d", got, q.NumRequeues("a/1"))
+		}
+	})
+}
+
+// TestAddedWhileWorkedOn: such an item is not given to another worker, and not lost.
+func TestAddedWhileWorkedOn(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		add  func(*testQueue)
+		want []string // after it is done
+	}{
+		{"not added", func(*testQueue) {}, []string{"a/2"}},
+		{"added", func(q *testQueue) { q.Add("a/1") }, []string{"a/2", "a/1"}},
+		{"added often, once of a higher class", func(q *testQueue) { q.Add("a/1"); q.as(Leaving, "a/1"); q.as(Changed, "a/1") }, []string{"a/1", "a/2"}},
+		{"its time came", func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() }, []string{"a/2", "a/1"}},
+		{"its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) }, []string{"a/2"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				defer q.ShutDown()
+				q.as(Changed, "a/1", "a/2")
+				if key, _ := q.Get(); key != "a/1" {
+					t.Fatalf("got %s", key)
+				}
+				c.add(q)
+				if n := q.Len(); n != len(c.want) {
+					t.Errorf("%d wait, want %v", n, c.want)
+				}
+				if taken := q.take(1); !slices.Equal(taken, []string{"a/2"}) {
+					t.Errorf("while a/1 is worked on: %v", taken)
+				}
+				q.as(Changed, "a/2")
+				q.Done("a/1")
+				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
+					t.Errorf("order (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestShutDown: what is ready is handed out, what is to come later is not, and nothing is taken in.
+func TestShutDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		q.as(Changed, "a/1", "a/2")
+		q.AddAfter("a/3", time.Second)
+		key, _ := q.Get()
+		q.Add(key) // it comes again: it was asked for in time
+		q.ShutDown()
+		q.ShutDown()
+		q.Add("a/4")
+		q.AddAfter("a/5", time.Second)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !q.ShuttingDown() {
+			t.Error("it does not say that it is shut down")
+		}
+		q.Done(key)
+		if diff := cmp.Diff([]string{"a/2", "a/1"}, q.take(all)); diff != "" {
+			t.Errorf("after its end (-want +got):\n%s", diff)
+		}
+		if key, shutdown := q.Get(); !shutdown || key != "" {
+			t.Errorf("Get = %q, %t", key, shutdown)
+		}
+	})
+}
+
+// TestShutDownWakesAll: workers that wait for an item hear of the end, and who drains waits for those at work.
+func TestShutDownWakesAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		var ended sync.WaitGroup
+		for range 3 {
+			ended.Go(func() {
+				if _, shutdown := q.Get(); shutdown {
+					return
+				}
+				time.Sleep(time.Second)
+				q.Done("a/1")
+			})
+		}
+		synctest.Wait()
+		q.Add("a/1")
+		synctest.Wait()
+		began := time.Now()
+		q.ShutDownWithDrain()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the end came after %s, the work takes 1 s", took)
+		}
+		ended.Wait()
+	})
+}
+
+// TestDoneTwice: what is not worked on cannot be finished.
+func TestDoneTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		q.Done("a/1")
+		q.Add("a/1")
+		q.Done("a/1")
+		if diff := cmp.Diff([]string{"a/1"}, q.take(all)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
