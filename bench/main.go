@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/ranges"
+	"github.com/sparkoperator/spark-operator/bench/report"
 	"github.com/sparkoperator/spark-operator/bench/scenario"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
@@ -30,6 +32,7 @@ type options struct {
 	only  string // names of scenarios, with commas between; empty for all of the plan
 	out   string // directory that the run is written to
 	check bool   // hold the figures to the ranges of the plan
+	page  bool   // write docs/performance.md
 	world world.Options
 
 	schedules int // measure so many schedules instead of a plan
@@ -42,6 +45,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "scenarios of the plan, with commas between (default: all)")
 	flag.StringVar(&o.out, "out", "", "directory to write the run to, as JSON (default: it is printed only)")
 	flag.BoolVar(&o.check, "check", false, "fail where a figure is not in its range")
+	flag.BoolVar(&o.page, "page", false, "write docs/performance.md from the newest run of bench/runs")
 	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of a plan")
 	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
 	flag.StringVar(&o.world.Root, "root", "..", "the repository's root")
@@ -64,7 +68,7 @@ func start(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	run, err := measure(ctx, o, steps, out)
-	return errors.Join(err, o.keep(run, out))
+	return errors.Join(err, o.keep(run, out)) // what was measured before something failed is worth keeping
 }
 
 // steps are what is measured.
@@ -101,23 +105,46 @@ func measure(ctx context.Context, o options, steps []scenario.Step, out io.Write
 	return run, err
 }
 
-// keep prints a run, holds it to its ranges and writes it.
+// keep prints a run, writes it, and holds it to its ranges.
 func (o options) keep(run *figure.Run, out io.Writer) error {
-	printFigures(run, out)
-	if o.out == "" {
-		return nil
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := report.Print(out, run); err != nil {
 		return err
-	}
-	return run.Save(filepath.Join(o.out, run.Began.Format("2006-01-02T150405Z")+"-"+run.Plan+".json"))
-}
-
-func printFigures(run *figure.Run, out io.Writer) {
-	for _, f := range run.Figures {
-		fmt.Fprintf(out, "%-100s %14.3f %s\n", f.ID(), f.Value, f.Unit)
 	}
 	for _, n := range run.Notes {
 		fmt.Fprintf(out, "%s: %s\n", n.Scenario, n.Text)
 	}
+	if o.out != "" {
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return err
+		}
+		file := filepath.Join(o.out, run.Began.Format("2006-01-02T150405Z")+"-"+run.Plan+".json")
+		if err := run.Save(file); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "the run is in %s\n", file)
+	}
+	var err error
+	if o.page {
+		err = report.Write(o.world.Root)
+	}
+	if o.check {
+		err = errors.Join(err, o.hold(run, out))
+	}
+	return err
+}
+
+// hold prints how a run is in the ranges of its plan. One that is outside of a range is an error.
+func (o options) hold(run *figure.Run, out io.Writer) error {
+	spec, err := ranges.Of(o.plan)
+	if err != nil {
+		return err
+	}
+	verdicts := ranges.Check(run, spec)
+	if err := ranges.Print(out, verdicts); err != nil {
+		return err
+	}
+	if n := ranges.Failed(verdicts); n > 0 {
+		return fmt.Errorf("%d of %d ranges do not hold", n, len(verdicts))
+	}
+	return nil
 }

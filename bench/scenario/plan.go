@@ -10,13 +10,13 @@ import (
 )
 
 // Plans are what can be measured, by name.
-func Plans() map[string][]Step { return map[string][]Step{"quick": quick(), "full": full()} }
+func Plans() map[string][]Step { return map[string][]Step{"quick": quick(), "tiny": tiny.steps(), "full": append(full(), large.steps()...)} }
 
 // Plan is a plan by its name.
 func Plan(name string) ([]Step, error) {
 	steps, ok := Plans()[name]
 	if !ok {
-		return nil, fmt.Errorf("no plan %q; there are quick and full", name)
+		return nil, fmt.Errorf("no plan %q; there are quick, tiny and full", name)
 	}
 	return steps, nil
 }
@@ -25,7 +25,7 @@ func Plan(name string) ([]Step, error) {
 func quick() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "100 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(100)},
-		{Name: figure.Lives, About: "60 lives of a driver and five executors at once", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(60), Whole{})},
+		{Name: figure.Lives, About: "60 lives of a driver and five executors at once", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(60), 16)},
 	}
 }
 
@@ -37,7 +37,7 @@ func full() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
 		{Name: figure.Lives, About: "1,000 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 15 * time.Minute,
-			Do: Lives(lives(1000), Whole{})},
+			Do: Lives(lives(1000), 8, 32)},
 		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(1000), time.Minute)},
 	}
 }

@@ -58,7 +58,7 @@ func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
 			return b, err
 		}
 	}
-	seen, err := watchEnds(ctx, r.w.Dynamic, spec)
+	seen, err := watchEnds(ctx, r.load, spec) // whose watch is opened again by the replay
 	if err != nil {
 		return b, err
 	}

@@ -25,8 +25,8 @@ const (
 	scheduledLabel = "sparkoperator.k8s.io/scheduled-app-name"
 	// room is for creating the schedules before they are due.
 	room = 30 * time.Second
-	// settled is how long nothing must come any more before it is said that nothing was doubled.
-	settled = 3 * time.Second
+	// nothingMore is how long nothing must come any more before it is said that nothing was doubled.
+	nothingMore = 3 * time.Second
 
 	schedulesName = "schedules" // of the scenario, and of its namespace
 )
@@ -68,7 +68,7 @@ func (a *arrivals) seen() int {
 func (a *arrivals) all() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.runs) == a.asked && time.Since(a.last) > settled
+	return len(a.runs) == a.asked && time.Since(a.last) > nothingMore
 }
 
 // faults counts schedules that have more than one run, and none.

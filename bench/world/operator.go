@@ -58,7 +58,7 @@ func (w *World) StartOperator(ctx context.Context, o OperatorOptions) (*Operator
 		return nil, err
 	}
 	op.cmd = exec.Command(w.o.Operator, "controller", "start", "--config", settings) // not by the context: Stop asks, and a caller that fails stops it too
-	op.cmd.Args[0] = "spark-operator" // of which its user agent is made, by which the audit log tells it apart; the binary may be called anything
+	op.cmd.Args[0] = "spark-operator"                                                // of which its user agent is made, by which the audit log tells it apart; the binary may be called anything
 	op.cmd.Env = append(append(os.Environ(), "KUBECONFIG="+w.Kubeconfig()), o.Env...)
 	op.cmd.Stdout, op.cmd.Stderr = op.log, op.log
 	op.cmd.SysProcAttr = dieWithParent()
