@@ -124,9 +124,10 @@ func unlimited(base *rest.Config) *rest.Config {
 func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme) manager.Options {
 	election := cfg.LeaderElection
 	return manager.Options{
-		Scheme: scheme,
-		Logger: env.Log,
-		Cache:  cacheOptions(cfg),
+		Scheme:         scheme,
+		Logger:         env.Log,
+		Cache:          cacheOptions(cfg),
+		MapperProvider: newMappings,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
 			c, err := client.New(rc, options)
 			if err != nil {
