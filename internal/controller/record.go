@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -32,9 +33,10 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 			return false, nil
 		}
 	}
-	target := r.kind.New()
-	target.SetNamespace(p.stored.GetNamespace())
-	target.SetName(p.stored.GetName())
+	target, err := r.metadataOf(p.stored)
+	if err != nil {
+		return false, err
+	}
 	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
 	if err != nil {
@@ -45,6 +47,19 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		r.paces.set(keyOf(p.stored), p.now)
 	}
 	return true, nil
+}
+
+// metadataOf names an object for a write of which nothing but the new resourceVersion is to come back: the whole object, as JSON, would cost the API server
+// and the operator more than the write itself.
+func (r *Reconciler[T]) metadataOf(stored T) (*metav1.PartialObjectMetadata, error) {
+	gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	target := metadataOnly(gvk)
+	target.SetNamespace(stored.GetNamespace())
+	target.SetName(stored.GetName())
+	return target, nil
 }
 
 func writeResult(err error) string {
