@@ -142,12 +142,10 @@ func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []cli
 }
 
 func (r *Reconciler[T]) createOne(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
-	// The API server's answer is written into the argument: the rendered object is kept as it is for a second try.
-	made := object.DeepCopyObject().(client.Object)
-	err := r.client.Create(ctx, made)
+	err := r.client.Create(ctx, object) // which changes nothing of it but by an answer that it was made
 	switch {
 	case err == nil:
-		p.remember(made)
+		p.remember(object)
 		return nil, nil
 	case apierrors.IsAlreadyExists(err):
 		return r.adopt(ctx, p, object, driver)
