@@ -12,7 +12,13 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		return true
 	case m.Phase.Live():
 		d := seen.Driver(m.Attempt)
-		return d == nil || d.Phase == lifecycle.DriverSucceeded || d.Phase == lifecycle.DriverFailed
+		switch {
+		case d == nil:
+			return true
+		case d.Phase == lifecycle.DriverSucceeded: // mostly the last look at an application: of many that end at once
+			return app.Restart.Policy == lifecycle.Always
+		}
+		return d.Phase == lifecycle.DriverFailed && app.Restart.Policy != lifecycle.Never
 	}
 	return !m.Phase.Terminal()
 }

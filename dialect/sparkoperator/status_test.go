@@ -460,4 +460,22 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	if !dialect.MayLaunch(lifecycle.App{}, in(lifecycle.Running), lifecycle.Observed{}) {
 		t.Error("not asked when the driver is missing")
 	}
+	for _, tt := range []struct {
+		policy            lifecycle.RestartPolicy
+		succeeded, failed bool
+	}{
+		{lifecycle.Never, false, false},
+		{lifecycle.OnFailure, false, true},
+		{lifecycle.OnInfrastructureFailure, false, true},
+		{lifecycle.Always, true, true},
+	} {
+		for ended, want := range map[lifecycle.DriverPhase]bool{lifecycle.DriverSucceeded: tt.succeeded, lifecycle.DriverFailed: tt.failed} {
+			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Phase: ended}}}
+			app := lifecycle.App{SpecHash: "1:a", Restart: lifecycle.Restart{Policy: tt.policy}}
+			m := in(lifecycle.Running, func(m *lifecycle.Memory) { m.SpecHash, m.Attempt = "1:a", 1 })
+			if got := dialect.MayLaunch(app, m, seen); got != want {
+				t.Errorf("policy %s, driver %s: %v, want %v", tt.policy, ended, got, want)
+			}
+		}
+	}
 }
