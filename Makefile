@@ -45,8 +45,8 @@ image: build ## IMAGE=name:tag; write the operator's image as a tar, to load int
 	mkdir -p dist
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 
-bench: ## applications a second on a control plane alone, beside the same writes sent directly
-	cd bench && go run . $(ARGS)
+bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less
+	cd bench && go run . -out runs -page -check $(ARGS)
 
 figures: ## print the measured figures: sizes, start-up times, latency
 	tools/figures.sh
