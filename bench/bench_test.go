@@ -24,11 +24,3 @@ func TestQuick(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestStartRefuses(t *testing.T) {
-	for _, o := range []options{{plan: "none"}, {plan: "quick", only: "burst,none"}} {
-		if err := start(t.Context(), o, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "none") {
-			t.Errorf("%+v: %v", o, err)
-		}
-	}
-}

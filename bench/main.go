@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -76,7 +77,7 @@ func (o options) steps() ([]scenario.Step, error) {
 	if o.schedules > 0 {
 		return []scenario.Step{scenario.SchedulesStep(o.schedules, o.kill)}, nil
 	}
-	all, err := scenario.Plan(o.plan)
+	all, err := scenario.Plan(o.plan, o.world.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (o options) steps() ([]scenario.Step, error) {
 
 // measure does the steps and returns what they measured, also where some failed.
 func measure(ctx context.Context, o options, steps []scenario.Step, out io.Writer) (run *figure.Run, err error) {
-	run = &figure.Run{Began: time.Now().UTC(), Plan: o.plan, Commit: commit(o.world.Root), Machine: machine(), Versions: versions(o.world.Root)}
+	run = &figure.Run{Began: time.Now().UTC(), Plan: o.label(), Commit: commit(o.world.Root), Machine: machine(), Versions: versions(o.world.Root)}
 	binaries, err := os.MkdirTemp("", "spark-bench-bin-")
 	if err != nil {
 		return run, err
@@ -139,6 +140,9 @@ func (o options) hold(run *figure.Run, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.only != "" {
+		spec.Ranges = slices.DeleteFunc(spec.Ranges, func(r ranges.Range) bool { return !measured(run, r.Figure) || r.Per != "" && !measured(run, r.Per) })
+	}
 	verdicts := ranges.Check(run, spec)
 	if err := ranges.Print(out, verdicts); err != nil {
 		return err
@@ -147,4 +151,18 @@ func (o options) hold(run *figure.Run, out io.Writer) error {
 		return fmt.Errorf("%d of %d ranges do not hold", n, len(verdicts))
 	}
 	return nil
+}
+
+// measured reports whether the scenario that a figure is of was done.
+func measured(run *figure.Run, id string) bool {
+	of, _, _ := strings.Cut(id, "/")
+	return slices.ContainsFunc(run.Figures, func(f figure.Figure) bool { return f.Scenario == of })
+}
+
+// label names what is measured. A part of a plan is no run of the plan: the page is not written from it.
+func (o options) label() string {
+	if o.only == "" {
+		return o.plan
+	}
+	return o.plan + "-" + strings.ReplaceAll(o.only, ",", "-")
 }

@@ -1,11 +1,14 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
@@ -122,4 +125,18 @@ func (b bill) rate(scenario, in string, apps int) []figure.Figure {
 		{Scenario: scenario, Case: in, Name: figure.Rate, Value: rate, Unit: "1/s"},
 		{Scenario: scenario, Case: in, Name: "applications a minute", Value: rate * 60, Unit: "1/min"},
 	}
+}
+
+// binds says in a sentence who took the most of the machine.
+func binds(cpu map[string]time.Duration, span time.Duration, cores int) string {
+	var sum time.Duration
+	for _, took := range cpu {
+		sum += took
+	}
+	who := slices.SortedFunc(maps.Keys(cpu), func(a, b string) int { return cmp.Or(cmp.Compare(cpu[b], cpu[a]), cmp.Compare(a, b)) })
+	var shares []string
+	for _, w := range who {
+		shares = append(shares, fmt.Sprintf("%s %.0f %%", w, 100*cpu[w].Seconds()/sum.Seconds()))
+	}
+	return fmt.Sprintf("%.0f %% of the cores were taken; of that %s.", 100*sum.Seconds()/span.Seconds()/float64(cores), strings.Join(shares, ", "))
 }

@@ -35,6 +35,13 @@ func TestBill(t *testing.T) {
 	}
 }
 
+func TestBinds(t *testing.T) {
+	got := binds(map[string]time.Duration{"a": time.Second, "b": 3 * time.Second}, 4*time.Second, 2)
+	if want := "50 % of the cores were taken; of that b 75 %, a 25 %."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestSettleWaitsForWork(t *testing.T) {
 	began := time.Now()
 	busyUntil := began.Add(300 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/figure"
@@ -35,7 +36,9 @@ func operatorLives(ctx context.Context, w *world.World, s *Sink, spec load.Spec)
 		return b, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	return r.measure(ctx, spec, s, figure.Lives, figure.Operator)
+	b, err = r.measure(ctx, spec, s, figure.Lives, figure.Operator)
+	s.Say(figure.Lives, "%s", binds(b.cpu, b.quiet.Sub(b.began), runtime.NumCPU()))
+	return b, err
 }
 
 // rawLives makes the writes of what was done again, and notes how fast that goes.

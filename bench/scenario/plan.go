@@ -1,27 +1,38 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/loads"
+	"github.com/sparkoperator/spark-operator/bench/micro"
+	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-// Plans are what can be measured, by name.
-func Plans() map[string][]Step { return map[string][]Step{"quick": quick(), "tiny": tiny.steps(), "full": append(full(), large.steps()...)} }
+// Plans are what can be measured, by name, of the repository at root: quick is for a check of each change, tiny has the scenarios that quick leaves out, at sizes that
+// say nothing but that they can be measured, and full is what docs/performance.md is written from.
+func Plans(root string) map[string][]Step {
+	return map[string][]Step{
+		"quick": quick(),
+		"tiny":  tiny.steps(),
+		"full":  slices.Concat([]Step{microStep(root, "1s")}, full(), large.steps()),
+	}
+}
 
 // Plan is a plan by its name.
-func Plan(name string) ([]Step, error) {
-	steps, ok := Plans()[name]
+func Plan(name, root string) ([]Step, error) {
+	steps, ok := Plans(root)[name]
 	if !ok {
 		return nil, fmt.Errorf("no plan %q; there are quick, tiny and full", name)
 	}
 	return steps, nil
 }
 
-// quick is small enough for a check of each change: it holds that everything can be measured, and ratios within the run.
+// quick takes less than three minutes on two cores.
 func quick() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "100 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(100)},
@@ -32,13 +43,25 @@ func quick() []Step {
 // rates is the world of those whose figures are compared: one API server for all of them.
 const rates = "rates"
 
-// full is what docs/performance.md is written from.
+// full are rates and costs, at the sizes that the bars speak of.
 func full() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
 		{Name: figure.Lives, About: "1,000 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 15 * time.Minute,
 			Do: Lives(lives(1000), 8, 32)},
 		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(1000), time.Minute)},
+	}
+}
+
+// microStep measures the parts that an operator's work is made of, of the repository at root, each for so long.
+func microStep(root, each string) Step {
+	return Step{
+		Name: figure.Micro, About: "benchmarks of the parts", Bare: true, Limit: 15 * time.Minute,
+		Do: func(ctx context.Context, _ *world.World, s *Sink) error {
+			found, err := micro.Run(ctx, root, each)
+			s.Add(found...)
+			return err
+		},
 	}
 }
 

@@ -32,6 +32,8 @@ type Step struct {
 	World string
 	// Scheduler and Bodies are the world's options, those of the first step of a shared one.
 	Scheduler, Bodies bool
+	// Bare steps have no world: they need none and would be disturbed by one. Do is called without.
+	Bare bool
 	// Limit bounds how long it may take, the start of its world included. Default 5 min.
 	Limit time.Duration
 	Do    Func
@@ -90,7 +92,7 @@ func (s Step) run(ctx context.Context, w *world.World, worlds Worlds, sink *Sink
 	limit := cmp.Or(s.Limit, 5*time.Minute)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than its limit of %s", limit))
 	defer cancel()
-	if w == nil {
+	if w == nil && !s.Bare {
 		var err error
 		if w, err = worlds(ctx, s); err != nil {
 			return nil, err

@@ -34,17 +34,19 @@ func TestRunSharesWorlds(t *testing.T) {
 	var r record
 	var s Sink
 	bad := errors.New("bad")
+	bare := r.step("h", "", nil)
+	bare.Bare = true
 	err := Run(t.Context(), []Step{
-		r.step("a", "x", nil), r.step("b", "x", bad), r.step("c", "x", nil), r.step("d", "x", nil), r.step("e", "", nil), r.step("f", "", nil), r.step("g", "y", nil),
+		r.step("a", "x", nil), r.step("b", "x", bad), r.step("c", "x", nil), r.step("d", "x", nil), r.step("e", "", nil), r.step("f", "", nil), r.step("g", "y", nil), bare,
 	}, r.worlds, &s, io.Discard)
 	if !errors.Is(err, bad) || !strings.Contains(err.Error(), "scenario b") {
 		t.Errorf("%v", err)
 	}
-	want := []string{"world for a", "a", "b", "world for c", "c", "d", "world for e", "e", "world for f", "f", "world for g", "g"}
+	want := []string{"world for a", "a", "b", "world for c", "c", "d", "world for e", "e", "world for f", "f", "world for g", "g", "h"}
 	if diff := cmp.Diff(want, r.did); diff != "" {
 		t.Error(diff)
 	}
-	if len(s.Figures) != 7 {
+	if len(s.Figures) != 8 {
 		t.Errorf("%d figures", len(s.Figures))
 	}
 }
@@ -85,7 +87,7 @@ func TestPick(t *testing.T) {
 }
 
 func TestPlans(t *testing.T) {
-	for name, steps := range Plans() {
+	for name, steps := range Plans("..") {
 		known := map[string]bool{}
 		for _, s := range steps {
 			if s.Name == "" || s.About == "" || s.Do == nil || known[s.Name] {
@@ -94,7 +96,7 @@ func TestPlans(t *testing.T) {
 			known[s.Name] = true
 		}
 	}
-	if _, err := Plan("none"); err == nil {
+	if _, err := Plan("none", ".."); err == nil {
 		t.Error("a plan was found that nobody made")
 	}
 }
