@@ -60,10 +60,14 @@ const (
 	longest  = 48
 )
 
-// Print writes a run's tables for a terminal of 120 columns. What does not fit beside each other stands below each other.
+// Print writes a run's tables for a terminal of 120 columns. What does not fit beside each other stands below each other. Details are shown of whole lives
+// alone.
 func Print(out io.Writer, run *figure.Run) error {
 	var text strings.Builder
 	for _, t := range tables(run) {
+		if t.scenario != figure.Lives { // of one of them all is shown that was written
+			t, _ = t.parts()
+		}
 		t.print(&text)
 	}
 	_, err := io.WriteString(out, text.String())
@@ -128,8 +132,39 @@ func cut(text string, columns int) string {
 	return string([]rune(text)[:columns-3]) + "..."
 }
 
-// markdown writes the table for a page.
+// parts splits the table: what is read first, and the details of it, which are rows that say of whom they are ("operator: create pods", "CPU of etcd").
+func (t *table) parts() (main, details *table) {
+	main, details = &table{scenario: t.scenario, cells: t.cells}, &table{scenario: t.scenario, cells: t.cells}
+	for _, row := range t.rows {
+		to := main
+		if strings.Contains(row, ": ") || strings.HasPrefix(row, "CPU of ") {
+			to = details
+		}
+		to.rows = append(to.rows, row)
+	}
+	for _, part := range []*table{main, details} {
+		part.columns = slices.DeleteFunc(slices.Clone(t.columns), func(column string) bool {
+			return !slices.ContainsFunc(part.rows, func(row string) bool { return t.cell(row, column) != "" })
+		})
+	}
+	return main, details
+}
+
+// markdown writes the table for a page, with its details below it, where they can be unfolded.
 func (t *table) markdown(text *strings.Builder) {
+	main, details := t.parts()
+	if len(main.rows) > 0 {
+		main.grid(text)
+	}
+	if len(details.rows) > 0 {
+		text.WriteString("<details><summary>Who took the CPU in all, and who wrote what for an application</summary>\n\n")
+		details.grid(text)
+		text.WriteString("</details>\n\n")
+	}
+}
+
+// grid writes rows and columns in markdown.
+func (t *table) grid(text *strings.Builder) {
 	cells := []string{""}
 	align := []string{"---"}
 	for _, column := range t.columns {
