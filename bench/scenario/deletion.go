@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
+
+// Namespaces of what is deleted.
+const (
+	appsNamespace = "deletion"
+	bareNamespace = "bare"
+)
+
+// Deletion measures how long it takes until applications whose drivers run are gone with all that they had, when all are deleted at once; and the same of as many
+// bare pods, each with a ConfigMap and a Service that it owns, which the control plane's garbage collector takes away. The same workers delete both.
+func Deletion(n int) Func {
+	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
+		r, err := raise(ctx, w, "")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.close()) }()
+		spec := load.Spec{Classes: []load.Class{{Name: "deleted", Namespace: appsNamespace, Count: n, Run: load.For(12 * time.Hour)}}}
+		if err := r.stand(ctx, spec); err != nil {
+			return err
+		}
+		if err := r.bare(ctx, n); err != nil {
+			return fmt.Errorf("bare pods: %w", err)
+		}
+		apps, err := r.gone(ctx, world.Applications, appsNamespace, func(i int) string { return fmt.Sprintf("deleted-%d", i) }, n)
+		if err != nil {
+			return err
+		}
+		pods, err := r.gone(ctx, pods, bareNamespace, bareName, n)
+		if err != nil {
+			return err
+		}
+		s.Add(apps.figures(figure.Applications, n)...)
+		s.Add(pods.figures(figure.Pods, n)...)
+		s.Say(figure.Deletion, "%s of each are deleted by %d workers. Bare pods are copies of driver pods, each with a ConfigMap and a Service that it owns.", figure.Count(n), senders)
+		return nil
+	}
+}
+
+// deletion is how long a deletion took.
+type deletion struct {
+	asked, gone time.Duration // until all were asked for, and until nothing was left
+	bill        bill
+}
+
+func (d deletion) figures(in string, n int) []figure.Figure {
+	out := []figure.Figure{seconds(figure.Deletion, in, "until all were asked for", d.asked), seconds(figure.Deletion, in, figure.UntilGone, d.gone)}
+	if in == figure.Applications {
+		out = append(out, figure.Figure{Scenario: figure.Deletion, Case: in, Name: figure.CPU, Value: d.bill.cpu[theOperator].Seconds() * 1000 / float64(n), Unit: "ms"})
+	}
+	return append(out, parts(figure.Deletion, in, d.bill.cpu, d.bill.quiet.Sub(d.bill.began))...)
+}
+
+// gone deletes n objects of a namespace and waits until it is empty.
+func (r *rig) gone(ctx context.Context, of schema.GroupVersionResource, namespace string, name func(i int) string, n int) (d deletion, err error) {
+	d.bill, err = charge(ctx, r.w, r.op, func() (time.Time, error) {
+		began := time.Now()
+		err := world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error {
+			return r.load.Resource(of).Namespace(namespace).Delete(ctx, name(i), metav1.DeleteOptions{})
+		})
+		d.asked = time.Since(began)
+		if err == nil {
+			err = empty(ctx, r.w, namespace)
+		}
+		d.gone = time.Since(began)
+		return time.Now(), err
+	})
+	return d, errors.Join(err, r.nodes.Err())
+}
+
+// empty waits until nothing is left in a namespace of what applications have. What is gone is not looked at again: nobody makes more of it.
+func empty(ctx context.Context, w *world.World, namespace string) error {
+	for _, of := range []schema.GroupVersionResource{
+		world.Applications, pods, {Version: "v1", Resource: "services"}, {Version: "v1", Resource: "configmaps"},
+	} {
+		left := metav1.ListOptions{Limit: 1}
+		if of.Resource == "configmaps" {
+			left.FieldSelector = "metadata.name!=kube-root-ca.crt" // every namespace has one
+		}
+		err := world.Until(ctx, "the end of "+of.Resource+" in "+namespace, func() (bool, error) {
+			list, err := w.Metadata.Resource(of).Namespace(namespace).List(ctx, left)
+			return err == nil && len(list.Items) == 0, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bareName(i int) string { return fmt.Sprintf("bare-%d", i) }
+
+// bare makes pods like the drivers that stand, with no application, and waits until they run.
+func (r *rig) bare(ctx context.Context, n int) error {
+	if err := r.w.Namespace(ctx, bareNamespace); err != nil {
+		return err
+	}
+	list, err := r.w.Core.CoreV1().Pods(appsNamespace).List(ctx, metav1.ListOptions{LabelSelector: "spark-role=driver", Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		return errors.New("there is no driver to copy")
+	}
+	want := r.nodes.Counts().Running + int64(n)
+	err = world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error { return r.barePod(ctx, &list.Items[0], bareName(i)) })
+	if err != nil {
+		return err
+	}
+	return world.Until(ctx, "the bare pods to run", func() (bool, error) { return r.nodes.Counts().Running >= want, r.nodes.Err() })
+}
+
+// barePod makes one pod of a driver's spec, its ConfigMap and its Service.
+func (r *rig) barePod(ctx context.Context, driver *corev1.Pod, name string) error {
+	core, create := r.w.Core.CoreV1(), metav1.CreateOptions{}
+	labels := map[string]string{"bare": name}
+	made, err := core.Pods(bareNamespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: bareSpec(driver.Spec)}, create)
+	if err != nil {
+		return err
+	}
+	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: made.UID}}}
+	if _, err := core.ConfigMaps(bareNamespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"spark.properties": "spark.app.name=" + name}}, create); err != nil {
+		return err
+	}
+	_, err = core.Services(bareNamespace).Create(ctx, &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
+	}}, create)
+	return err
+}
+
+// bareSpec is what a driver asked for, without what was decided about it since.
+func bareSpec(of corev1.PodSpec) corev1.PodSpec {
+	spec := *of.DeepCopy()
+	spec.NodeName, spec.Priority, spec.PreemptionPolicy, spec.Tolerations = "", nil, nil, nil
+	token := false
+	spec.AutomountServiceAccountToken = &token // its volume is in the copy
+	return spec
+}

@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
+
+// FinishedCase is the case of so many applications that are over.
+func FinishedCase(n int) string { return figure.Count(n) + " finished" }
+
+// Finished measures the operator with applications lying about that are over: its memory, and how a probe of short applications fares beside them. The operator
+// has carried each of them to its end; they have no executors, so that this does not take longer than what is measured, and leave their driver pods.
+func Finished(n, probe int) Func {
+	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
+		r, err := raise(ctx, w, "")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.close()) }()
+		in := FinishedCase(n)
+		b, err := r.carry(ctx, load.Spec{Classes: []load.Class{{
+			Name: fresh("finished"), Namespace: "finished", Namespaces: min(n, 1+n/1000), Count: n, Run: load.For(50 * time.Millisecond),
+		}}})
+		if err != nil {
+			return err
+		}
+		s.Add(b.rate(figure.Finished, "the way there", n)...)
+		rest, err := atRest(ctx, r.op)
+		if err != nil {
+			return err
+		}
+		s.Add(megabytes(figure.Finished, in, residentSettled, rest.Resident))
+		s.Say(figure.Finished, "The finished applications were carried to their ends by the same operator in the same run; they had no executors, and their driver pods are kept.")
+		return r.probe(ctx, s, figure.Finished, in, probe)
+	}
+}

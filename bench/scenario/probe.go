@@ -1,0 +1,214 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/world"
+)
+
+// probeRate is how many applications of a probe are sent a second: less than any operator here carries, so that what is seen is its latency and not a queue.
+const probeRate = 4
+
+// probe has short whole lives pass through and notes how they fared: latencies, and CPU an application.
+func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n int) error {
+	spec := probing(n)
+	b, err := r.carry(ctx, spec)
+	if err != nil {
+		return fmt.Errorf("the probe: %w", err)
+	}
+	_, lags, err := r.heard(scope(b, spec))
+	if err != nil {
+		return err
+	}
+	s.Add(b.figures(scenario, in, n)...)
+	s.Add(lags.Figures(scenario, in)...)
+	return nil
+}
+
+// probing is the load of a probe.
+func probing(n int) load.Spec {
+	return load.Spec{Classes: []load.Class{{Name: fresh("probe"), Namespace: "probe", Count: n, Rate: probeRate, Executors: 5, Run: load.For(time.Second)}}}
+}
+
+// fresh is a name that was not used in this run.
+func fresh(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixMilli()%10_000_000) }
+
+// single is one application that is alone in being looked at.
+func single(name, namespace string, run time.Duration) load.Application {
+	spec := load.Spec{Classes: []load.Class{{Name: name, Namespace: namespace, Count: 1, Run: load.For(run)}}}
+	for a := range spec.Applications() {
+		return a
+	}
+	return load.Application{}
+}
+
+// appLabel has the name of a driver pod's application.
+const appLabel = "sparkoperator.k8s.io/app-name"
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// awaitDriver returns a function that waits for an application's driver pod, and returns when it came. The watch is open before the application is there.
+func awaitDriver(ctx context.Context, w *world.World, a load.Application) (func() (time.Time, error), error) {
+	events, err := w.Metadata.Resource(pods).Namespace(a.Namespace).Watch(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + a.Name})
+	if err != nil {
+		return nil, err
+	}
+	return func() (time.Time, error) {
+		defer events.Stop()
+		for e := range events.ResultChan() {
+			if e.Type == watch.Added {
+				return time.Now(), nil
+			}
+		}
+		return time.Time{}, errors.Join(fmt.Errorf("the watch ended before %s/%s had a driver pod", a.Namespace, a.Name), context.Cause(ctx))
+	}, nil
+}
+
+// launch creates one application and returns how long its driver pod took from when the creation was answered.
+func (r *rig) launch(ctx context.Context, a load.Application) (time.Duration, error) {
+	arrival, err := awaitDriver(ctx, r.w, a)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := r.load.Resource(world.Applications).Namespace(a.Namespace).Create(ctx, a.Object, metav1.CreateOptions{}); err != nil {
+		return 0, err
+	}
+	created := time.Now()
+	at, err := arrival()
+	return max(0, at.Sub(created)), err
+}
+
+// launches creates some applications of a namespace, one after the other, each once the driver pod of the one before is there.
+func (r *rig) launches(ctx context.Context, namespace string, n int) (took []time.Duration, err error) {
+	if err := r.w.Namespace(ctx, namespace); err != nil {
+		return nil, err
+	}
+	name := fresh("single")
+	for i := range n {
+		d, err := r.launch(ctx, single(fmt.Sprintf("%s-%d", name, i), namespace, time.Second))
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, d)
+	}
+	return took, nil
+}
+
+// states counts the applications of some namespaces by their state.
+func states(ctx context.Context, w *world.World, namespaces []string) (map[string]int, error) {
+	counts := map[string]int{}
+	for _, name := range namespaces {
+		page := metav1.ListOptions{Limit: 500}
+		for {
+			list, err := w.Dynamic.Resource(world.Applications).Namespace(name).List(ctx, page)
+			if err != nil {
+				return nil, err
+			}
+			for i := range list.Items {
+				state, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "applicationState", "state")
+				counts[state]++
+			}
+			if page.Continue = list.GetContinue(); page.Continue == "" {
+				break
+			}
+		}
+	}
+	return counts, nil
+}
+
+// stand creates applications that go on running, and returns once all of them run, with all executors, and the operator has said so.
+func (r *rig) stand(ctx context.Context, spec load.Spec) error {
+	for _, name := range spec.Namespaces() {
+		if err := r.w.Namespace(ctx, name); err != nil {
+			return err
+		}
+	}
+	want := r.nodes.Counts().Running
+	for a := range spec.Applications() {
+		want += 1 + int64(class(spec, a).Executors)
+	}
+	if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
+		return err
+	}
+	running := func() (bool, error) { return r.nodes.Counts().Running >= want, r.nodes.Err() }
+	if err := world.Until(ctx, fmt.Sprintf("%d pods to run", want), running); err != nil {
+		return err
+	}
+	return world.Until(ctx, "the applications to be RUNNING", func() (bool, error) {
+		if err := pause(ctx, time.Second); err != nil { // the list is long, and reading it takes what is measured
+			return false, err
+		}
+		counts, err := states(ctx, r.w, spec.Namespaces())
+		return counts["RUNNING"] >= spec.Count(), err
+	})
+}
+
+func class(spec load.Spec, a load.Application) load.Class {
+	for _, c := range spec.Classes {
+		if c.Name == a.Class {
+			return c
+		}
+	}
+	return load.Class{}
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// ease is how long an operator is left alone before its memory is looked at.
+const ease = 5 * time.Second
+
+// atRest returns what an operator keeps resident once it is at rest: after a collection of garbage, as when the next one is due is a matter of chance. With many
+// applications it is never quite quiet, so that it is waited for a while only.
+func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
+	short, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if _, err := settle(short, op.Usage); err != nil && short.Err() == nil {
+		return world.Usage{}, err
+	}
+	if _, err := op.Profile(ctx, "heap?gc=1", 0); err != nil {
+		return world.Usage{}, err
+	}
+	if err := pause(ctx, ease); err != nil {
+		return world.Usage{}, err
+	}
+	return op.Usage()
+}
+
+// existing counts the applications that there are.
+func existing(ctx context.Context, w *world.World) (int, error) {
+	list, err := w.Metadata.Resource(world.Applications).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	n := len(list.Items)
+	if more := list.GetRemainingItemCount(); more != nil {
+		n += int(*more)
+	}
+	return n, nil
+}
+
+func seconds(scenario, in, name string, d time.Duration) figure.Figure {
+	return figure.Figure{Scenario: scenario, Case: in, Name: name, Value: d.Seconds(), Unit: "s"}
+}
+
+func megabytes(scenario, in, name string, bytes int64) figure.Figure {
+	return figure.Figure{Scenario: scenario, Case: in, Name: name, Value: float64(bytes) / 1e6, Unit: "MB"}
+}
