@@ -131,7 +131,7 @@ func (o *Operator) PID() int { return o.cmd.Process.Pid }
 // Usage reads what it took so far.
 func (o *Operator) Usage() (Usage, error) { return UsageOf(o.PID()) }
 
-// Metric reads a metric from its endpoint: the sum over all labels. Reading costs the operator a millisecond or two.
+// Metric reads a metric from its endpoint: the sum over all labels. Reading costs the operator some 3 ms of CPU.
 func (o *Operator) Metric(ctx context.Context, name string) (float64, error) {
 	text, err := get(ctx, "http://"+o.metrics+"/metrics")
 	if err != nil {

@@ -3,6 +3,7 @@ package world
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,8 +15,12 @@ import (
 // depth is the metric of keys that wait in an operator's queues.
 const depth = "workqueue_depth"
 
-// depthEvery is the least time between two looks at the operator's metrics, which cost it a little, unlike those at its process.
-const depthEvery = time.Second
+// depthEvery is the least time between two looks at the operator's metrics. One costs it 3 ms of CPU, which is then within what an application costs: less than
+// a hundredth of it at ten applications a second. Looks at its process cost it nothing.
+const depthEvery = 2 * time.Second
+
+// ErrNoMetric is the error of a metric that the operator does not have, or not yet.
+var ErrNoMetric = errors.New("there is no metric")
 
 // Sample is an operator at one moment.
 type Sample struct {
@@ -56,7 +61,7 @@ func (s *Samples) run(ctx context.Context, o *Operator, every time.Duration) err
 	for {
 		if time.Since(looked) >= depthEvery {
 			var err error
-			if last, err = o.Metric(ctx, depth); err != nil {
+			if last, err = o.Metric(ctx, depth); err != nil && !errors.Is(err, ErrNoMetric) { // a queue has none before its first key
 				return err
 			}
 			looked = time.Now()
@@ -111,7 +116,7 @@ func sum(text io.Reader, name string) (total float64, err error) {
 		return 0, err
 	}
 	if !found {
-		return 0, fmt.Errorf("there is no metric %s", name)
+		return 0, fmt.Errorf("%w %s", ErrNoMetric, name)
 	}
 	return total, nil
 }
