@@ -26,6 +26,8 @@ type Configuration struct {
 	Namespaces Namespaces `json:"namespaces,omitzero"`
 	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
+	// Sharding lets several replicas act, each on a part of the custom resources. Default: one acts.
+	Sharding Sharding `json:"sharding,omitzero"`
 	// Metrics is where Prometheus metrics are served, and how.
 	Metrics Metrics `json:"metrics,omitzero"`
 	// Tracing sends traces to a collector. Default: none.
@@ -197,6 +199,7 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
 	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
+	c.Sharding.applyDefaults()
 	c.Metrics.applyDefaults()
 	c.Tracing.applyDefaults()
 	setDefault(&c.Health.BindAddress, ":8081")

@@ -18,6 +18,7 @@ func (c *Configuration) Validate() error {
 		validateIdentity,
 		validateNamespaces,
 		validateLeaderElection,
+		validateSharding,
 		validateAddresses,
 		validateLogging,
 		validateController,

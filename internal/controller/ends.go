@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -92,6 +93,8 @@ type witness struct {
 	ends  *ends
 	// leads is closed when this process acts: what one that stands by has seen, another has counted.
 	leads <-chan struct{}
+	// shards are this replica's where others act as well.
+	shards *shard.Member
 }
 
 func (w witness) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -114,7 +117,9 @@ func (w witness) see(ctx context.Context, before, now client.Object) {
 		return
 	}
 	for _, request := range w.owner(ctx, now) {
-		w.ends.note(request.NamespacedName, now.(*corev1.Pod))
+		if w.shards.Owns(request.NamespacedName) {
+			w.ends.note(request.NamespacedName, now.(*corev1.Pod))
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func TestWitness(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-			w := witness{handler.Funcs{}, owner, &ends{}, test.leads}
+			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, nil}
 			if test.before == nil {
 				w.Create(t.Context(), event.CreateEvent{Object: test.now}, nil)
 			} else {
@@ -98,7 +98,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	leads := make(chan struct{})
 	close(leads)
 	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads}
+	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil}
 	q := &strictQueue{t: t}
 	before, now := endedExecutor("1", -1), endedExecutor("1", 1)
 	w.Create(t.Context(), event.CreateEvent{Object: before}, q)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -49,7 +50,9 @@ type Reconciler[T client.Object] struct {
 	optional  *optionalChildren
 	rush      *rush
 	sentinels *sentinels
-	passes    atomic.Uint64 // that have ended
+	shards    *shard.Member
+	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
+	passes    atomic.Uint64                        // that have ended
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -88,13 +91,24 @@ type pass[T client.Object] struct {
 //	tell     events and metrics, of what was stored
 //
 // An error is weather: it is logged by the caller and tried again with backoff. Whatever is for good is in the status instead.
-func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
 	defer cancel()
 	defer r.passes.Add(1)
+	ctx, turn, mine := r.begin(ctx, req.NamespacedName)
+	if !mine {
+		return reconcile.Result{}, nil
+	}
+	defer turn.end()
+	result, err := r.pass(ctx, req, turn)
+	return ended(ctx, result, err)
+}
+
+// pass makes a pass over an object that is this replica's.
+func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn turn) (_ reconcile.Result, err error) {
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
 
@@ -112,6 +126,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (_
 			return reconcile.Result{}, r.sweepStrays(ctx, req.NamespacedName)
 		}
 		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
+	}
+	if gone, err := r.catchUp(ctx, stored, turn.tenure); gone || err != nil {
+		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err

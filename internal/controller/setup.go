@@ -25,6 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
@@ -49,6 +50,8 @@ type Environment struct {
 
 	// wrap stands between the reconcilers and the API server in tests that let writes fail.
 	wrap func(client.Client) client.Client
+	// replica is the name by which tests tell apart replicas of one process; empty: the host's.
+	replica string
 }
 
 // Operator is a manager with what its reconcilers share.
@@ -63,6 +66,7 @@ type Operator struct {
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
+	shards    *shard.Member // nil where the work is not shared
 }
 
 // newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
@@ -75,6 +79,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
 	rc := unlimited(env.Rest)
+	rc.Wrap(shard.Gate)
 	rc.Wrap(metrics.Transport)
 	traces, err := newTraces(cfg.Tracing, env, metrics)
 	if err != nil {
@@ -87,6 +92,12 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+	if op.shards, err = newShards(cfg, rc, env); err != nil {
+		return nil, err
+	}
+	if op.shards != nil {
+		telemetry.RegisterShards(env.Registerer, cfg.Sharding.Shards, op.shards.Owned)
+	}
 	op.sentinels = newSentinels(op.settings, op.GetLogger())
 	if err := errors.Join(op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
 		return nil, err
@@ -107,7 +118,9 @@ func (op *Operator) Start(ctx context.Context) error {
 	told, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(told) }()
+	leave := op.takePart(ctx)
 	err := op.Manager.Start(ctx)
+	leave()
 	finish()
 	return errors.Join(err, <-written, op.traces.Close())
 }
@@ -143,7 +156,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		HealthProbeBindAddress: cfg.Health.BindAddress,
 		PprofBindAddress:       cfg.Pprof.BindAddress,
 
-		LeaderElection:          *election.Enabled,
+		// Where the work is shared each custom resource has a replica of its own, and there is nothing left that only one may do.
+		LeaderElection:          *election.Enabled && !cfg.Sharding.Enabled,
 		LeaderElectionID:        election.LeaseName,
 		LeaderElectionNamespace: election.Namespace,
 		LeaseDuration:           &election.LeaseDuration.Duration,

@@ -50,7 +50,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels,
+		rush:     &op.rush, sentinels: op.sentinels, shards: op.shards,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
@@ -61,7 +61,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	if kind.Runs != nil {
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
-		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected()})
+		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected(), op.shards})
 		for _, child := range childKinds {
 			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(changesOf(child.Kind, kind.Vital)))
 		}
@@ -72,6 +72,9 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	}
 	if scope.live != nil {
 		work = work.WatchesRawSource(scope.live.wakesOf(inside))
+	}
+	if op.shards != nil {
+		work = work.WatchesRawSource(shardsOf(op.shards, op.GetClient(), op.GetScheme(), gvk))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/shard"
+)
+
+// leaveGrace is how long giving up the shards may take at the end, when no pass is in flight any more.
+const leaveGrace = 5 * time.Second
+
+// newShards returns what tells which custom resources are this replica's; nil, to which all are, where the configuration does not share them.
+func newShards(cfg config.Configuration, rc *rest.Config, env Environment) (*shard.Member, error) {
+	s := cfg.Sharding
+	if !s.Enabled {
+		return nil, nil
+	}
+	namespace := cfg.LeaderElection.Namespace
+	if namespace == "" {
+		data, err := os.ReadFile(ownNamespace)
+		if err != nil {
+			return nil, errors.New("leaderElection.namespace: the operator does not run in a pod, so the namespace of the leases has to be said")
+		}
+		namespace = strings.TrimSpace(string(data))
+	}
+	leases, err := coordinationclient.NewForConfig(rc)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname() // a pod's is its name
+	if err != nil {
+		return nil, err
+	}
+	options := shard.Options{
+		Set: cfg.LeaderElection.LeaseName, Name: cmp.Or(env.replica, host), Shards: s.Shards,
+		LeaseDuration: s.LeaseDuration.Duration, RenewDeadline: s.RenewDeadline.Duration, RetryPeriod: s.RetryPeriod.Duration,
+	}
+	return shard.NewMember(options, shard.NewStore(leases.Leases(namespace), options.Set), env.Log.WithName("shards")), nil
+}
+
+// takePart lets this replica have shards once its caches are full, until what is returned is called: when no pass is in flight any more.
+func (op *Operator) takePart(ctx context.Context) (leave func()) {
+	if op.shards == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var part sync.WaitGroup
+	part.Go(func() {
+		if op.GetCache().WaitForCacheSync(ctx) {
+			op.shards.Run(ctx, leaveGrace)
+		}
+	})
+	return func() {
+		cancel()
+		part.Wait()
+	}
+}
+
+// shardsOf is a source that feeds a kind's queue with the custom resources of shards that come and of those that go: what was remembered of these is dropped
+// by a pass that finds them to be another's.
+func shardsOf(shards *shard.Member, cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err != nil {
+			return err
+		}
+		shards.OnChange(func(changed []int) {
+			list := empty.DeepCopyObject().(client.ObjectList)
+			if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+				return // the cache is being stopped
+			}
+			_ = meta.EachListItem(list, func(item runtime.Object) error {
+				if key := keyOf(item.(client.Object)); slices.Contains(changed, shards.Shard(key)) {
+					queue.Add(reconcile.Request{NamespacedName: key})
+				}
+				return nil
+			})
+		})
+		return nil
+	})
+}
+
+// turn is the right to make a pass over an object.
+type turn struct {
+	tenure uint64
+	end    func()
+}
+
+// begin asks for the right to make a pass. Without it the object is another replica's, and nothing is known about it here any more.
+func (r *Reconciler[T]) begin(ctx context.Context, key types.NamespacedName) (context.Context, turn, bool) {
+	ctx, tenure, end, mine := r.shards.Begin(ctx, key)
+	if !mine {
+		r.forget(key)
+		r.tenures.forget(key)
+	}
+	return ctx, turn{tenure, end}, mine
+}
+
+// ended is what a pass reports: nothing, where it was ended since the right to make it was over.
+func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
+	if errors.Is(context.Cause(ctx), shard.ErrOver) {
+		return reconcile.Result{}, nil // whoever has the object now goes on
+	}
+	return result, err
+}
+
+// catchUp makes the first pass over an object in a tenure wait for what the one who had it before wrote last, as if it had been written here (ownWrites); what
+// was remembered of an earlier tenure is dropped. It costs one read of metadata for each object that comes. What is over is left out: nothing is decided
+// about it but its end, which is deleted as it was read or not at all. It reports whether the object is gone, or is another of its name.
+func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (gone bool, err error) {
+	key := keyOf(stored)
+	if was, _ := r.tenures.get(key); was == tenure {
+		return false, nil
+	}
+	r.forget(key)
+	if !r.standing(stored).Phase.Terminal() {
+		gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
+		if err != nil {
+			return false, err
+		}
+		live := metadataOnly(gvk)
+		switch err := r.live.Get(ctx, key, live); {
+		case apierrors.IsNotFound(err):
+			return true, nil
+		case err != nil:
+			return false, fmt.Errorf("read what the replica before wrote last: %w", err)
+		case live.UID != stored.GetUID():
+			return true, nil
+		}
+		r.writes.wrote(live)
+	}
+	r.tenures.set(key, tenure)
+	return false, nil
+}
