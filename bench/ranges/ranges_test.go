@@ -108,6 +108,9 @@ func TestCheck(t *testing.T) {
 
 // TestSpecs: those that are kept can be read, and the quick one has nothing that depends on the machine.
 func TestSpecs(t *testing.T) {
+	if *record != "" {
+		recordRun(t, *record)
+	}
 	for _, plan := range []string{"full", "quick"} {
 		s, err := Of(plan)
 		if err != nil {
