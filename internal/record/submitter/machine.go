@@ -30,6 +30,7 @@ type Machine struct {
 	// Version of Spark.
 	Version string
 
+	host   bool   // it has the host's network, and no server
 	dir    string // holds root and cases
 	server record.Server
 	http   http.Server
@@ -38,6 +39,23 @@ type Machine struct {
 
 // New makes a machine from the archive of the Spark image of that version. Close ends it. It needs root.
 func New(ctx context.Context, version, archive string) (*Machine, error) {
+	return newMachine(ctx, version, archive, false)
+}
+
+// OnHost makes a machine that has the host's network instead of a recording API server, so that what is submitted goes to a real one, and files at record.Dir by
+// their names. It is for Submit.
+func OnHost(ctx context.Context, version, archive string, files map[string]string) (*Machine, error) {
+	m, err := newMachine(ctx, version, archive, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.prepare(record.Case{Files: files}); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func newMachine(ctx context.Context, version, archive string, host bool) (*Machine, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("the real spark-submit is run in a file system of its own, which takes root: run this as root")
 	}
@@ -58,7 +76,7 @@ func New(ctx context.Context, version, archive string) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{Version: version, dir: dir, tasks: make(chan func())}
+	m := &Machine{Version: version, host: host, dir: dir, tasks: make(chan func())}
 	m.http.Handler, m.http.ReadHeaderTimeout = &m.server, time.Minute
 	if err := errors.Join(os.Mkdir(m.path("root"), 0o755), os.Mkdir(m.path("case"), 0o755)); err != nil {
 		return nil, err
@@ -108,7 +126,11 @@ func (m *Machine) inside(f func() error) error {
 
 // enter gives the calling thread the machine's namespaces, mounts its files and listens as its API server.
 func (m *Machine) enter(layers []string) error {
-	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS); err != nil {
+	apart := unix.CLONE_NEWNS
+	if !m.host {
+		apart |= unix.CLONE_NEWNET | unix.CLONE_NEWUTS
+	}
+	if err := unix.Unshare(apart); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
 	}
 	if err := mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
@@ -141,7 +163,19 @@ func (m *Machine) enter(layers []string) error {
 			return err
 		}
 	}
+	if m.host {
+		name, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		return m.hosts(name)
+	}
 	return m.network()
+}
+
+// hosts has the host's name found without a name server.
+func (m *Machine) hosts(name string) error {
+	return os.WriteFile(m.image("/etc/hosts"), []byte("127.0.0.1 localhost "+name+"\n"), 0o644)
 }
 
 // network brings the loopback interface up, names the host and starts the API server.
@@ -149,8 +183,7 @@ func (m *Machine) network() error {
 	if err := unix.Sethostname([]byte(hostName)); err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
-	hosts := "127.0.0.1 localhost " + hostName + "\n"
-	if err := os.WriteFile(m.image("/etc/hosts"), []byte(hosts), 0o644); err != nil {
+	if err := m.hosts(hostName); err != nil {
 		return err
 	}
 	if err := os.WriteFile(m.image("/etc/resolv.conf"), nil, 0o644); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,8 +17,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/record"
 )
 
-// Cost is what one run of spark-submit took: the processor's time of all its processes, and the time on the wall.
-type Cost struct{ CPU, Wall time.Duration }
+// Cost is what one run of spark-submit took: the processor's time of all its processes, the time on the wall, and the most memory, in bytes, that was
+// resident of the process that it becomes at last, which is the one that submits.
+type Cost struct {
+	CPU, Wall time.Duration
+	Peak      int64
+}
 
 // Record runs a case by bin/spark-submit, as a user would, and returns its recording, normalised. What spark-submit says goes to log.
 func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (record.Recording, Cost, error) {
@@ -35,27 +40,81 @@ func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (rec
 		slices.Sort(options)
 		env["SPARK_SUBMIT_OPTS"] = strings.Join(options, " ")
 	}
-	cmd := m.command(ctx, env, record.SparkHome+"/bin/spark-submit", record.Arguments(c)...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, &said), io.MultiWriter(log, &said)
-	began := time.Now()
-	if err := m.start(cmd); err != nil {
-		return record.Recording{}, Cost{}, fmt.Errorf("spark-submit: %w", err)
-	}
-	err := cmd.Wait()
-	cost := Cost{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), Wall: time.Since(began)}
-	var exit *exec.ExitError
-	refusal := ""
-	switch {
-	case ctx.Err() != nil:
-		return record.Recording{}, cost, fmt.Errorf("case %s: spark-submit did not end: %w", c.Name, ctx.Err())
-	case errors.As(err, &exit):
-		refusal = explain(said.String())
-	case err != nil:
-		return record.Recording{}, cost, fmt.Errorf("spark-submit: %w", err)
+	refusal, cost, err := m.submit(ctx, env, record.Arguments(c), log)
+	if err != nil {
+		return record.Recording{}, cost, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	r, err := m.finish(refusal)
 	return r, cost, err
+}
+
+// Submit runs bin/spark-submit with arguments, as a user would, on a machine that OnHost made. What it says goes to log. Several may run at once. That it
+// failed is an error, in its words.
+func (m *Machine) Submit(ctx context.Context, args []string, log io.Writer) (Cost, error) {
+	refusal, cost, err := m.submit(ctx, record.Environment(record.Case{}), args, log)
+	if err == nil && refusal != "" {
+		err = fmt.Errorf("spark-submit %s: %s", m.Version, refusal)
+	}
+	return cost, err
+}
+
+// submit runs bin/spark-submit to its end, and tells why it failed if it did.
+func (m *Machine) submit(ctx context.Context, env map[string]string, args []string, log io.Writer) (refusal string, cost Cost, err error) {
+	cmd := m.command(ctx, env, record.SparkHome+"/bin/spark-submit", args...)
+	var said bytes.Buffer
+	cmd.Stdout = io.MultiWriter(log, &said)
+	cmd.Stderr = cmd.Stdout // one writer for both is written to by one at a time
+	began := time.Now()
+	if err := m.start(cmd); err != nil {
+		return "", Cost{}, fmt.Errorf("spark-submit: %w", err)
+	}
+	peak := watchPeak(cmd.Process.Pid)
+	err = cmd.Wait()
+	cost = Cost{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), Wall: time.Since(began), Peak: peak()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", cost, fmt.Errorf("spark-submit did not end: %w", ctx.Err())
+	case errors.As(err, &exit):
+		return explain(said.String()), cost, nil
+	case err != nil:
+		return "", cost, fmt.Errorf("spark-submit: %w", err)
+	}
+	return "", cost, nil
+}
+
+// watchPeak looks now and then at the most memory that was resident of a process, until it is asked for the last that was seen. What the kernel tells of a process
+// that has ended (getrusage(2)) counts in what its parent had resident when it started it.
+func watchPeak(pid int) (last func() int64) {
+	done, seen := make(chan struct{}), make(chan int64)
+	go func() {
+		var peak int64
+		for {
+			if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
+				peak = max(peak, highWater(string(text)))
+			}
+			select {
+			case <-done:
+				seen <- peak
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() int64 {
+		close(done)
+		return <-seen
+	}
+}
+
+// highWater reads the most memory that was resident, in bytes, from /proc/PID/status (proc(5)); 0 when it is not there, as of a process that has ended.
+func highWater(status string) (bytes int64) {
+	for line := range strings.Lines(status) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			_, _ = fmt.Sscanf(rest, "%d kB", &bytes) // 0 of what is not as the page says
+		}
+	}
+	return bytes << 10
 }
 
 // uncaught is how Java tells of the exception that ends a program.

@@ -36,6 +36,16 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestHighWater(t *testing.T) {
+	for status, want := range map[string]int64{
+		"": 0, "Name:\tjava\nVmPeak:\t  9 kB\nVmHWM:\t  1234 kB\nVmRSS:\t 1000 kB\n": 1234 << 10, "VmHWM:\tmuch\n": 0,
+	} {
+		if got := highWater(status); got != want {
+			t.Errorf("%q: %d, want %d", status, got, want)
+		}
+	}
+}
+
 func TestListsComeBack(t *testing.T) {
 	tests := [][]string{nil, {""}, {"a", "", "b\nc"}, {"grün, 日本, 😀", strings.Repeat("x", 1<<16)}}
 	for _, want := range tests {
