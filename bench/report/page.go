@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +48,7 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 	bars(&text, verdicts)
 	drawn = map[string][]byte{}
 	all := plots(run)
-	for _, t := range tables(run) {
+	for _, t := range inOrder(tables(run)) {
 		fmt.Fprintf(&text, "## %s\n\n", heading(t.scenario))
 		if says := about[t.scenario]; says != "" {
 			text.WriteString(says + "\n\n")
@@ -61,6 +62,17 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 		"go run -C bench . -plan quick -check          # the quick form, under 3 minutes\n```\n")
 	return []byte(text.String()), drawn
 }
+
+// inOrder has what readers look for last at the end.
+func inOrder(all []*table) []*table {
+	slices.SortStableFunc(all, func(a, b *table) int {
+		return cmp.Compare(slices.Index(last, a.scenario), slices.Index(last, b.scenario))
+	})
+	return all
+}
+
+// last are the scenarios that stand at the page's end.
+var last = []string{figure.Micro}
 
 // heading is a scenario's name as a headline.
 func heading(scenario string) string {
