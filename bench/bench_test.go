@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestQuick(t *testing.T) {
 		t.Skip("-short: starts a control plane")
 	}
 	var out strings.Builder
-	err := start(t.Context(), options{plan: "quick", check: true, world: world.Options{Root: ".."}}, &out)
+	err := start(t.Context(), options{plan: "quick", check: true, world: world.Options{Root: "..", Operator: os.Getenv("SPARK_OPERATOR"), Local: os.Getenv("SPARKLOCAL")}}, &out)
 	t.Log(out.String())
 	if err != nil {
 		t.Fatal(err)
