@@ -1,6 +1,10 @@
 package ranges
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -136,6 +140,51 @@ func TestSpecs(t *testing.T) {
 	if _, err := Of("slow"); err == nil {
 		t.Error("a plan without ranges has some")
 	}
+}
+
+// TestRangesSpeakOfFigures: what a range names is what scenarios call it, by the constants of package figure.
+func TestRangesSpeakOfFigures(t *testing.T) {
+	known := constants(t, "../figure/names.go")
+	for plan, text := range map[string][]byte{"full": Full, "quick": Quick} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.Ranges {
+			for _, id := range []string{r.Figure, r.Per} {
+				if id == "" {
+					continue
+				}
+				parts := strings.SplitN(id, "/", 3)
+				for _, word := range []string{parts[0], parts[2]} {
+					if !known[word] && word != "*" && !strings.HasPrefix(word, "CPU of ") {
+						t.Errorf("%s: %s: nothing is called %q", plan, id, word)
+					}
+				}
+			}
+		}
+	}
+}
+
+// constants are the values of a file's constants that are texts.
+func constants(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known[text] = true
+		}
+		return true
+	})
+	return known
 }
 
 func TestPrint(t *testing.T) {
