@@ -36,7 +36,7 @@ var parts = []part{
 	{name: "main", about: "library and operator, with a real API server", dir: ".", args: []string{"./..."}},
 	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
-	{name: "bench", about: "the load harness, at a small size", dir: "bench", args: []string{"-p=1", "./..."}},
+	{name: "bench", about: "the load harness, and its quick form held to ranges", dir: "bench", args: []string{"-p=1", "./..."}},
 	{name: "e2e", about: "Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=25m", "./..."}},
 }
 
