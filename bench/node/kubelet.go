@@ -131,6 +131,7 @@ func (s sink) Replace(list []any, _ string) error {
 		}
 	}
 	s.c.known.only(there)
+	s.c.first.Do(func() { close(s.c.listed) })
 	return nil
 }
 

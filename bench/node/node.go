@@ -41,6 +41,9 @@ type Cluster struct {
 	addresses atomic.Int64
 	counts    counts
 
+	first  sync.Once
+	listed chan struct{} // closed once the pods that were there are known
+
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	failing sync.Mutex
@@ -80,7 +83,7 @@ func Start(ctx context.Context, w *world.World, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{core: core, dyn: dyn, known: known{pods: map[types.UID]*pod{}}, tasks: newTimeline()}
+	c := &Cluster{core: core, dyn: dyn, known: known{pods: map[types.UID]*pod{}}, tasks: newTimeline(), listed: make(chan struct{})}
 	for i := range o.Nodes {
 		if err := c.register(ctx, nodeName(i)); err != nil {
 			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
@@ -94,7 +97,12 @@ func Start(ctx context.Context, w *world.World, o Options) (*Cluster, error) {
 	}
 	c.running.Go(func() { c.beat(ctx, o.Nodes) })
 	c.running.Go(func() { c.watch(ctx) })
-	return c, nil
+	select {
+	case <-c.listed: // many pods take a while, which is not to be in what is measured
+		return c, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), c.Stop())
+	}
 }
 
 // Keep keeps nodes ready without playing anything on them: pods are bound to them and stay as they are. Nodes that Start made are taken as they are. It ends with

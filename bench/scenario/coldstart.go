@@ -28,7 +28,7 @@ func ColdStart(of string) Func {
 			return err
 		}
 		defer func() { err = errors.Join(err, nodes.Stop()) }()
-		waiting := single(fresh("waiting"), "waiting", time.Second)
+		waiting := single(fresh("waiting"), "waiting")
 		if err := w.Namespace(ctx, waiting.Namespace); err != nil {
 			return err
 		}

@@ -33,7 +33,11 @@ type ends struct {
 // watchEnds begins to note the ends of a load's applications.
 func watchEnds(ctx context.Context, client dynamic.Interface, spec load.Spec) (*ends, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	events, err := client.Resource(world.Applications).Watch(ctx, metav1.ListOptions{})
+	in := metav1.NamespaceAll
+	if names := spec.Namespaces(); len(names) == 1 {
+		in = names[0] // a watch begins with all that there is, and elsewhere there may be thousands
+	}
+	events, err := client.Resource(world.Applications).Namespace(in).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		cancel()
 		return nil, err

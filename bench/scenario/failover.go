@@ -72,7 +72,7 @@ func (p *pair) fail(ctx context.Context, end func(*world.Operator) error) (time.
 	if err := p.w.Namespace(ctx, "failover"); err != nil {
 		return 0, err
 	}
-	if _, err := p.launch(ctx, single(fresh("before"), "failover", time.Second)); err != nil {
+	if _, err := p.launch(ctx, single(fresh("before"), "failover")); err != nil {
 		return 0, fmt.Errorf("while the leader is there: %w", err)
 	}
 	ended := time.Now()
@@ -80,7 +80,7 @@ func (p *pair) fail(ctx context.Context, end func(*world.Operator) error) (time.
 		return 0, err
 	}
 	p.running = append(p.running[:leader], p.running[leader+1:]...)
-	if _, err := p.launch(ctx, single(fresh("after"), "failover", time.Second)); err != nil {
+	if _, err := p.launch(ctx, single(fresh("after"), "failover")); err != nil {
 		return 0, fmt.Errorf("after the leader ended: %w", err)
 	}
 	return time.Since(ended), nil

@@ -44,8 +44,8 @@ func probing(n int) load.Spec {
 func fresh(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixMilli()%10_000_000) }
 
 // single is one application that is alone in being looked at.
-func single(name, namespace string, run time.Duration) load.Application {
-	spec := load.Spec{Classes: []load.Class{{Name: name, Namespace: namespace, Count: 1, Run: load.For(run)}}}
+func single(name, namespace string) load.Application {
+	spec := load.Spec{Classes: []load.Class{{Name: name, Namespace: namespace, Count: 1, Run: load.For(time.Second)}}}
 	for a := range spec.Applications() {
 		return a
 	}
@@ -95,7 +95,7 @@ func (r *rig) launches(ctx context.Context, namespace string, n int) (took []tim
 	}
 	name := fresh("single")
 	for i := range n {
-		d, err := r.launch(ctx, single(fmt.Sprintf("%s-%d", name, i), namespace, time.Second))
+		d, err := r.launch(ctx, single(fmt.Sprintf("%s-%d", name, i), namespace))
 		if err != nil {
 			return nil, err
 		}
