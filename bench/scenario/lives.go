@@ -23,8 +23,8 @@ func Lives(spec load.Spec, workers ...int) Func {
 		if err != nil {
 			return err
 		}
-		s.Say(figure.Lives, "%s applications of a driver and five executors are created at once, over %d namespaces; drivers run 2 to 5 s, and %d of them fail.",
-			figure.Count(spec.Count()), len(spec.Namespaces()), failing(spec))
+		s.Say(figure.Lives, "%s applications of a driver and five executors are created at %.0f a second, over %d namespaces; drivers run 2 to 5 s, and %d of them fail.",
+			figure.Count(spec.Count()), spec.Classes[0].Rate, len(spec.Namespaces()), failing(spec))
 		return rawLives(ctx, w, s, scope(b, spec), workers)
 	}
 }

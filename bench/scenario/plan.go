@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/jvm"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/loads"
 	"github.com/sparkoperator/spark-operator/bench/micro"
@@ -18,7 +19,7 @@ import (
 func Plans(root string) map[string][]Step {
 	return map[string][]Step{
 		"quick": quick(),
-		"tiny":  tiny.steps(),
+		"tiny":  slices.Concat([]Step{microStep(root, "10x")}, tinyRates(), tiny.steps()),
 		"full":  slices.Concat([]Step{microStep(root, "1s")}, full(), large.steps()),
 	}
 }
@@ -36,7 +37,7 @@ func Plan(name, root string) ([]Step, error) {
 func quick() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "100 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(100)},
-		{Name: figure.Lives, About: "60 lives of a driver and five executors at once", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(60), 16)},
+		{Name: figure.Lives, About: "60 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(60), 16)},
 	}
 }
 
@@ -47,9 +48,19 @@ const rates = "rates"
 func full() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
-		{Name: figure.Lives, About: "1,000 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 15 * time.Minute,
-			Do: Lives(lives(1000), 8, 32)},
-		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(1000), time.Minute)},
+		{Name: figure.Lives, About: "400 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 15 * time.Minute,
+			Do: Lives(lives(400), 8, 32)},
+		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(400), time.Minute)},
+		{Name: figure.Submit, About: "the real spark-submit of each Spark line", World: rates, Scheduler: true, Limit: 15 * time.Minute, Do: Submit(jvm.Versions()...)},
+	}
+}
+
+// tinyRates are those scenarios of the rates that quick leaves out.
+func tinyRates() []Step {
+	return []Step{
+		{Name: figure.Lives, About: "10 lives of a driver and five executors", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(10), 4)},
+		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(10), 10*time.Second)},
+		{Name: figure.Submit, About: "the real spark-submit of one Spark line", World: rates, Scheduler: true, Do: Submit("4.1.4")},
 	}
 }
 
@@ -65,12 +76,16 @@ func microStep(root, each string) Step {
 	}
 }
 
+// offered is how many applications a second are created: 1,200 a minute, where the one benchmark of an operator that was published offers 1,000 to a cluster of 200
+// nodes. That is more than two cores carry, so that the operator always has new ones to take and others to look after.
+const offered = 20
+
 // lives are whole lives of a driver and five executors over the namespaces of ten teams.
 func lives(n int) load.Spec {
 	spec, err := load.Parse(loads.Lives)
 	if err != nil {
 		panic(err) // it is part of the program, and a test reads it
 	}
-	spec.Classes[0].Count = n
+	spec.Classes[0].Count, spec.Classes[0].Rate = n, offered
 	return spec
 }
