@@ -1,0 +1,329 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/shard"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+const testShards = 12
+
+// fleet is replicas of the operator that share a world's applications, and the account of what each of them wrote.
+type fleet struct {
+	*world
+	cfg config.Configuration
+
+	mu      sync.Mutex
+	account []entry
+	drivers map[types.NamespacedName]int // driver pods that were created, by application
+	next    int
+}
+
+// entry is one write about an application: a request that was sent, from before that to its answer.
+type entry struct {
+	replica      string
+	shard        int
+	what         string
+	begun, ended time.Time
+}
+
+func newFleet(t *testing.T) *fleet {
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace, cfg.LeaderElection.LeaseName = new(true), w.namespace, "lock"
+	cfg.Sharding.Enabled, cfg.Sharding.Shards = true, testShards
+	cfg.Sharding.LeaseDuration.Duration, cfg.Sharding.RenewDeadline.Duration, cfg.Sharding.RetryPeriod.Duration =
+		3*time.Second, 2*time.Second, 250*time.Millisecond
+	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
+}
+
+// one is one replica. It lives in this process, but is ended, stopped and cut off as one of its own.
+type one struct {
+	client.Client
+	fleet *fleet
+	name  string
+	op    *Operator
+	stop  func()
+
+	dead   atomic.Bool
+	mu     sync.Mutex
+	frozen chan struct{} // closed when it goes on; nil while it does
+}
+
+var errDead = errors.New("the process is no more")
+
+// start begins one more replica.
+func (f *fleet) start() *one {
+	f.t.Helper()
+	f.next++
+	r := &one{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
+	env := f.environment()
+	env.replica = r.name
+	env.Rest = rest.CopyConfig(env.Rest)
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "/leases") {
+				r.waits()
+			}
+			if r.dead.Load() {
+				return nil, errDead
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	env.wrap = func(c client.Client) client.Client { r.Client = c; return r }
+	op, err := NewOperator(f.t.Context(), f.cfg, env)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r.op = op
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- op.Start(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil && !r.dead.Load() {
+			f.t.Errorf("%s ended with %v", r.name, err)
+		}
+	})
+	f.t.Cleanup(r.stop)
+	return r
+}
+
+// kill ends the replica as the loss of its machine does: nothing is given up.
+func (r *one) kill() {
+	r.dead.Store(true)
+	r.stop()
+}
+
+// freeze stops the replica for a while, as SIGSTOP does: a write that was about to be sent is sent when it goes on.
+func (r *one) freeze(d time.Duration) {
+	on := make(chan struct{})
+	r.mu.Lock()
+	r.frozen = on
+	r.mu.Unlock()
+	time.Sleep(d)
+	r.mu.Lock()
+	r.frozen = nil
+	r.mu.Unlock()
+	close(on)
+}
+
+func (r *one) waits() {
+	r.mu.Lock()
+	frozen := r.frozen
+	r.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+}
+
+// write sends a write about an application and enters it into the account.
+func (r *one) write(ctx context.Context, what string, object client.Object, do func() error) error {
+	if _, isEvent := object.(*corev1.Event); isEvent {
+		return do()
+	}
+	key := keyOf(object)
+	for _, ref := range object.GetOwnerReferences() {
+		key.Name = ref.Name
+	}
+	r.waits()
+	late := ctx.Err() != nil // the client sends nothing then
+	begun := time.Now()
+	err := do()
+	ended := time.Now()
+	if late || errors.Is(err, errDead) || errors.Is(err, shard.ErrOver) {
+		return err
+	}
+	r.fleet.mu.Lock()
+	defer r.fleet.mu.Unlock()
+	r.fleet.account = append(r.fleet.account, entry{r.name, shard.Of(key.Namespace, key.Name, testShards), what + " of " + key.Name, begun, ended})
+	if pod, isPod := object.(*corev1.Pod); isPod && what == "create" && err == nil && pod.Labels[labelRole] == roleDriver {
+		r.fleet.drivers[key]++
+	}
+	return err
+}
+
+func (r *one) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	return r.write(ctx, "create", object, func() error { return r.Client.Create(ctx, object, options...) })
+}
+
+func (r *one) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	return r.write(ctx, "delete", object, func() error { return r.Client.Delete(ctx, object, options...) })
+}
+
+func (r *one) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	r.waits()
+	return r.Client.Apply(ctx, object, options...)
+}
+
+func (r *one) Status() client.SubResourceWriter { return &oneStatus{r.Client.Status(), r} }
+
+type oneStatus struct {
+	client.SubResourceWriter
+	one *one
+}
+
+func (s *oneStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	return s.one.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
+}
+
+// shared waits until all shards are owned by those who live, in even parts.
+func (f *fleet) shared(all []*one) {
+	f.t.Helper()
+	testkit.Wait(f.t, "all shards to be owned", func(context.Context) error {
+		var owned []int
+		sum := 0
+		for _, r := range all {
+			owned = append(owned, r.op.shards.Owned())
+			sum += r.op.shards.Owned()
+		}
+		if sum != testShards || slices.Max(owned)-slices.Min(owned) > 1 {
+			return fmt.Errorf("they own %v of %d", owned, testShards)
+		}
+		return nil
+	})
+}
+
+// audit finds writes of two replicas about the applications of one shard that were on their way at the same time, or not in turn.
+func (f *fleet) audit() (wrote map[string]int) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.account, func(a, b entry) int { return a.begun.Compare(b.begun) })
+	last := map[int]map[string]entry{}
+	wrote = map[string]int{}
+	for _, w := range f.account {
+		wrote[w.replica]++
+		if last[w.shard] == nil {
+			last[w.shard] = map[string]entry{}
+		}
+		for other, before := range last[w.shard] {
+			if other != w.replica && before.ended.After(w.begun) {
+				f.t.Errorf("shard %d: %s by %s began at %s, while %s by %s was on its way until %s", w.shard, w.what, w.replica,
+					w.begun.Format("15:04:05.000"), before.what, other, before.ended.Format("15:04:05.000"))
+			}
+		}
+		if before, known := last[w.shard][w.replica]; !known || w.ended.After(before.ended) {
+			last[w.shard][w.replica] = w
+		}
+	}
+	return wrote
+}
+
+// kubelets lets every driver run for a while and end well, until ctx ends.
+func (f *fleet) kubelets(ctx context.Context) {
+	seen := map[types.UID]time.Time{}
+	for ctx.Err() == nil {
+		var pods corev1.PodList
+		if err := f.api.List(ctx, &pods, client.InNamespace(f.namespace), client.MatchingLabels{labelRole: roleDriver}); err != nil {
+			continue // the end of the test
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			before := pod.DeepCopy()
+			switch pod.Status.Phase {
+			case corev1.PodPending:
+				seen[pod.UID] = time.Now()
+				pod.Status.Phase = corev1.PodRunning
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running()}}
+			case corev1.PodRunning:
+				if time.Since(seen[pod.UID]) < time.Second {
+					continue
+				}
+				pod.Status.Phase = corev1.PodSucceeded
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: exited(0, "")}}
+			default:
+				continue
+			}
+			if err := f.api.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil && ctx.Err() == nil {
+				f.t.Errorf("play the kubelet of %s: %v", pod.Name, err)
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestReplicasShareTheWork has three replicas carry applications through their lives while they are killed, stopped for longer than their leases last, and
+// stopped cleanly, at random moments: each application is launched once and ends, and no two replicas write about one at the same time.
+func TestReplicasShareTheWork(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	const applications, rounds = 72, 6
+	replicas := []*one{f.start(), f.start(), f.start()}
+	f.shared(replicas)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	var kubelets sync.WaitGroup
+	kubelets.Go(func() { f.kubelets(ctx) })
+	defer kubelets.Wait()
+	defer cancel()
+
+	for round := range rounds {
+		var created sync.WaitGroup
+		created.Go(func() {
+			for i := range applications / rounds {
+				f.application(fmt.Sprintf("app-%d", round*applications/rounds+i), withDriver)
+				time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+			}
+		})
+		time.Sleep(time.Duration(rand.IntN(700)) * time.Millisecond)
+		victim := rand.IntN(len(replicas))
+		begun, what := time.Now(), ""
+		switch round % 3 {
+		case 0:
+			what = "killed"
+			replicas[victim].kill()
+			replicas[victim] = f.start()
+		case 1:
+			what = "stopped for longer than its lease lasts"
+			replicas[victim].freeze(f.cfg.Sharding.LeaseDuration.Duration + time.Second)
+		case 2:
+			what = "stopped cleanly"
+			replicas[victim].stop()
+			replicas[victim] = f.start()
+		}
+		f.shared(replicas)
+		t.Logf("a replica was %s; the parts are even again %v later", what, time.Since(begun).Round(time.Millisecond))
+		created.Wait()
+	}
+	for i := range applications {
+		app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted)
+		if app.Status.Operator.Attempt != 1 {
+			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
+		}
+	}
+	wrote := f.audit()
+	t.Logf("writes by replica: %v", wrote)
+	if len(wrote) < 3 {
+		t.Errorf("only %v wrote", wrote)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range applications {
+		key := namespaced(f.namespace, fmt.Sprintf("app-%d", i))
+		// One that was created by a replica that was killed before it had the answer is not counted.
+		if n := f.drivers[key]; n > 1 {
+			t.Errorf("%s: %d drivers were created", key, n)
+		}
+	}
+}
