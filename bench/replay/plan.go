@@ -2,7 +2,7 @@
 // the same work, beside which an operator is measured.
 //
 // Each application's writes are sent in their order by one worker, in a namespace of another name and for objects of other UIDs. What waited for anything in the
-// original waits for nothing: neither for a pod to be bound, nor while it runs.
+// original waits for nothing: not while a pod runs, and for its binding only with Plan.Bound.
 package replay
 
 import (
@@ -25,6 +25,9 @@ type Plan struct {
 	Applications []*Application
 	// Watches were open, each once.
 	Watches []Watch
+	// Bound has what a node writes of a pod wait until the scheduler has bound it. Without it a pod may be over before that, and is never bound: the limit is that
+	// of the recorded writes alone.
+	Bound bool
 	// Left counts writes of the load, the operator and the nodes that belong to none of the applications, by audit.Event.Kind: leases, for example. They are not
 	// sent. Stale counts references to owners that no write of the application made: who is owned like that would be collected as garbage.
 	Left  map[string]int

@@ -27,6 +27,8 @@ type Result struct {
 	// no part of a limit: with more than a few of them it is none. First is the first of them.
 	Writes, Gone, Failed int
 	First                error
+	// Bound is the share of the pods that the scheduler bound while this went on.
+	Bound float64
 	// Client is the CPU time of the process that sent them, which the API server did not have.
 	Client time.Duration
 }
@@ -72,8 +74,36 @@ func Once(ctx context.Context, w *world.World, p *Plan, prefix string, workers i
 	if err != nil {
 		return r, err
 	}
-	r, err = run(ctx, w.Config, scripts, workers)
+	r, err = p.run(ctx, w, scripts, namespaces, workers)
 	return r, errors.Join(err, open.close(), remove(ctx, w, namespaces))
+}
+
+// run sends the scripts, and sees how the scheduler kept up.
+func (p *Plan) run(ctx context.Context, w *world.World, scripts []*script, namespaces []string, workers int) (Result, error) {
+	var b *bindings
+	if p.Bound {
+		made, stop, err := watchBindings(ctx, w)
+		if err != nil {
+			return Result{}, err
+		}
+		defer stop()
+		b = made
+	}
+	from, err := end(w.AuditLog())
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := run(ctx, w.Config, scripts, b, workers)
+	if err != nil {
+		return r, err
+	}
+	in := map[string]bool{}
+	for _, namespace := range namespaces {
+		in[namespace] = true
+	}
+	created, bound, err := countBound(w.AuditLog(), from, in)
+	r.Bound = float64(bound) / float64(max(1, created))
+	return r, err
 }
 
 // scripts prepares all applications, and tells which namespaces they need.
@@ -94,7 +124,7 @@ func (p *Plan) scripts(into func(string) string) (all []*script, namespaces []st
 }
 
 // run sends the scripts from a number of workers, each of which has one application at a time. Load, operator and nodes have a connection each, as they had.
-func run(ctx context.Context, config *rest.Config, scripts []*script, workers int) (Result, error) {
+func run(ctx context.Context, config *rest.Config, scripts []*script, b *bindings, workers int) (Result, error) {
 	clients := map[audit.Actor]*rest.RESTClient{}
 	for _, actor := range []audit.Actor{audit.Load, audit.Operator, audit.Node} {
 		c, err := client(config)
@@ -114,7 +144,7 @@ func run(ctx context.Context, config *rest.Config, scripts []*script, workers in
 	for range workers {
 		running.Go(func() {
 			for s := range due {
-				s.send(ctx, clients, &o)
+				s.send(ctx, clients, b, &o)
 			}
 		})
 	}
@@ -165,6 +195,7 @@ func (r Result) Figures(scenario string) []figure.Figure {
 		of("writes that failed", float64(r.Failed), ""),
 		of("deletions that found nothing", float64(r.Gone), ""),
 		of("applications at a time", float64(r.Workers), ""),
+		of("share of the pods that were bound", r.Bound, ""),
 		of("clients' CPU an application", r.Client.Seconds()*1000/float64(r.Applications), "ms"),
 	}
 }

@@ -27,6 +27,7 @@ type request struct {
 	actor                    audit.Actor
 	teaches                  int
 	uses                     []int
+	pod                      string // namespace/name of the pod that it is the status of
 }
 
 // What answers are asked for: no more of an object than its metadata, in protobuf, which costs the least to send and to read. A deleted collection is a list,
@@ -42,6 +43,9 @@ func (w *Write) prepare(namespace string) (r request, err error) {
 	r = request{accept: asMetadata, actor: w.Actor, teaches: w.teaches, uses: w.uses}
 	if r.uri, err = moved(w.URI, w.Object.Namespace, namespace); err != nil {
 		return r, err
+	}
+	if w.Object.Resource == "pods" && w.Object.Subresource == "status" {
+		r.pod = namespace + "/" + w.Object.Name
 	}
 	switch w.Verb {
 	case "create":

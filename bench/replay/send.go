@@ -69,7 +69,7 @@ func (a *Application) script(namespace string) (*script, error) {
 }
 
 // send sends the requests one after the other, each by its actor's client. One that fails does not keep the others back.
-func (s *script) send(ctx context.Context, clients map[audit.Actor]*rest.RESTClient, o *outcome) {
+func (s *script) send(ctx context.Context, clients map[audit.Actor]*rest.RESTClient, b *bindings, o *outcome) {
 	fresh := make([]string, len(s.uids))
 	for _, r := range s.requests {
 		if ctx.Err() != nil {
@@ -81,6 +81,10 @@ func (s *script) send(ctx context.Context, clients map[audit.Actor]*rest.RESTCli
 			if len(fresh[i]) == len(s.uids[i]) {
 				body = bytes.ReplaceAll(body, []byte(s.uids[i]), []byte(fresh[i]))
 			}
+		}
+		if err := b.wait(ctx, r.pod); err != nil {
+			o.fail(err)
+			continue
 		}
 		uid, err := r.send(ctx, clients[r.actor], body)
 		if r.teaches > 0 {
