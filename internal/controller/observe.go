@@ -56,6 +56,23 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	}
 	all := r.observeEnds(p, append(pods.Items, theirs...))
 	p.children = sortPods(all, uid)
+	if err := r.observeKinds(ctx, p, of); err != nil {
+		return err
+	}
+	if err := r.observeMembers(ctx, p, all); err != nil {
+		return err
+	}
+	p.seen = p.children.facts()
+	r.adoptGroup(ctx, p)
+	r.explainPending(ctx, p)
+	r.explainExecutor(ctx, p)
+	r.explainMember(ctx, p)
+	r.explainFailed(ctx, p)
+	return nil
+}
+
+// observeKinds takes the objects of all kinds but pods that are the custom resource's.
+func (r *Reconciler[T]) observeKinds(ctx context.Context, p *pass[T], of []client.ListOption) error {
 	for _, kind := range childKinds {
 		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
 			return err
@@ -67,15 +84,6 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 			return err
 		}
 	}
-	if err := r.observeMembers(ctx, p, all); err != nil {
-		return err
-	}
-	p.seen = p.children.facts()
-	r.adoptGroup(ctx, p)
-	r.explainPending(ctx, p)
-	r.explainExecutor(ctx, p)
-	r.explainMember(ctx, p)
-	r.explainFailed(ctx, p)
 	return nil
 }
 

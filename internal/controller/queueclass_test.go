@@ -20,7 +20,9 @@ func TestClasses(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	now := func() config.Configuration { return cfg }
-	remembers := func(phase lifecycle.Phase) *v1beta2.OperatorStatus { return &v1beta2.OperatorStatus{Phase: string(phase)} }
+	remembers := func(phase lifecycle.Phase) *v1beta2.OperatorStatus {
+		return &v1beta2.OperatorStatus{Phase: string(phase)}
+	}
 	t.Run("sparkapplication", func(t *testing.T) {
 		testClasses(t, sparkApplications(cfg), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
 			app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)

@@ -47,6 +47,7 @@ type Reconciler[T client.Object] struct {
 	ends    ends
 	blind   atomic.Bool // the last read of Events failed
 
+	departed  departed
 	optional  *optionalChildren
 	rush      *rush
 	sentinels *sentinels
@@ -119,9 +120,16 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 		r.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
+	swept, err := r.sweep(ctx, req.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	stored := r.kind.New()
 	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
 		if apierrors.IsNotFound(err) {
+			if swept.RequeueAfter > 0 {
+				return swept, nil
+			}
 			r.forget(req.NamespacedName)
 			return reconcile.Result{}, r.sweepStrays(ctx, req.NamespacedName)
 		}
@@ -256,6 +264,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.around.sweeps.forget(key)
 	r.paces.forget(key)
 	r.ends.forget(key)
+	r.departed.forget(key)
 	r.noSentinel(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
 	r.metrics.Gone(r.kind.Name, key)

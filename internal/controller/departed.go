@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// What a custom resource leaves that is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes: all of it, and in the end, but with
+// two requests for each object, and not more than some twenty objects a second by the defaults of a controller manager. A thousand applications would take
+// minutes, in which their drivers run on. So the operator deletes at once what it finds in its caches, by the collector's own rule: all owners are gone. What it
+// does not find is left to the collector, and so is everything when an operator ends before it came to it.
+
+// departed remembers the UIDs of custom resources that were deleted, by their name, from the watch event that tells so until a pass has deleted what they left.
+type departed struct {
+	memory[types.NamespacedName, []types.UID]
+}
+
+// note remembers a custom resource, unless its children are to stay (kubectl delete --cascade=orphan).
+func (d *departed) note(object client.Object) {
+	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		return
+	}
+	d.update(keyOf(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
+		if slices.Contains(uids, object.GetUID()) {
+			return uids, true
+		}
+		return append(slices.Clip(uids), object.GetUID()), true
+	})
+}
+
+// swept forgets a custom resource of which nothing is left.
+func (d *departed) swept(key types.NamespacedName, uid types.UID) {
+	d.update(key, func(uids []types.UID, _ bool) ([]types.UID, bool) {
+		left := slices.DeleteFunc(slices.Clone(uids), func(one types.UID) bool { return one == uid })
+		return left, len(left) > 0
+	})
+}
+
+// notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue.
+func (r *Reconciler[T]) notesDeletions() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		object, ok := e.Object.(T)
+		if ok && r.kind.Runs == nil && (r.kind.Selects == nil || r.kind.Selects(object)) {
+			r.departed.note(object)
+		}
+		return true
+	}}
+}
+
+// sweep deletes what custom resources of a name have left that are gone. Another of that name that is there now is none of these: its UID differs.
+func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	uids, _ := r.departed.get(key)
+	var again reconcile.Result
+	for _, uid := range uids {
+		left, err := r.leftBy(ctx, key, uid)
+		if err != nil {
+			return again, err
+		}
+		changed, err := r.deleteLeft(ctx, left)
+		switch cause, _ := refusal(err); {
+		case err != nil && cause.Reason == "":
+			return again, err
+		case changed:
+			again.RequeueAfter = lookAgain
+			continue
+		}
+		r.departed.swept(key, uid) // also where a deletion is refused for good: the garbage collector has the right
+	}
+	return again, nil
+}
+
+// leftBy finds in the caches what is left of a custom resource that is gone: what has no owner but it, or one of its drivers that go as well.
+func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, uid types.UID) ([]client.Object, error) {
+	was := r.kind.New()
+	was.SetNamespace(key.Namespace)
+	was.SetName(key.Name)
+	was.SetUID(uid)
+	p := &pass[T]{stored: was}
+	if err := r.observeLabelled(ctx, p); err != nil {
+		return nil, err
+	}
+	owners := []types.UID{uid}
+	for i := range p.children.drivers {
+		owners = append(owners, p.children.drivers[i].UID)
+	}
+	return slices.DeleteFunc(p.having(), func(object client.Object) bool {
+		stays := func(ref metav1.OwnerReference) bool { return !slices.Contains(owners, ref.UID) }
+		return object.GetDeletionTimestamp() != nil || slices.ContainsFunc(object.GetOwnerReferences(), stays)
+	}), nil
+}
+
+// observeLabelled finds the children of a custom resource that are labelled as such.
+func (r *Reconciler[T]) observeLabelled(ctx context.Context, p *pass[T]) error {
+	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(p.stored.GetUID())}}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, append(slices.Clone(of), client.UnsafeDisableDeepCopy)...); err != nil {
+		return fmt.Errorf("list pods in the cache: %w", err)
+	}
+	p.children = sortPods(pods.Items, p.stored.GetUID())
+	return r.observeKinds(ctx, p, of)
+}
+
+// deleteLeft deletes objects exactly as they were seen, side by side: one that has changed since may have lost its owner, and is to stay then. It reports whether
+// one has.
+func (r *Reconciler[T]) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, err error) {
+	errs := make([]error, len(objects))
+	slots := make(chan struct{}, deletesAtOnce)
+	var all sync.WaitGroup
+	for i, object := range objects {
+		slots <- struct{}{}
+		all.Go(func() {
+			errs[i] = r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
+			<-slots
+		})
+	}
+	all.Wait()
+	for i, one := range errs {
+		switch {
+		case apierrors.IsConflict(one):
+			changed = true
+			errs[i] = nil
+		case apierrors.IsNotFound(one):
+			errs[i] = nil
+		case one != nil:
+			errs[i] = fmt.Errorf("delete %s, whose owner is gone: %w", objects[i].GetName(), one)
+		}
+	}
+	return changed, errors.Join(errs...)
+}

@@ -1,0 +1,348 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
+
+// sweeper is a reconciler with the caches of an operator that reconciles nothing by itself.
+func (w *world) sweeper(change ...func(*Environment)) *Reconciler[*v1beta2.SparkApplication] {
+	w.t.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	op, err := newOperator(w.t.Context(), testConfig(w.namespace), env)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(op)
+	if !op.GetCache().WaitForCacheSync(w.t.Context()) {
+		w.t.Fatal("the caches are not full")
+	}
+	return &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: op.GetClient(), optional: op.optional}
+}
+
+// waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
+func (w *world) waitCached(r *Reconciler[*v1beta2.SparkApplication], uid types.UID, n int) {
+	w.t.Helper()
+	testkit.Wait(w.t, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
+		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingFields{indexAppUID: string(uid)}}
+		var pods corev1.PodList
+		maps := metav1.PartialObjectMetadataList{}
+		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+		if err := r.client.List(ctx, &pods, of...); err != nil {
+			return err
+		}
+		if err := r.client.List(ctx, &maps, of...); err != nil {
+			return err
+		}
+		return want(len(pods.Items)+len(maps.Items), n)
+	})
+}
+
+// configMap makes one that is labelled as an application's, with the owners given.
+func (w *world) configMap(app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+	w.t.Helper()
+	meta := tinyMeta(app, name, 1)
+	meta.OwnerReferences = owners
+	object := &corev1.ConfigMap{ObjectMeta: meta}
+	w.create(object)
+	return object
+}
+
+func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
+}
+
+// stays lists what is left in the namespace of pods and ConfigMaps, by name.
+func (w *world) stays() (names []string) {
+	w.t.Helper()
+	var pods corev1.PodList
+	var maps corev1.ConfigMapList
+	for _, list := range []client.ObjectList{&pods, &maps} {
+		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, pod := range pods.Items {
+		names = append(names, "pod "+pod.Name)
+	}
+	for _, configMap := range maps.Items {
+		if configMap.Name != "kube-root-ca.crt" {
+			names = append(names, "map "+configMap.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestSweepDeletesWhatIsLeft: all whose owners are gone, and nothing else.
+func TestSweepDeletesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.sweeper()
+	app, other := w.application("pi"), w.application("other")
+	driver := tinyDriver(app, 1)
+	w.create(driver)
+	byDriver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}
+	executor := func(name string, owners ...metav1.OwnerReference) {
+		pod := tinyDriver(app, 1)
+		pod.Name, pod.Labels[labelRole], pod.OwnerReferences = name, roleExecutor, owners
+		w.create(pod)
+	}
+	executor("exec-1", byDriver)
+	executor("exec-2", byDriver, appRef(app))
+	executor("exec-of-others", appRef(other))
+	w.configMap(app, "conf", appRef(app))
+	w.configMap(app, "of-two", appRef(app), appRef(other))
+	w.configMap(app, "of-nobody")
+	w.configMap(app, "of-other", appRef(other))
+	w.create(tinyDriver(other, 1))
+	w.waitCached(r, app.UID, 8)
+
+	r.departed.note(app)
+	result, err := r.sweep(t.Context(), keyOf(app))
+	if err != nil || result.RequeueAfter != 0 {
+		t.Errorf("sweep = %+v, %v", result, err)
+	}
+	want := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod exec-of-others", "pod other-driver"}
+	if diff := cmp.Diff(want, w.stays()); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+	if uids, known := r.departed.get(keyOf(app)); known {
+		t.Errorf("it is still remembered: %v", uids)
+	}
+}
+
+// racing lets something happen before the first deletion of an object.
+type racing struct {
+	client.Client
+	before func(client.Object)
+	once   sync.Once
+}
+
+func (c *racing) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if _, isPod := object.(*corev1.Pod); !isPod {
+		c.once.Do(func() { c.before(object) })
+	}
+	return c.Client.Delete(ctx, object, options...)
+}
+
+// TestSweepLeavesWhatIsLetGo: what loses its owner after it was seen stays, as when an application is deleted with --cascade=orphan. What has only changed is
+// looked at again, and goes.
+func TestSweepLeavesWhatIsLetGo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		patch string
+		left  []string
+	}{
+		{"let go", `{"metadata":{"ownerReferences":null}}`, []string{"map pi-conf"}},
+		{"changed", `{"data":{"a":"b"}}`, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			race := &racing{before: func(object client.Object) {
+				changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}
+				if err := w.api.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
+					t.Error(err)
+				}
+			}}
+			r := w.sweeper(func(env *Environment) {
+				env.wrap = func(c client.Client) client.Client { race.Client = c; return race }
+			})
+			app := w.application("pi")
+			w.create(tinyDriver(app, 1))
+			w.configMap(app, "conf", appRef(app))
+			w.waitCached(r, app.UID, 2)
+			r.departed.note(app)
+			result, err := r.sweep(t.Context(), keyOf(app))
+			if err != nil || result.RequeueAfter != lookAgain {
+				t.Errorf("sweep = %+v, %v, want another look", result, err)
+			}
+			if diff := cmp.Diff([]string{"map pi-conf"}, w.stays()); diff != "" {
+				t.Errorf("what is left at first (-want +got):\n%s", diff)
+			}
+			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
+				result, err := r.sweep(ctx, keyOf(app))
+				if err != nil {
+					return err
+				}
+				return want(result.RequeueAfter, 0)
+			})
+			if diff := cmp.Diff(c.left, w.stays()); diff != "" {
+				t.Errorf("what is left (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSweepOfAnother: one of the same name that is there now keeps what it has.
+func TestSweepOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.sweeper()
+	app := w.application("pi")
+	before := app.DeepCopy()
+	before.UID = "before"
+	w.create(tinyDriver(app, 1))
+	w.waitCached(r, app.UID, 1)
+	r.departed.note(before)
+	if result, err := r.sweep(t.Context(), keyOf(app)); err != nil || result.RequeueAfter != 0 {
+		t.Errorf("sweep = %+v, %v", result, err)
+	}
+	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+}
+
+// TestDepartedNotes: which deletions are remembered.
+func TestDepartedNotes(t *testing.T) {
+	t.Parallel()
+	named := func(uid types.UID, finalizers ...string) *v1beta2.SparkApplication {
+		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: uid, Finalizers: finalizers}}
+	}
+	for _, c := range []struct {
+		name string
+		kind Kind[*v1beta2.SparkApplication]
+		gone []*v1beta2.SparkApplication
+		want []types.UID
+	}{
+		{"one", tinyKind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
+		{"one after the other", tinyKind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
+		{"in the foreground", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
+		{"not one whose children stay", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
+		{"not one that another operator serves", Kind[*v1beta2.SparkApplication]{Selects: func(*v1beta2.SparkApplication) bool { return false }},
+			[]*v1beta2.SparkApplication{named("a")}, nil},
+		{"not one whose children are applications", Kind[*v1beta2.SparkApplication]{Runs: &Runs[*v1beta2.SparkApplication]{}},
+			[]*v1beta2.SparkApplication{named("a")}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := &Reconciler[*v1beta2.SparkApplication]{kind: c.kind}
+			for _, app := range c.gone {
+				if !r.notesDeletions().Delete(event.DeleteEvent{Object: app}) {
+					t.Error("the deletion wakes nobody")
+				}
+			}
+			got, _ := r.departed.get(types.NamespacedName{Namespace: "ns", Name: "pi"})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("remembered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestApplicationIsDeleted: what it has goes or stays as whoever deletes it asks, as with Kubernetes' own kinds.
+func TestApplicationIsDeleted(t *testing.T) {
+	t.Parallel()
+	for policy, stays := range map[metav1.DeletionPropagation]bool{
+		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.runReal()
+			app, last := w.application("pi", withDriver), w.application("last", withDriver)
+			w.runningDriver(app, 1)
+			driver := w.runningDriver(last, 1)
+			had := w.childrenOf(app)
+			if len(had) < 4 {
+				t.Fatalf("it has %d objects", len(had))
+			}
+			if err := w.api.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
+				t.Fatal(err)
+			}
+			w.waitGone(app)
+			if !stays {
+				for _, object := range had {
+					w.waitGone(object)
+				}
+				return
+			}
+			// Another that is deleted after it goes with all that it has, so that the operator has heard of the first.
+			if err := w.api.Delete(t.Context(), last); err != nil {
+				t.Fatal(err)
+			}
+			w.waitGone(driver)
+			for _, object := range w.childrenOf(app) {
+				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
+					t.Errorf("%s %s is deleted at %v, of %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
+				}
+			}
+			if left := w.childrenOf(app); len(left) != len(had) {
+				t.Errorf("%d objects are left of %d", len(left), len(had))
+			}
+		})
+	}
+}
+
+// childrenOf lists what is labelled as an application's.
+func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Object) {
+	w.t.Helper()
+	for _, kind := range append(slices.Clone(childKinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(kind)
+			children = append(children, &list.Items[i])
+		}
+	}
+	return children
+}
+
+// TestDeletionIsTheOperators: many that are deleted at once do not wait for the garbage collector, which may be as slow as it likes: the operator asks for
+// all that they have to go.
+func TestDeletionIsTheOperators(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	stop := w.runTiny(tinyKind(), func(env *Environment) { env.Rest.Wrap(made.over) })
+	const n = 30
+	var apps []*v1beta2.SparkApplication
+	for i := range n {
+		apps = append(apps, w.application(fmt.Sprintf("pi-%d", i)))
+	}
+	for _, app := range apps {
+		w.waitState(app.Name, v1beta2.ApplicationStateSubmitted)
+	}
+	before := made.since(nil)
+	for _, app := range apps {
+		if err := w.api.Delete(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Wait(t, "the namespace to be empty", func(context.Context) error { return want(len(w.stays()), 0) })
+	stop()
+	got := made.since(before)
+	for _, resource := range []string{"pods", "configmaps", "services"} {
+		if deleted := got["DELETE "+resource]; deleted < n/2 || deleted > n {
+			t.Errorf("the operator deleted %d %s of %d applications", deleted, resource, n)
+		}
+	}
+	for request := range got {
+		if !slices.Contains([]string{"DELETE pods", "DELETE configmaps", "DELETE services", "POST events", "PATCH sparkapplications/status"}, request) {
+			t.Errorf("%d times %s", got[request], request)
+		}
+	}
+}
