@@ -331,6 +331,10 @@ prometheus:
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("a leader is missed where none is elected")
 	}
+	_, shared := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {replicas: 3, sharding: {enable: true}}}", apis: monitoringAPIs}))
+	if strings.Contains(fmt.Sprint(shared), "NoLeader") {
+		t.Error("a leader is missed where all act")
+	}
 }
 
 // TestMonitoringObjectsAreValid: the Prometheus operator's own definitions take them, and know every field.
