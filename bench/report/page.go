@@ -54,7 +54,6 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 			text.WriteString(says + "\n\n")
 		}
 		t.markdown(&text)
-		t.binds(&text)
 		pictures(&text, all, t.scenario, drawn)
 		notes(&text, run, t.scenario)
 	}

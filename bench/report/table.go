@@ -137,7 +137,7 @@ func (t *table) parts() (main, details *table) {
 	main, details = &table{scenario: t.scenario, cells: t.cells}, &table{scenario: t.scenario, cells: t.cells}
 	for _, row := range t.rows {
 		to := main
-		if strings.Contains(row, ": ") || strings.HasPrefix(row, cpuOf) {
+		if strings.Contains(row, ": ") || strings.HasPrefix(row, "CPU of ") {
 			to = details
 		}
 		to.rows = append(to.rows, row)
