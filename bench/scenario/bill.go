@@ -21,8 +21,11 @@ const (
 	theHarness  = "the bench itself"
 )
 
+// user is whose cost is measured: an operator, or several that share the work.
+type user interface{ Usage() (world.Usage, error) }
+
 // meter reads what everybody took so far.
-func meter(w *world.World, op *world.Operator) (map[string]world.Usage, error) {
+func meter(w *world.World, op user) (map[string]world.Usage, error) {
 	all, err := w.Components()
 	if err != nil {
 		return nil, err
@@ -30,9 +33,7 @@ func meter(w *world.World, op *world.Operator) (map[string]world.Usage, error) {
 	if all[theHarness], err = world.UsageOf(os.Getpid()); err != nil {
 		return nil, err
 	}
-	if op != nil {
-		all[theOperator], err = op.Usage()
-	}
+	all[theOperator], err = op.Usage()
 	return all, err
 }
 
@@ -47,7 +48,7 @@ type bill struct {
 func (b bill) took() time.Duration { return b.ended.Sub(b.began) }
 
 // charge does a piece of work and says what it took, with what the operator does after its end: its last events are part of the price.
-func charge(ctx context.Context, w *world.World, op *world.Operator, work func() (ended time.Time, err error)) (b bill, err error) {
+func charge(ctx context.Context, w *world.World, op user, work func() (ended time.Time, err error)) (b bill, err error) {
 	before, err := meter(w, op)
 	if err != nil {
 		return b, err

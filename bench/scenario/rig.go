@@ -22,25 +22,37 @@ const senders = 32
 // rig is an operator at work, with nodes that play and a client that sends load.
 type rig struct {
 	w     *world.World
-	op    *world.Operator
+	op    *world.Operator // the first one
+	team  team            // all of them
 	nodes *node.Cluster
 	load  dynamic.Interface
 }
 
 // raise starts an operator and nodes, and has them carry a few applications, so that no figure has the first connections and caches in it.
-func raise(ctx context.Context, w *world.World, settings string) (r *rig, err error) {
+// settings are more YAML of its configuration file.
+func raise(ctx context.Context, w *world.World, settings string) (*rig, error) {
+	return raiseTeam(ctx, w, 1, settings)
+}
+
+// raiseTeam does so with several operators of the same settings.
+func raiseTeam(ctx context.Context, w *world.World, replicas int, settings string) (r *rig, err error) {
 	r = &rig{w: w}
 	if _, r.load, err = w.Client(audit.LoadAgent); err != nil {
 		return nil, err
 	}
-	if r.op, err = w.StartOperator(ctx, world.OperatorOptions{Settings: settings}); err != nil {
-		return nil, err
+	for i := range replicas {
+		op, err := w.StartOperator(ctx, world.OperatorOptions{Name: fmt.Sprintf("operator-%d", i), Settings: settings})
+		if err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+		r.team = append(r.team, op)
 	}
+	r.op = r.team[0]
 	if r.nodes, err = node.Start(ctx, w, node.Options{}); err != nil {
-		return nil, errors.Join(err, r.op.Stop())
+		return nil, errors.Join(err, r.close())
 	}
 	warm := load.Spec{Classes: []load.Class{{
-		Name: fmt.Sprintf("warm-%d", time.Now().Unix()%100_000), Namespace: "warm", Count: 10, Executors: 2, Run: load.For(100 * time.Millisecond),
+		Name: fmt.Sprintf("warm-%d", time.Now().Unix()%100_000), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
 	}}}
 	if _, err := r.carry(ctx, warm); err != nil {
 		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
@@ -48,8 +60,17 @@ func raise(ctx context.Context, w *world.World, settings string) (r *rig, err er
 	return r, nil
 }
 
-// close stops the operator and the nodes, and returns what went wrong in them.
-func (r *rig) close() error { return errors.Join(r.op.Stop(), r.nodes.Stop()) }
+// close stops the operators and the nodes, and returns what went wrong in them.
+func (r *rig) close() error {
+	var errs []error
+	for _, op := range r.team {
+		errs = append(errs, op.Stop())
+	}
+	if r.nodes != nil {
+		errs = append(errs, r.nodes.Stop())
+	}
+	return errors.Join(errs...)
+}
 
 // carry sends a load and waits until all of it has ended and the operator is quiet.
 func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
@@ -63,7 +84,7 @@ func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
 		return b, err
 	}
 	defer seen.stop()
-	b, err = charge(ctx, r.w, r.op, func() (time.Time, error) {
+	b, err = charge(ctx, r.w, r.team, func() (time.Time, error) {
 		if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
 			return time.Time{}, err
 		}
