@@ -37,6 +37,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 		return err
 	}
 	useLogger(log)
+	sizeHeap(os.LookupEnv)
 	tellUnused(log, unused, os.LookupEnv)
 	if cfg.Logging.Configuration {
 		log.Info("the configuration", "configuration", cfg.String())
