@@ -22,16 +22,20 @@ const probeRate = 4
 // probe has short whole lives pass through and notes how they fared: latencies, and CPU an application.
 func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n int) error {
 	spec := probing(n)
+	samples := r.op.Sample(ctx, sampleEvery)
 	b, err := r.carry(ctx, spec)
-	if err != nil {
+	seen, e := samples.Stop()
+	if err := errors.Join(err, e); err != nil {
 		return fmt.Errorf("the probe: %w", err)
 	}
-	_, lags, err := r.heard(scope(b, spec))
+	tally, lags, err := r.heard(scope(b, spec))
 	if err != nil {
 		return err
 	}
+	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
 	s.Add(b.figures(scenario, in, n)...)
 	s.Add(lags.Figures(scenario, in)...)
+	s.Add(tally.Figures(scenario, in, n)...)
 	return nil
 }
 
