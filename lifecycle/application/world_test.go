@@ -45,6 +45,12 @@ type world struct {
 	breach  string
 	passes  int
 	second  *ledger // of a life that the second family's rules hold for; nil else
+
+	version   int           // of the custom resource: each write and each edit makes another
+	slow      time.Duration // for which a pass whose operator loses its lease may go on; 0: none does
+	beside    bool          // the next operator begins at once, and not when that is over
+	late      *late         // such a pass
+	overtaken int           // how many there were
 }
 
 // pod is a driver, a pod that submits one, or an executor.
@@ -332,7 +338,7 @@ func (w *world) weather(where string) {
 	if !w.held.IsZero() {
 		often = 0.5 // it lasts
 	}
-	if w.faults && w.chance(often) {
+	if w.faults && (w.late == nil || !w.late.acts) && w.chance(often) {
 		panic(errCrash{where})
 	}
 }
@@ -410,6 +416,9 @@ func (w *world) record(plan lifecycle.Plan) {
 		if tr.From.Live() && tr.To == lifecycle.Suspending {
 			w.spared++
 		}
+	}
+	if !reflect.DeepEqual(w.stored, plan.Next) {
+		w.version++
 	}
 	w.stored = plan.Next
 	if w.second != nil {
@@ -656,11 +665,23 @@ func (w *world) settled() bool {
 func (w *world) turn(t *testing.T, sync bool) bool {
 	app, before := w.app, w.observed()
 	w.tick()
+	if !reflect.DeepEqual(app, w.app) {
+		w.version++
+	}
+	if w.lag(); w.late != nil && !w.beside {
+		return false
+	}
 	if sync {
 		w.sync()
 	}
 	if (w.due.IsZero() || w.now.Before(w.due)) && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
 		return false
+	}
+	if w.slow > 0 && w.faults && w.late == nil && w.chance(0.1) {
+		if w.overtake(); !w.beside {
+			w.due = w.now
+			return false
+		}
 	}
 	w.due = time.Time{}
 	if check := w.pass(t); check > 0 {
