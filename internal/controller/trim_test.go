@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// TestTrimmedExecutorsTellTheSame: whatever is dropped of an executor, the facts that are read from it are those of the whole pod.
+func TestTrimmedExecutorsTellTheSame(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	ready := func(status, containers corev1.ConditionStatus, reason string) []corev1.PodCondition {
+		return []corev1.PodCondition{
+			{Type: "PodReadyToStartContainers", Status: corev1.ConditionTrue}, {Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: status, Reason: reason, LastTransitionTime: at}, {Type: corev1.ContainersReady, Status: containers},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+		}
+	}
+	in := func(state corev1.ContainerState) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{
+			{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}, Image: "s", ContainerID: "containerd://a"},
+			{Name: executorContainer, State: state, Image: "spark", ImageID: "spark@sha256:0", ContainerID: "containerd://b"},
+		}
+	}
+	ended := func(code int32, reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: "last words", FinishedAt: at}}
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}}
+	status := map[string]corev1.PodStatus{
+		"new":         {Phase: corev1.PodPending},
+		"unscheduled": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}},
+		"runs":        {Phase: corev1.PodRunning, Conditions: ready("True", "True", ""), ContainerStatuses: in(running)},
+		"node lost":   {Phase: corev1.PodRunning, Conditions: ready("False", "True", ""), ContainerStatuses: in(running)},
+		"unready":     {Phase: corev1.PodRunning, Conditions: ready("False", "False", "ContainersNotReady"), ContainerStatuses: in(running)},
+		"image":       {Phase: corev1.PodPending, ContainerStatuses: in(waits)},
+		"init":        {Phase: corev1.PodFailed, InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", State: ended(3, "Error")}}},
+		"done":        {Phase: corev1.PodSucceeded, ContainerStatuses: in(ended(0, "Completed"))},
+		"memory":      {Phase: corev1.PodFailed, ContainerStatuses: in(ended(137, "OOMKilled"))},
+		"stopped":     {Phase: corev1.PodFailed, ContainerStatuses: in(ended(143, "Error"))},
+		"preempted": {Phase: corev1.PodFailed, ContainerStatuses: in(ended(143, "Error")), Conditions: []corev1.PodCondition{
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: "for another"}}},
+		"evicted": {Phase: corev1.PodFailed, Reason: "Evicted", Message: "the node was low on memory"},
+	}
+	for name, status := range status {
+		for _, container := range []string{executorContainer, "named-by-a-template"} {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "pi-exec-1", Namespace: "ns", UID: "u", CreationTimestamp: at, DeletionTimestamp: nil,
+					Labels: map[string]string{
+						labelAppUID: "a", labelAttempt: "2", labelRole: roleExecutor, submit.SelectorLabel: "spark-1", submit.VersionLabel: "4.1.4",
+						submit.ExecutorIDLabel: "1", "team": "blue",
+					},
+				},
+				Spec:   corev1.PodSpec{SchedulerName: "volcano", Containers: []corev1.Container{{Name: "sidecar"}, {Name: container}}},
+				Status: *status.DeepCopy(),
+			}
+			if name == "stopped" {
+				pod.DeletionTimestamp = &at
+			}
+			want := lifecycle.ExecutorFacts(pod, executorContainer)
+			trimmed, err := trimPod(pod.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod), executorContainer)); diff != "" {
+				t.Errorf("%s, container %s (-whole +trimmed):\n%s", name, container, diff)
+			}
+		}
+	}
+}
+
+func TestTrimChildKeepsIdentity(t *testing.T) {
+	labels := map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c", submit.SelectorLabel: "s", "team": "blue"}
+	whole := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "n", Namespace: "ns", UID: "x", ResourceVersion: "7", Generation: 3, Labels: labels, Annotations: map[string]string{"a": "b"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "K", Name: "o", UID: "u"}}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+	}}
+	want := whole.DeepCopy()
+	want.Annotations, want.ManagedFields = nil, nil
+	delete(want.Labels, "team")
+	if got, err := trimChild(whole); err != nil || !cmp.Equal(any(want), got) {
+		t.Errorf("%v\n%s", err, cmp.Diff(any(want), got))
+	}
+}
+
+func TestTrimResource(t *testing.T) {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{
+		Name: "pi", Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "yes"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}}
+	got, err := trimResource(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := got.(client.Object)
+	if len(kept.GetManagedFields()) > 0 || !cmp.Equal(kept.GetAnnotations(), map[string]string{"mine": "yes"}) {
+		t.Errorf("kept %v and %v", kept.GetManagedFields(), kept.GetAnnotations())
+	}
+	if got, err := trimResource("gone"); err != nil || got != any("gone") {
+		t.Errorf("what is no object: %v, %v", got, err)
+	}
+}
+
+func TestVocabularySharesAndIsBounded(t *testing.T) {
+	var v vocabulary
+	say := func(i int) string { return v.one(fmt.Sprintf("word-%d", i)) }
+	if first, again := say(1), say(1); first != "word-1" || unsafe.StringData(first) != unsafe.StringData(again) {
+		t.Errorf("%q and %q are two", first, again)
+	}
+	for i := range 3 * maxWords {
+		if got, want := say(i), fmt.Sprintf("word-%d", i); got != want {
+			t.Fatalf("said %q, want %q", got, want)
+		}
+		if len(v.known) > maxWords {
+			t.Fatalf("%d words are kept", len(v.known))
+		}
+	}
+}
