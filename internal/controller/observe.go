@@ -44,7 +44,8 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 		return r.observeRuns(ctx, p)
 	}
 	uid := p.stored.GetUID()
-	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(uid)}}
+	// Nothing of a child is ever changed: who adopts a pod copies it.
+	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(uid)}, client.UnsafeDisableDeepCopy}
 
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, of...); err != nil {

@@ -50,7 +50,7 @@ func (r *Reconciler[T]) adopted(ctx context.Context, p *pass[T]) ([]corev1.Pod, 
 	}
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()),
-		client.MatchingFields{indexAppUID: nameKey(r.kind.NameLabel, p.stored.GetName())}); err != nil {
+		client.MatchingFields{indexAppUID: nameKey(r.kind.NameLabel, p.stored.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of another operator in the cache: %w", err)
 	}
 	return r.kind.Adopt(p.stored, pods.Items), nil
