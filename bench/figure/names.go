@@ -12,6 +12,7 @@ const (
 	Deletion  = "deletion"     // applications deleted (case Applications), and as many bare pods with one owned ConfigMap and Service each (case Pods)
 	Hostile   = "hostile"      // another namespace is full of what is none of the operator's; cases Without, With
 	Fairness  = "fairness"     // one application beside 5,000 new ones of another namespace; cases Alone, Beside
+	Replicas  = "replicas"     // several that share the work, with the load of Lives
 	Submit    = "spark-submit" // the real one of each Spark line; cases SubmitCase
 	Micro     = "micro"        // micro benchmarks; a case is ns, bytes or allocations
 )

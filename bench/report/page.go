@@ -30,6 +30,7 @@ var about = map[string]string{
 		"collector of Kubernetes.",
 	figure.Hostile:  "Another namespace holds 50,000 pods and 1,000 ConfigMaps of 900 kB that are none of the operator's.",
 	figure.Fairness: "A single application is created while 5,000 new ones of another namespace wait.",
+	figure.Replicas: "The same lives, carried by several replicas that share the work (sharding, which is off by default).",
 	figure.Submit: "The real spark-submit of each Spark line against the same API server, one at a time and four at once: what a submission costs without this operator, and in\n" +
 		"those that run it.",
 	figure.Micro: "The operator's pure parts alone, without an API server: `Step` decides, `Decode` and `Encode` read and write a status, `Decide` is all three, `Build`\n" +

@@ -30,7 +30,11 @@ func example(t *testing.T) (*figure.Run, []ranges.Verdict) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := ranges.Of("full")
+	text, err := os.ReadFile("testdata/ranges.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := ranges.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageIsOfTheNewestRun: who changes the page by hand, or keeps a run without writing the page, learns of it. -update writes it.
+// TestPageIsOfTheNewestRun: who changes the page by hand, or keeps a run or changes a range without writing the page, learns of it. -update writes it.
 func TestPageIsOfTheNewestRun(t *testing.T) {
 	const root = "../.."
 	if *update {

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-const replicasName = "replicas" // of the scenario
+const replicasName = figure.Replicas
 
 // shared has replicas share the work (internal/config, Sharding).
 const shared = "leaderElection: {namespace: default}\nsharding: {enabled: true}\n"
