@@ -21,35 +21,54 @@ const (
 	bareNamespace = "bare"
 )
 
+// withoutUI is an operator that makes one Service an application, as a bare pod has here, instead of two: that of the driver's web UI is left out.
+const withoutUI = "ui: {service: false}\n"
+
+// appsWithoutUI is the case of applications of such an operator.
+const appsWithoutUI = "applications without a UI Service"
+
 // Deletion measures how long it takes until applications whose drivers run are gone with all that they had, when all are deleted at once; and the same of as many
 // bare pods, each with a ConfigMap and a Service that it owns, which the control plane's garbage collector takes away. The same workers delete both.
 func Deletion(n int) Func {
-	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
-		r, err := raise(ctx, w, "")
-		if err != nil {
-			return err
+	return func(ctx context.Context, w *world.World, s *Sink) error {
+		for _, of := range [...]struct{ in, settings string }{{figure.Applications, ""}, {appsWithoutUI, withoutUI}} {
+			if err := deleteBoth(ctx, w, s, n, of.in, of.settings); err != nil {
+				return fmt.Errorf("%s: %w", of.in, err)
+			}
 		}
-		defer func() { err = errors.Join(err, r.close()) }()
-		spec := load.Spec{Classes: []load.Class{{Name: "deleted", Namespace: appsNamespace, Count: n, Run: load.For(12 * time.Hour)}}}
-		if err := r.stand(ctx, spec); err != nil {
-			return err
-		}
+		s.Say(figure.Deletion, "%s of each are deleted by %d workers. Bare pods are copies of driver pods, each with a ConfigMap and a Service that it owns. An application has two of "+
+			"each: a ConfigMap for its executors' template, and the Service of its UI.", figure.Count(n), senders)
+		return nil
+	}
+}
+
+// deleteBoth measures applications of an operator with some settings; with its defaults, bare pods too.
+func deleteBoth(ctx context.Context, w *world.World, s *Sink, n int, in, settings string) (err error) {
+	r, err := raise(ctx, w, settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	spec := load.Spec{Classes: []load.Class{{Name: "deleted", Namespace: appsNamespace, Count: n, Run: load.For(12 * time.Hour)}}}
+	if err := r.stand(ctx, spec); err != nil {
+		return err
+	}
+	if settings == "" {
 		if err := r.bare(ctx, n); err != nil {
 			return fmt.Errorf("bare pods: %w", err)
 		}
-		apps, err := r.gone(ctx, world.Applications, appsNamespace, func(i int) string { return fmt.Sprintf("deleted-%d", i) }, n)
-		if err != nil {
-			return err
-		}
-		pods, err := r.gone(ctx, pods, bareNamespace, bareName, n)
-		if err != nil {
-			return err
-		}
-		s.Add(apps.figures(figure.Applications, n)...)
-		s.Add(pods.figures(figure.Pods, n)...)
-		s.Say(figure.Deletion, "%s of each are deleted by %d workers. Bare pods are copies of driver pods, each with a ConfigMap and a Service that it owns.", figure.Count(n), senders)
+	}
+	apps, err := r.gone(ctx, world.Applications, appsNamespace, func(i int) string { return fmt.Sprintf("deleted-%d", i) }, n)
+	if err != nil {
+		return err
+	}
+	s.Add(apps.figures(in, n)...)
+	if settings != "" {
 		return nil
 	}
+	pods, err := r.gone(ctx, pods, bareNamespace, bareName, n)
+	s.Add(pods.figures(figure.Pods, n)...)
+	return err
 }
 
 // deletion is how long a deletion took.
@@ -60,7 +79,7 @@ type deletion struct {
 
 func (d deletion) figures(in string, n int) []figure.Figure {
 	out := []figure.Figure{seconds(figure.Deletion, in, "until all were asked for", d.asked), seconds(figure.Deletion, in, figure.UntilGone, d.gone)}
-	if in == figure.Applications {
+	if in != figure.Pods {
 		out = append(out, figure.Figure{Scenario: figure.Deletion, Case: in, Name: figure.CPU, Value: d.bill.cpu[theOperator].Seconds() * 1000 / float64(n), Unit: "ms"})
 	}
 	return append(out, parts(figure.Deletion, in, d.bill.cpu, d.bill.quiet.Sub(d.bill.began))...)

@@ -45,7 +45,7 @@ func (z sizes) steps() []Step {
 			Limit: 20 * time.Minute, Do: Finished(z.finished, z.probe)},
 		{Name: figure.ColdStart + "-finished", About: "an operator starts with them there", World: fullOfFinished, Scheduler: true, Bodies: true, Do: ColdStart("finished")},
 		{Name: figure.Failover, About: "the leader ends, another goes on", Scheduler: true, Do: Failover(z.failovers)},
-		{Name: figure.Deletion, About: figure.Count(z.deleted) + " applications with running drivers are deleted at once", Scheduler: true, Limit: 10 * time.Minute, Do: Deletion(z.deleted)},
+		{Name: figure.Deletion, About: figure.Count(z.deleted) + " applications with running drivers are deleted at once", Scheduler: true, Limit: 15 * time.Minute, Do: Deletion(z.deleted)},
 		{Name: figure.Fairness, About: "one application beside " + figure.Count(z.crowd) + " new ones of another namespace", Scheduler: true, Limit: 10 * time.Minute, Do: Fairness(z.crowd)},
 		{Name: figure.Hostile, About: "a namespace with " + figure.Count(z.hostilePods) + " unrelated pods and " + figure.Count(z.hostileMaps) + " large ConfigMaps", Scheduler: true,
 			Limit: 20 * time.Minute, Do: Hostile(z.hostilePods, z.hostileMaps, z.hostileProbe)},
