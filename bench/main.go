@@ -128,7 +128,7 @@ func (o options) keep(run *figure.Run, out io.Writer) error {
 	if o.page {
 		err = report.Write(o.world.Root)
 	}
-	if o.check {
+	if o.check && o.schedules == 0 {
 		err = errors.Join(err, o.hold(run, out))
 	}
 	return err
@@ -161,7 +161,10 @@ func measured(run *figure.Run, id string) bool {
 
 // label names what is measured. A part of a plan is no run of the plan: the page is not written from it.
 func (o options) label() string {
-	if o.only == "" {
+	switch {
+	case o.schedules > 0:
+		return "schedules"
+	case o.only == "":
 		return o.plan
 	}
 	return o.plan + "-" + strings.ReplaceAll(o.only, ",", "-")

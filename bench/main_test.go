@@ -16,7 +16,7 @@ func TestStartRefuses(t *testing.T) {
 }
 
 func TestLabel(t *testing.T) {
-	for want, o := range map[string]options{"full": {plan: "full"}, "quick-burst-lives": {plan: "quick", only: "burst,lives"}} {
+	for want, o := range map[string]options{"full": {plan: "full"}, "quick-burst-lives": {plan: "quick", only: "burst,lives"}, "schedules": {plan: "full", schedules: 3}} {
 		if got := o.label(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
