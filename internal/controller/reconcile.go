@@ -51,6 +51,7 @@ type Reconciler[T client.Object] struct {
 	optional  *optionalChildren
 	rush      *rush
 	sentinels *sentinels
+	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
 	shards    *shard.Member
 	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
 	passes    atomic.Uint64                        // that have ended
@@ -96,7 +97,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limit)
+	ctx, cancel := r.whileLeading(ctx)
 	defer cancel()
 	defer r.passes.Add(1)
 	ctx, turn, mine := r.begin(ctx, req.NamespacedName)

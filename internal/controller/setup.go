@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -67,6 +68,8 @@ type Operator struct {
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
 	shards    *shard.Member // nil where the work is not shared
+	// until is the context that Start was given; nil before that.
+	until atomic.Pointer[context.Context]
 }
 
 // newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
@@ -118,6 +121,7 @@ func (op *Operator) Start(ctx context.Context) error {
 	told, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(told) }()
+	op.until.Store(&ctx)
 	leave := op.takePart(ctx)
 	err := op.Manager.Start(ctx)
 	leave()
