@@ -65,7 +65,7 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	pod := w.readyServer(sc, 1)
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
 	writes := func() (made, most float64) {
-		return w.metric("sparkoperator_status_writes_total") - before, 2 + time.Since(began).Seconds()/pace.Seconds()
+		return w.metric("sparkoperator_status_writes_total") - before, 2 + time.Since(began).Seconds()/quiet.Seconds()
 	}
 	var kept *corev1.Pod
 	for id := 2; id < 2+many; id++ {

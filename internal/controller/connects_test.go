@@ -356,7 +356,7 @@ func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Executors["running"], 1+many/2), want(len(sc.Status.Executors), 1))
 	})
-	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/pace.Seconds()
+	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
 	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
 		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
 	}

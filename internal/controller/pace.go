@@ -2,6 +2,7 @@ package controller
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -10,31 +11,50 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// How often at most a status is written for its crowd alone (Kind.Crowd): a thousand executors that come, run and go are three thousand events, and each
-// write is of the whole object, to the store and to everybody who watches.
+// How long a status waits that is to be written for its crowd alone (Kind.Crowd): a thousand executors that come, run and go are three thousand events, and
+// each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, so that executors that
+// start one after the other are one write and not as many; and it does not wait for ever for that.
 const (
-	pace      = time.Second
-	pacedSlow = 2 * time.Second // with more than manyOfThem, whose status is large
-	// manyOfThem is the number of executors from which on the slower pace holds.
+	quiet    = time.Second
+	patience = 5 * time.Second
+	// slower is how many times longer both are with more executors than manyOfThem, whose status is large.
+	slower     = 2
 	manyOfThem = 200
 )
 
-// paces remembers when a status was last written for its crowd alone.
+// paces remembers since when a status is not written for its crowd alone.
 type paces struct {
-	memory[types.NamespacedName, time.Time]
+	memory[types.NamespacedName, unwritten]
 }
 
-// rest is how long such a write is to wait, of an object of so many executors; 0 = not at all.
-func (p *paces) rest(key types.NamespacedName, now time.Time, executors int) time.Duration {
-	every := pace
+// unwritten is a change that rests.
+type unwritten struct {
+	since   time.Time // when it began
+	changed time.Time // when it last became another
+	content uint64    // digest of what would be written
+}
+
+// digests are of this process alone.
+var digests = maphash.MakeSeed()
+
+// rest is how long a write is to wait that holds this, of an object of so many executors; 0 = not any longer.
+func (p *paces) rest(key types.NamespacedName, now time.Time, executors int, content []byte) (rest time.Duration) {
+	times := time.Duration(1)
 	if executors > manyOfThem {
-		every = pacedSlow
+		times = slower
 	}
-	last, known := p.get(key)
-	if since := now.Sub(last); known && since >= 0 && since < every {
-		return every - since
-	}
-	return 0
+	p.update(key, func(is unwritten, known bool) (unwritten, bool) {
+		digest := maphash.Bytes(digests, content)
+		if !known || now.Before(is.changed) { // or the clock was set back
+			is.since = now
+		}
+		if !known || is.content != digest || now.Before(is.changed) {
+			is.changed, is.content = now, digest
+		}
+		rest = max(0, min(is.changed.Add(quiet*times).Sub(now), is.since.Add(patience*times).Sub(now)))
+		return is, rest > 0
+	})
+	return rest
 }
 
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along

@@ -16,36 +16,48 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
+// TestPaces: what is written for the crowd alone waits until that is quiet, and not for ever.
 func TestPaces(t *testing.T) {
 	t.Parallel()
-	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
-	var p paces
-	if rest := p.rest(key, noon, 1000); rest != 0 {
-		t.Errorf("the first write rests for %s", rest)
+	const few, ms = 10, time.Millisecond
+	type look struct {
+		after   time.Duration
+		content string
+		want    time.Duration
 	}
-	p.set(key, noon)
 	for _, test := range []struct {
 		name      string
-		key       types.NamespacedName
-		after     time.Duration
 		executors int
-		want      time.Duration
+		looks     []look
 	}{
-		{"at once after another", key, 0, 10, time.Second},
-		{"soon after another", key, 300 * time.Millisecond, manyOfThem, 700 * time.Millisecond},
-		{"at rest", key, time.Second, 10, 0},
-		{"of many", key, time.Second, manyOfThem + 1, time.Second},
-		{"of many, at rest", key, 2 * time.Second, manyOfThem + 1, 0},
-		{"of another", other, 0, 10, 0},
-		{"by a clock that was set back", key, -time.Hour, 10, 0},
+		{"one change", few, []look{{0, "a", quiet}, {400 * ms, "a", 600 * ms}, {quiet, "a", 0}}},
+		{"it begins anew when that was written", few, []look{{0, "a", quiet}, {quiet, "a", 0}, {quiet, "b", quiet}}},
+		{"another change is waited for as long", few, []look{{0, "a", quiet}, {900 * ms, "b", quiet}, {1800 * ms, "b", 100 * ms}, {1900 * ms, "b", 0}}},
+		{"changes without an end", few, []look{
+			{0, "a", quiet}, {900 * ms, "b", quiet}, {1800 * ms, "c", quiet}, {2700 * ms, "d", quiet}, {3600 * ms, "e", quiet}, {4500 * ms, "f", 500 * ms},
+			{patience, "g", 0},
+		}},
+		{"of many", manyOfThem + 1, []look{{0, "a", slower * quiet}, {quiet, "a", quiet}, {slower * quiet, "a", 0}}},
+		{"not of so many", manyOfThem, []look{{0, "a", quiet}}},
+		{"by a clock that was set back", few, []look{{0, "a", quiet}, {-time.Hour, "a", quiet}, {quiet - time.Hour, "a", 0}}},
 	} {
-		if got := p.rest(test.key, noon.Add(test.after), test.executors); got != test.want {
-			t.Errorf("%s: it rests for %s, want %s", test.name, got, test.want)
-		}
-	}
-	p.forget(key)
-	if rest := p.rest(key, noon, 1); rest != 0 || len(p.keys) != 0 {
-		t.Errorf("what is forgotten rests for %s", rest)
+		t.Run(test.name, func(t *testing.T) {
+			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
+			var p paces
+			for i, l := range test.looks {
+				if got := p.rest(key, noon.Add(l.after), test.executors, []byte(l.content)); got != l.want {
+					t.Errorf("look %d, after %s: it rests for %s, want %s", i, l.after, got, l.want)
+				}
+			}
+			if got := p.rest(other, noon, few, nil); got != quiet {
+				t.Errorf("another rests for %s", got)
+			}
+			p.forget(key)
+			p.forget(other)
+			if len(p.keys) > 0 {
+				t.Errorf("%d are remembered that are forgotten", len(p.keys))
+			}
+		})
 	}
 }
 
@@ -95,7 +107,7 @@ func TestOfTheCrowd(t *testing.T) {
 	}
 }
 
-// TestExecutorsAreStoredTogether: many executors that come, run and go make a write a second, however fast they are; and the counts are right in the end.
+// TestExecutorsAreStoredTogether: many executors that come, run and go make a write a second at most, however fast they are; and the counts are right in the end.
 func TestExecutorsAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30
@@ -124,7 +136,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
 	}
 	counts(v1beta2.ExecutorCounts{Running: 1, Completed: many})
-	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/pace.Seconds()
+	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
 	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
 		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
 	}

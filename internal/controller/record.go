@@ -27,9 +27,8 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	if err != nil || patch == nil {
 		return false, err
 	}
-	paced := r.ofTheCrowd(p, patch)
-	if paced {
-		if p.rest = r.paces.rest(keyOf(p.stored), p.now, len(p.seen.Executors)); p.rest > 0 {
+	if r.ofTheCrowd(p, patch) {
+		if p.rest = r.paces.rest(keyOf(p.stored), p.now, len(p.seen.Executors), patch); p.rest > 0 {
 			return false, nil
 		}
 	}
@@ -43,9 +42,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	r.writes.wrote(target)
-	if paced {
-		r.paces.set(keyOf(p.stored), p.now)
-	}
+	r.paces.forget(keyOf(p.stored)) // whatever rested is in it
 	return true, nil
 }
 
