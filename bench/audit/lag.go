@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"slices"
@@ -87,7 +88,7 @@ func driverOf(body json.RawMessage) string {
 		}
 	}
 	// What cannot be read is no driver: the operator's are.
-	if json.Unmarshal(body, &pod) != nil || pod.Metadata.Labels["spark-role"] != "driver" {
+	if !bytes.Contains(body, []byte(`"spark-role":"driver"`)) || json.Unmarshal(body, &pod) != nil || pod.Metadata.Labels["spark-role"] != "driver" {
 		return ""
 	}
 	for _, owner := range pod.Metadata.OwnerReferences {

@@ -32,11 +32,13 @@ type cost struct {
 	peak      int64 // bytes
 }
 
-// Runs is how often a version submits one at a time; together it always submits AtOnce.
-const (
-	Runs   = 3
-	AtOnce = 4
-)
+// AtOnce is how many submissions of a version go on at a time, after some that went on alone.
+const AtOnce = 4
+
+// full is how often a version submits: alone, one after the other, and at once.
+var full = sizes{alone: 3, atOnce: AtOnce}
+
+type sizes struct{ alone, atOnce int }
 
 // figures are what a version took, as means of its runs and the most memory of any. took is until the last of them had ended.
 func figures(version string, atOnce int, costs []cost, took time.Duration) []figure.Figure {

@@ -17,7 +17,11 @@ import (
 
 // Measure runs the spark-submit of versions of Spark, out of their images: once that is not counted, so that files are read from memory, then one at a time, then
 // some at once. What it says goes to out. Without root it is left out, and a note says so. Images that are not in the cache are made, which takes minutes.
-func Measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, versions ...string) (err error) {
+func Measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, versions ...string) error {
+	return full.measure(ctx, w, s, out, versions)
+}
+
+func (z sizes) measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, versions []string) (err error) {
 	if os.Geteuid() != 0 {
 		s.Say(figure.Submit, "The real spark-submit was not measured: its image's files are mounted for it, which takes root.")
 		return nil
@@ -29,7 +33,7 @@ func Measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, 
 	// What was submitted is deleted even where the time is over.
 	defer func() { err = errors.Join(err, clean(context.WithoutCancel(ctx), w)) }()
 	for _, version := range versions {
-		if err := measure(ctx, w, s, out, version, files); err != nil {
+		if err := z.version(ctx, w, s, out, version, files); err != nil {
 			return fmt.Errorf("spark %s: %w", version, err)
 		}
 	}
@@ -37,7 +41,8 @@ func Measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, 
 	return nil
 }
 
-func measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, version string, files map[string]string) (err error) {
+// version measures one version.
+func (z sizes) version(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, version string, files map[string]string) (err error) {
 	image := exec.CommandContext(ctx, w.Local(), "image", "spark", "--version", version)
 	image.Stderr = out
 	archive, err := image.Output()
@@ -53,7 +58,7 @@ func measure(ctx context.Context, w *world.World, s *figure.Run, out io.Writer, 
 	if _, _, err := r.do(ctx, 1, 1); err != nil {
 		return err
 	}
-	for _, way := range []struct{ n, atOnce int }{{Runs, 1}, {AtOnce, AtOnce}} {
+	for _, way := range []struct{ n, atOnce int }{{z.alone, 1}, {z.atOnce, z.atOnce}} {
 		costs, took, err := r.do(ctx, way.n, way.atOnce)
 		if err != nil {
 			return err
