@@ -106,8 +106,8 @@ func containersRead(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 
 // trimResource keeps of a custom resource all but what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
 func trimResource(in any) (any, error) {
-	object, err := meta.Accessor(in)
-	if err != nil {
+	object, ok := in.(metav1.Object)
+	if !ok {
 		return in, nil // the last word of an object that went unseen
 	}
 	object.SetManagedFields(nil)
