@@ -37,20 +37,37 @@ func watchEnds(ctx context.Context, client dynamic.Interface, spec load.Spec) (*
 	if names := spec.Namespaces(); len(names) == 1 {
 		in = names[0] // a watch begins with all that there is, and elsewhere there may be thousands
 	}
-	events, err := client.Resource(world.Applications).Namespace(in).Watch(ctx, metav1.ListOptions{})
+	open := func() (watch.Interface, error) {
+		return client.Resource(world.Applications).Namespace(in).Watch(ctx, metav1.ListOptions{})
+	}
+	events, err := open()
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	e := newEnds(spec)
 	e.stopWatch = cancel
-	e.done.Go(func() {
+	e.done.Go(func() { e.follow(ctx, events, open) })
+	return e, nil
+}
+
+// follow looks at the events of a watch, and of the next one when it ends: the API server ends those of a definition that it begins to serve anew. A watch begins
+// with all that there is, so that nothing is missed in between.
+func (e *ends) follow(ctx context.Context, events watch.Interface, open func() (watch.Interface, error)) {
+	for {
 		for event := range events.ResultChan() {
 			e.see(event)
 		}
-		e.note(func() { e.broken = fmt.Errorf("the watch on applications ended: %w", context.Cause(ctx)) })
-	})
-	return e, nil
+		if ctx.Err() != nil {
+			return
+		}
+		next, err := open()
+		if err != nil {
+			e.note(func() { e.broken = fmt.Errorf("the watch on applications ended, and there is no other: %w", err) })
+			return
+		}
+		events = next
+	}
 }
 
 func newEnds(spec load.Spec) *ends {

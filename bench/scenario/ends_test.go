@@ -56,6 +56,29 @@ func TestEndsSayWhenTheWatchBreaks(t *testing.T) {
 	}
 }
 
+func TestEndsFollowsTheNextWatch(t *testing.T) {
+	e := newEnds(load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 2}}})
+	bad := errors.New("no more")
+	first, second := watch.NewFakeWithChanSize(1, false), watch.NewFakeWithChanSize(2, false)
+	first.Add(app("n", "a-0", "COMPLETED"))
+	first.Stop()
+	second.Add(app("n", "a-0", "COMPLETED"))
+	second.Add(app("n", "a-1", "COMPLETED"))
+	second.Stop()
+	left := []watch.Interface{second}
+	e.follow(t.Context(), first, func() (watch.Interface, error) {
+		if len(left) == 0 {
+			return nil, bad
+		}
+		next := left[0]
+		left = left[1:]
+		return next, nil
+	})
+	if _, err := e.wait(t.Context()); err != nil || !errors.Is(e.broken, bad) {
+		t.Errorf("%v, broken: %v", err, e.broken)
+	}
+}
+
 func TestFailing(t *testing.T) {
 	for share, want := range map[float64]int{0: 0, 1: 5} {
 		spec := load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 5, Fail: share}}}
