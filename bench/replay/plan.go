@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ type Write struct {
 	Body []byte
 
 	received time.Time
+	doubtful bool // it may not have been carried out
 	about    about
 	// teaches is which of the application's UIDs the answer replaces, counted from 1; 0 for none. uses are those that the body names, counted from 0.
 	teaches int
@@ -100,8 +102,8 @@ func Read(in io.Reader, s audit.Scope) (*Plan, error) {
 		if e.Watch() && (s.To.IsZero() || !e.Done.After(s.To)) {
 			plan.watch(e)
 		}
-		if e.Write() && e.OK() && s.Has(e) {
-			w := &Write{Verb: e.Verb, URI: e.URI, Object: e.Object, Actor: e.Actor(), Body: e.Body, received: e.Received}
+		if e.Write() && (e.OK() || givenUp(e)) && s.Has(e) {
+			w := &Write{Verb: e.Verb, URI: e.URI, Object: e.Object, Actor: e.Actor(), Body: e.Body, received: e.Received, doubtful: !e.OK()}
 			_ = json.Unmarshal(e.Body, &w.about) // a JSON patch is about nothing
 			writes = append(writes, w)
 		}
@@ -109,11 +111,34 @@ func Read(in io.Reader, s audit.Scope) (*Plan, error) {
 	})
 	// What causes another request was received before it, though it may have been answered after.
 	slices.SortStableFunc(writes, func(a, b *Write) int { return a.received.Compare(b.received) })
-	plan.sort(writes)
+	plan.sort(settled(writes))
 	for _, a := range plan.Applications {
 		plan.Stale += a.link()
 	}
 	return plan, err
+}
+
+// givenUp says whether an event is a creation that its client gave up while it was under way, on an API server that had too much to do: the object may be there.
+func givenUp(e *audit.Event) bool {
+	return e.Verb == "create" && e.Status.Code == http.StatusGatewayTimeout
+}
+
+// settled leaves of the creations of one object that may have been carried out the one that was, or else the first.
+func settled(writes []*Write) []*Write {
+	made := map[audit.Object]bool{}
+	for _, w := range writes {
+		if w.Verb == "create" && !w.doubtful {
+			made[w.Object] = true
+		}
+	}
+	return slices.DeleteFunc(writes, func(w *Write) bool {
+		if !w.doubtful {
+			return false
+		}
+		was := made[w.Object]
+		made[w.Object] = true
+		return was
+	})
 }
 
 // watch notes a watch unless it is there already.

@@ -123,6 +123,26 @@ func TestReadCountsOwnersThatNobodyMade(t *testing.T) {
 	}
 }
 
+// An operator that gives up a creation may find it made when it tries again, so that none was answered with success.
+func TestReadTakesACreationThatWasGivenUp(t *testing.T) {
+	given := func(name string) string {
+		return strings.Replace(line(8, operator, "create", "/api/v1/namespaces/a/services", "", "services", name, owned("Service", name, "SparkApplication", "x", appUID)),
+			`"code":200`, `"code":504`, 1)
+	}
+	again := line(9, operator, "create", "/api/v1/namespaces/a/services", "", "services", "made", owned("Service", "made", "SparkApplication", "x", appUID))
+	plan, err := Read(strings.NewReader(strings.Join(life, "")+given("found")+given("found")+given("made")+again), audit.Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range plan.Applications[0].Writes[len(life):] {
+		got = append(got, w.Object.Name)
+	}
+	if diff := cmp.Diff([]string{"found", "made"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWatchesAreOpenedOnce(t *testing.T) {
 	pods := "/api/v1/pods?allowWatchBookmarks=true&labelSelector=a&resourceVersion=%d&timeoutSeconds=%d&watch=true"
 	log := line(1, operator, "watch", fmt.Sprintf(pods, 1, 400), "", "pods", "", "") +
