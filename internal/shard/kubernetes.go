@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
@@ -55,8 +57,10 @@ func (s kubernetesStore) Get(ctx context.Context, name string) (Lease, error) {
 // Put implements Store. The Lease of the leader election is left without the label: it is not of the set, whoever has it.
 func (s kubernetesStore) Put(ctx context.Context, lease Lease) (Lease, error) {
 	now := metav1.NewMicroTime(time.Now()) // for people; no replica reads it
+	version, uid, _ := strings.Cut(lease.Version, "/")
 	object := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: lease.Name, ResourceVersion: lease.Version},
+		// Without the UID an update would create a Lease that was deleted, whatever its resourceVersion.
+		ObjectMeta: metav1.ObjectMeta{Name: lease.Name, ResourceVersion: version, UID: types.UID(uid)},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: &lease.Holder, RenewTime: &now, LeaseDurationSeconds: new(wholeSeconds(lease.Duration)),
 		},
@@ -86,7 +90,7 @@ func wholeSeconds(d time.Duration) int32 {
 }
 
 func leaseOf(object *coordinationv1.Lease) Lease {
-	lease := Lease{Name: object.Name, Version: object.ResourceVersion}
+	lease := Lease{Name: object.Name, Version: object.ResourceVersion + "/" + string(object.UID)}
 	if object.Spec.HolderIdentity != nil {
 		lease.Holder = *object.Spec.HolderIdentity
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -259,6 +260,53 @@ func TestSessionEndedByAnother(t *testing.T) {
 			w.t.Errorf("given %t, tenure %d after %d, want another", given, next, tenure)
 		}
 		stopAll(a)
+	})
+}
+
+// TestSessionDeletedByHand: the shards of one whose session is gone are left alone for as long as it may act.
+func TestSessionDeletedByHand(t *testing.T) {
+	bubble(t, 10, func(w *world) {
+		a, b := w.start("a", 1), w.start("b", 1)
+		w.settles(a, b)
+		_, _, done, given := a.member.Begin(w.t.Context(), ownedBy(w.t, a))
+		a.cut(true) // it does not learn of it
+		w.mu.Lock()
+		delete(w.leases, "lock-member-0")
+		w.mu.Unlock()
+		begun := time.Now()
+		for b.member.Owned() != w.options.Shards {
+			time.Sleep(100 * time.Millisecond)
+			if a.member.Owned() > 0 && b.member.Owned() > w.options.Shards/2 {
+				w.t.Fatalf("after %v they own %v of %d", time.Since(begun), owners(a, b), w.options.Shards)
+			}
+			if time.Since(begun) > time.Minute {
+				w.t.Fatalf("a minute later they own %v", owners(a, b))
+			}
+		}
+		if !given {
+			w.t.Error("nothing was in flight")
+		}
+		done()
+		a.cut(false)
+		w.settles(a, b)
+		stopAll(a, b)
+	})
+}
+
+// TestMoreReplicasThanShards: what is too much stands by, and takes over.
+func TestMoreReplicasThanShards(t *testing.T) {
+	bubble(t, 5, func(w *world) {
+		w.options.Shards = 2
+		a, b := w.start("a", 1), w.start("b", 1)
+		w.settles(a, b)
+		c := w.start("c", 1)
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]int{1, 1, 0}, owners(a, b, c)); diff != "" {
+			w.t.Fatalf("owned (-want +got):\n%s", diff)
+		}
+		a.kill()
+		w.settles(b, c)
+		stopAll(b, c)
 	})
 }
 
