@@ -48,12 +48,18 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 	})
 }
 
-// notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue.
-func (r *Reconciler[T]) notesDeletions() predicate.Predicate {
+// notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
+// while this process stands by, another deletes what is left.
+func (r *Reconciler[T]) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object, ok := e.Object.(T)
-		if ok && r.kind.Runs == nil && (r.kind.Selects == nil || r.kind.Selects(object)) {
+		if !ok || r.kind.Runs != nil || r.kind.Selects != nil && !r.kind.Selects(object) {
+			return true
+		}
+		select {
+		case <-leads:
 			r.departed.note(object)
+		default:
 		}
 		return true
 	}}

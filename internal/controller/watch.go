@@ -57,7 +57,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	options := controller.Options{
 		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(op, kind),
 	}
-	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions())).WithOptions(options)
+	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()))).WithOptions(options)
 	if kind.Runs != nil {
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
