@@ -54,9 +54,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { over <- op.Start(ctx) }()
+	go func() { over <- op.Start(t.Context()) }()
 	w.application("pi", withDriver)
 	<-h.begun
 
