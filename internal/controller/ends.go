@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,7 +87,18 @@ func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod 
 	return pods
 }
 
-// witness notes executors that fail, on their events' way to the queue.
+// gather is how long the news of executors that fail nobody is waited with, for more of the same: five executors that start are fifteen events within a second,
+// and each look at the application costs as much as all of them together. A status tells of executors later than that anyway (quiet).
+const gather = 500 * time.Millisecond
+
+// gathered is a queue that takes in what is of executors.
+type gathered struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
+
+// witness brings the events of pods to the queue: those of drivers and of executors that fail at once, which it notes, and those of other executors gathered.
 type witness struct {
 	handler.EventHandler
 	owner handler.MapFunc
@@ -98,29 +110,40 @@ type witness struct {
 }
 
 func (w witness) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	w.see(ctx, nil, e.Object)
-	w.EventHandler.Create(ctx, e, q)
+	w.EventHandler.Create(ctx, e, gatheredUnless(w.see(ctx, nil, e.Object), e.Object, q))
 }
 
 func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	w.see(ctx, e.ObjectOld, e.ObjectNew)
-	w.EventHandler.Update(ctx, e, q)
+	w.EventHandler.Update(ctx, e, gatheredUnless(w.see(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
 }
 
-func (w witness) see(ctx context.Context, before, now client.Object) {
+func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	w.EventHandler.Delete(ctx, e, gatheredUnless(false, e.Object, q))
+}
+
+func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	if fails || pod.GetLabels()[labelRole] != roleExecutor {
+		return q
+	}
+	return gathered{q}
+}
+
+// see notes an executor that fails now, and reports whether it does.
+func (w witness) see(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
-		return
+		return false
 	}
 	select {
 	case <-w.leads:
 	default:
-		return
+		return true
 	}
 	for _, request := range w.owner(ctx, now) {
 		if w.shards.Owns(request.NamespacedName) {
 			w.ends.note(request.NamespacedName, now.(*corev1.Pod))
 		}
 	}
+	return true
 }
 
 func failedExecutor(object client.Object) bool {

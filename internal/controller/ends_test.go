@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,6 +81,7 @@ type strictQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	t     *testing.T
 	added []reconcile.Request
+	later map[time.Duration]int
 }
 
 func (q *strictQueue) Add(r reconcile.Request) { q.added = append(q.added, r) }
@@ -88,26 +90,50 @@ func (q *strictQueue) AddRateLimited(r reconcile.Request) {
 	q.t.Errorf("%v has to pass the rate limiter", r)
 }
 
-func (q *strictQueue) AddAfter(r reconcile.Request, after time.Duration) {
-	q.t.Errorf("%v is put off by %s", r, after)
+func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
+	q.later[after]++
 }
 
-// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once. Its limiter is for passes that failed.
+// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once, and that of an executor that does not fail a moment later, with
+// others. The queue's limiter is for passes that failed.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
 	leads := make(chan struct{})
 	close(leads)
 	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
 	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil}
-	q := &strictQueue{t: t}
-	before, now := endedExecutor("1", -1), endedExecutor("1", 1)
-	w.Create(t.Context(), event.CreateEvent{Object: before}, q)
-	for range 100 {
-		w.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: now}, q)
-	}
-	w.Delete(t.Context(), event.DeleteEvent{Object: now}, q)
-	if len(q.added) != 102 || q.added[0].NamespacedName != (types.NamespacedName{Namespace: "ns", Name: "pi"}) {
-		t.Errorf("102 events added %d times: %v", len(q.added), q.added[:min(1, len(q.added))])
+	driver := endedExecutor("d", -1)
+	driver.Labels[labelRole] = roleDriver
+	runs, failed := endedExecutor("1", -1), endedExecutor("1", 1)
+	for _, test := range []struct {
+		name        string
+		before, now *corev1.Pod
+		atOnce      int
+		later       map[time.Duration]int
+	}{
+		{"of a driver", driver, driver, 102, map[time.Duration]int{}},
+		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gather: 2}},
+		{"of an executor", runs, runs, 0, map[time.Duration]int{gather: 102}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q := &strictQueue{t: t, later: map[time.Duration]int{}}
+			w.Create(t.Context(), event.CreateEvent{Object: test.before}, q)
+			for range 100 {
+				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, q)
+			}
+			w.Delete(t.Context(), event.DeleteEvent{Object: test.now}, q)
+			if len(q.added) != test.atOnce {
+				t.Errorf("102 events are added at once %d times, want %d", len(q.added), test.atOnce)
+			}
+			for _, added := range q.added {
+				if added.NamespacedName != (types.NamespacedName{Namespace: "ns", Name: "pi"}) {
+					t.Errorf("%v is added", added)
+				}
+			}
+			if diff := cmp.Diff(test.later, q.later); diff != "" {
+				t.Errorf("added later (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

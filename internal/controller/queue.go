@@ -13,11 +13,11 @@ import (
 
 // queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
 // wakes it does not matter, so the priorities that handlers know of are left out.
-func queueOf[T client.Object](op *Operator, kind Kind[T]) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func queueOf[T client.Object](op *Operator, kind Kind[T], writes *ownWrites) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
 			Name: name, Limiter: limiter,
-			Class:  classIn(op.GetClient(), kind),
+			Class:  classIn(op.GetClient(), kind, writes),
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})
 		if kind.Runs != nil {
@@ -27,8 +27,8 @@ func queueOf[T client.Object](op *Operator, kind Kind[T]) func(string, workqueue
 	}
 }
 
-// classIn tells the class of a key by what a cache has of it.
-func classIn[T client.Object](cache client.Reader, kind Kind[T]) func(reconcile.Request) queue.Class {
+// classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it.
+func classIn[T client.Object](cache client.Reader, kind Kind[T], writes *ownWrites) func(reconcile.Request) queue.Class {
 	return func(request reconcile.Request) queue.Class {
 		object := kind.New()
 		err := cache.Get(context.Background(), request.NamespacedName, object, client.UnsafeDisableDeepCopy)
@@ -38,7 +38,11 @@ func classIn[T client.Object](cache client.Reader, kind Kind[T]) func(reconcile.
 		case err != nil:
 			return queue.Changed // the pass meets the error as well, and tells
 		}
-		return classOf(kind, object)
+		class := classOf(kind, object)
+		if class == queue.Fresh && writes.after(object) {
+			return queue.Changed
+		}
+		return class
 	}
 }
 

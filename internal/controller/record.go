@@ -140,9 +140,12 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 }
 
 // undone reports whether the API server itself is older than the write: it was restored from a backup.
-func (w *ownWrites) undone(live metav1.Object) bool {
-	last, known := w.get(keyOf(live))
-	return known && last.newer(live)
+func (w *ownWrites) undone(live metav1.Object) bool { return w.after(live) }
+
+// after reports whether a write of ours is newer than a read.
+func (w *ownWrites) after(read metav1.Object) bool {
+	last, known := w.get(keyOf(read))
+	return known && last.newer(read)
 }
 
 // stale reports whether a read from the cache is older than what we wrote ourselves, which is on its way here. Where it has been for long, the API server is

@@ -48,6 +48,9 @@ func (m *model) come(key string, class Class) {
 }
 
 func (m *model) add(key string, class Class) {
+	if m.working[key] && class == Fresh {
+		class = Changed
+	}
 	if late, known := m.later[key]; known {
 		class = max(class, late.class)
 		delete(m.later, key)

@@ -91,9 +91,7 @@ func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	class := q.options.Class(key)
 	if after > 0 {
 		q.meter.retried()
-		if class == Fresh {
-			class = Changed // somebody has looked at it
-		}
+		class = begun(class)
 	}
 	q.put(key, class, after)
 }
@@ -107,6 +105,15 @@ func (q *Queue[T]) Forget(key T) { q.options.Limiter.Forget(key) }
 // NumRequeues tells how often an item was added by AddRateLimited since it was forgotten.
 func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues(key) }
 
+// begun is the class of an item that somebody looks at, or has looked at. The first look at what is Fresh makes changes of its own: its second look must not
+// stand in line behind whatever else is Fresh, and all that changes of it meanwhile with it.
+func begun(class Class) Class {
+	if class == Fresh {
+		return Changed
+	}
+	return class
+}
+
 // put takes an item in, or what is new about one that is there.
 func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.mu.Lock()
@@ -115,6 +122,9 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 		return
 	}
 	now := time.Now()
+	if _, worked := q.working[key]; worked {
+		class = begun(class)
+	}
 	e, known := q.entries[key]
 	switch {
 	case !known:

@@ -127,6 +127,24 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestBegun: what is added while somebody looks at it is not new any more, and does not wait behind all that is.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		q.as(Fresh, "a/1", "a/2", "a/3", "a/4")
+		first, _ := q.Get()
+		q.as(Fresh, first) // the cache does not show yet what the look did
+		q.Done(first)
+		time.Sleep(Patience + 1)
+		q.as(Changed, first)
+		if diff := cmp.Diff([]string{"a/1", "a/2", "a/3", "a/4"}, q.take(all)); diff != "" || first != "a/1" {
+			t.Errorf("order after %s (-want +got):\n%s", first, diff)
+		}
+	})
+}
+
 // TestOneAmongThousands: however many a namespace has, another's single one is the next but one.
 func TestOneAmongThousands(t *testing.T) {
 	t.Parallel()
