@@ -65,6 +65,9 @@ type Kind[T client.Object] struct {
 	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for a
 	// second or two. Without it nothing is.
 	Crowd []string
+	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
+	// next transition takes their place. Without it none is.
+	Minor func(lifecycle.Transition) bool
 	// CrowdNews lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
 	// then. The status must need nothing but the next look at it to tell.
 	CrowdNews bool

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -15,8 +17,8 @@ import (
 // each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, so that executors that
 // start one after the other are one write and not as many; and it does not wait for ever for that.
 const (
-	quiet    = time.Second
-	patience = 5 * time.Second
+	quiet    = 2 * time.Second
+	patience = 10 * time.Second
 	// slower is how many times longer both are with more executors than manyOfThem, whose status is large.
 	slower     = 2
 	manyOfThem = 200
@@ -57,19 +59,60 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, executors int, con
 	return rest
 }
 
+// minorPaths is what a minor transition changes of a status besides the crowd's, and timesOf it what differs with every look.
+var (
+	timesOf    = []string{"conditions", "operator.history", "operator.since"}
+	minorPaths = append([]string{"operator.phase"}, timesOf...)
+)
+
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
 // at once. A shortage that begins is not put off: its time counts from the pass that saw it.
 func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
-	if len(r.kind.Crowd) == 0 || len(p.plan.Trail)+len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
-		p.plan.Next.ShortSince.Equal(p.now) || slices.ContainsFunc(p.plan.Tell, r.pressing) {
+	if len(r.kind.Crowd) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
+		p.plan.Next.ShortSince.Equal(p.now) || slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
 		return false
 	}
+	paths := r.kind.Crowd
+	if len(p.plan.Trail) > 0 {
+		paths = slices.Concat(paths, minorPaths)
+	}
+	status := statusOf(patch)
+	return len(status) > 0 && within(status, "", paths)
+}
+
+// major reports whether a transition is stored at once.
+func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
+	return r.kind.Minor == nil || !r.kind.Minor(t)
+}
+
+func statusOf(patch []byte) map[string]any {
 	var change map[string]any
 	if err := json.Unmarshal(patch, &change); err != nil {
-		return false
+		return nil
 	}
 	status, _ := change["status"].(map[string]any)
-	return len(status) > 0 && within(status, "", r.kind.Crowd)
+	return status
+}
+
+// steady is what of a patch stays the same from look to look while the executors do: a transition that is not stored yet is another one each time.
+func steady[T client.Object](p *pass[T], patch []byte) []byte {
+	if len(p.plan.Trail) == 0 {
+		return patch
+	}
+	status := statusOf(patch)
+	for _, path := range timesOf {
+		inner, key := status, path
+		if outer, rest, nested := strings.Cut(path, "."); nested {
+			inner, _ = status[outer].(map[string]any)
+			key = rest
+		}
+		delete(inner, key)
+	}
+	text, err := json.Marshal(status) // of what was decoded from JSON
+	if err != nil {
+		return patch
+	}
+	return text
 }
 
 // pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost

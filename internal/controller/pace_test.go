@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,13 +31,10 @@ func TestPaces(t *testing.T) {
 		executors int
 		looks     []look
 	}{
-		{"one change", few, []look{{0, "a", quiet}, {400 * ms, "a", 600 * ms}, {quiet, "a", 0}}},
+		{"one change", few, []look{{0, "a", quiet}, {quiet - 600*ms, "a", 600 * ms}, {quiet, "a", 0}}},
 		{"it begins anew when that was written", few, []look{{0, "a", quiet}, {quiet, "a", 0}, {quiet, "b", quiet}}},
-		{"another change is waited for as long", few, []look{{0, "a", quiet}, {900 * ms, "b", quiet}, {1800 * ms, "b", 100 * ms}, {1900 * ms, "b", 0}}},
-		{"changes without an end", few, []look{
-			{0, "a", quiet}, {900 * ms, "b", quiet}, {1800 * ms, "c", quiet}, {2700 * ms, "d", quiet}, {3600 * ms, "e", quiet}, {4500 * ms, "f", 500 * ms},
-			{patience, "g", 0},
-		}},
+		{"another change is waited for as long", few, []look{{0, "a", quiet}, {quiet - ms, "b", quiet}, {2*quiet - 2*ms, "b", ms}, {2*quiet - ms, "b", 0}}},
+		{"changes without an end", few, []look{{0, "a", quiet}, {patience - quiet, "b", quiet}, {patience - 500*ms, "c", 500 * ms}, {patience, "d", 0}}},
 		{"of many", manyOfThem + 1, []look{{0, "a", slower * quiet}, {quiet, "a", quiet}, {slower * quiet, "a", 0}}},
 		{"not of so many", manyOfThem, []look{{0, "a", quiet}}},
 		{"by a clock that was set back", few, []look{{0, "a", quiet}, {-time.Hour, "a", quiet}, {quiet - time.Hour, "a", 0}}},
@@ -65,6 +63,10 @@ func TestPaces(t *testing.T) {
 func TestOfTheCrowd(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`
+	const scales = `{"status":{"conditions":[],"executors":{"pending":1},"operator":{"executors":{"seen":"1"},"phase":"Scaling","since":"s","history":[]}}}`
+	scaling := func(p *pass[*v1beta2.SparkApplication]) {
+		p.plan.Trail = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
+	}
 	kind := sparkApplications(config.Default())
 	for _, test := range []struct {
 		name   string
@@ -82,6 +84,13 @@ func TestOfTheCrowd(t *testing.T) {
 		{"nothing", `{"status":{}}`, nil, false},
 		{"no patch", `{`, nil, false},
 		{"a transition", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Trail = []lifecycle.Transition{{}} }, false},
+		{"the first executors are there", scales, scaling, true},
+		{"and there is a state", `{"status":{"applicationState":{"state":"RUNNING"},"operator":{"phase":"Scaling"}}}`, scaling, false},
+		{"and another transition", scales, func(p *pass[*v1beta2.SparkApplication]) {
+			scaling(p)
+			p.plan.Trail = append(p.plan.Trail, lifecycle.Transition{})
+		}, false},
+		{"what it changes, without it", scales, nil, false},
 		{"an event", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Tell = []lifecycle.Notice{{}} }, false},
 		{"an event of what stands beside the driver", comes, func(p *pass[*v1beta2.SparkApplication]) { p.told = []Event{{}} }, false},
 		{"a warning", comes, func(p *pass[*v1beta2.SparkApplication]) { p.warnings = []string{"w"} }, false},
@@ -104,6 +113,25 @@ func TestOfTheCrowd(t *testing.T) {
 				t.Error("a kind without a crowd has something put off")
 			}
 		})
+	}
+}
+
+// TestSteady: what is compared from look to look has no times in it that each look sets anew.
+func TestSteady(t *testing.T) {
+	t.Parallel()
+	patch := []byte(`{"status":{"conditions":[{}],"executors":{"pending":1},"operator":{"history":[{}],"phase":"Scaling","since":"s"}}}`)
+	for _, test := range []struct {
+		name  string
+		trail []lifecycle.Transition
+		want  string
+	}{
+		{"with a transition", []lifecycle.Transition{{}}, `{"executors":{"pending":1},"operator":{"phase":"Scaling"}}`},
+		{"without", nil, string(patch)},
+	} {
+		got := steady(&pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}}, patch)
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Patience is how long a class waits for higher ones before it has turns among them, where Options do not say.
-const Patience = 500 * time.Millisecond
+const Patience = 100 * time.Millisecond
 
 // Options of a queue.
 type Options[T comparable] struct {
@@ -23,7 +23,7 @@ type Options[T comparable] struct {
 	Class func(T) Class
 	// Tenant tells whose an item is. Tenants take turns within a class, however many items each has.
 	Tenant func(T) string
-	// Patience is how long a class waits for higher ones before it has turns among them. Default 500 ms.
+	// Patience is how long a class waits for higher ones before it has turns among them. Default 100 ms.
 	Patience time.Duration
 }
 
