@@ -62,7 +62,7 @@ func (m *Member) readLayout(ctx context.Context) error {
 	}
 	free := is.Holder == "" || is.Holder == m.options.layout() || time.Since(m.layout.at) >= is.Duration
 	if !free {
-		if is.Version != was.seen.Version {
+		if is.Holder != was.seen.Holder {
 			m.log.Info("waiting: another replica leads alone, or has another number of shards", "lease", is.Name, "holder", is.Holder)
 		}
 		return nil

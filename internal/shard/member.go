@@ -32,6 +32,7 @@ type Member struct {
 	past    []*term
 	layout  layout
 	sights  map[string]sight // of holders
+	told    string           // what was logged last of what fails
 }
 
 // part is a shard that is ours.
@@ -168,13 +169,19 @@ func (m *Member) round(ctx context.Context) {
 	if !m.acts() {
 		return
 	}
+	m.told = ""
 	m.bury(ctx, view)
 	m.share(ctx, view)
 }
 
-// tell logs what failed. Another that was first is no failure.
+// tell logs what failed, once for as long as it fails the same way: a replica that waits for others does so every RetryPeriod. Another that was first is
+// no failure.
 func (m *Member) tell(ctx context.Context, err error, what string) {
-	if ctx.Err() == nil && !errors.Is(err, ErrChanged) {
+	if ctx.Err() != nil || errors.Is(err, ErrChanged) {
+		return
+	}
+	if now := what + ": " + err.Error(); now != m.told {
+		m.told = now
 		m.log.Info(what+"; trying again", "error", err.Error())
 	}
 }
@@ -260,6 +267,7 @@ func (m *Member) join(ctx context.Context, view *view) error {
 		m.past = append(m.past, m.term)
 	}
 	m.term = t
+	clear(m.owned) // what was noted when the term before was over already is not this one's
 	m.mu.Unlock()
 	m.extend(begun)
 	m.sights[holder] = sight{version: stored.Version, at: time.Now(), duration: stored.Duration}

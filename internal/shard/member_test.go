@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -8,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -261,6 +264,51 @@ func TestSessionEndedByAnother(t *testing.T) {
 		}
 		stopAll(a)
 	})
+}
+
+// TestNewTermOwnsNothing: a shard that was noted at the very moment at which the term ended, after what ended with it was dropped, is not the next term's:
+// another replica may have it since.
+func TestNewTermOwnsNothing(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		m := NewMember(usual(), &replica{world: w, name: "a", rate: 1}, logr.Discard())
+		ctx := w.t.Context()
+		for m.Owned() == 0 {
+			m.round(ctx)
+		}
+		m.term.stop()
+		m.mu.Lock()
+		m.own(0, "an older version")
+		m.mu.Unlock()
+		begin := func(when string) {
+			_, _, done, given := m.Begin(ctx, keyOf(w, 0))
+			if done(); given {
+				w.t.Errorf("%s a pass may begin", when)
+			}
+		}
+		begin("without a term")
+		v, err := m.look(ctx)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if err := m.join(ctx, v); err != nil || !m.acts() {
+			w.t.Fatalf("no term is begun: %v", err)
+		}
+		begin("in a term that has not looked whose the shard is")
+		m.term.stop()
+	})
+}
+
+// TestTellsOnce: what fails in the same way again and again is logged once.
+func TestTellsOnce(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(_, text string) { lines = append(lines, text) }, funcr.Options{})
+	m := NewMember(usual(), nil, log)
+	for _, err := range []error{errUnreachable, errUnreachable, ErrChanged, errUnreachable, context.DeadlineExceeded, errUnreachable} {
+		m.tell(t.Context(), err, "it failed")
+	}
+	if len(lines) != 3 {
+		t.Errorf("logged %q", lines)
+	}
 }
 
 // TestSessionDeletedByHand: the shards of one whose session is gone are left alone for as long as it may act.
