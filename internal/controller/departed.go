@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // What a custom resource leaves that is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes: all of it, and in the end, but with
@@ -49,11 +49,11 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 }
 
 // notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
-// while this process stands by, another deletes what is left.
+// while this process stands by, another deletes what is left. Of one that was only found to be missing nobody knows how it was deleted: its children may be to stay.
 func (r *Reconciler[T]) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object, ok := e.Object.(T)
-		if !ok || r.kind.Runs != nil || r.kind.Selects != nil && !r.kind.Selects(object) {
+		if !ok || e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Selects != nil && !r.kind.Selects(object) {
 			return true
 		}
 		select {
@@ -65,21 +65,21 @@ func (r *Reconciler[T]) notesDeletions(leads <-chan struct{}) predicate.Predicat
 	}}
 }
 
-// sweep deletes what custom resources of a name have left that are gone. Another of that name that is there now is none of these: its UID differs.
-func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+// sweep deletes what custom resources of a name have left that are gone, and returns when to look again; 0 = not. Another of that name that is there now is none
+// of these: its UID differs.
+func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	uids, _ := r.departed.get(key)
-	var again reconcile.Result
 	for _, uid := range uids {
 		left, err := r.leftBy(ctx, key, uid)
 		if err != nil {
-			return again, err
+			return 0, err
 		}
 		changed, err := r.deleteLeft(ctx, left)
 		switch cause, _ := refusal(err); {
 		case err != nil && cause.Reason == "":
-			return again, err
+			return 0, err
 		case changed:
-			again.RequeueAfter = lookAgain
+			again = lookAgain
 			continue
 		}
 		r.departed.swept(key, uid) // also where a deletion is refused for good: the garbage collector has the right
@@ -98,13 +98,15 @@ func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, ui
 		return nil, err
 	}
 	owners := []types.UID{uid}
-	for i := range p.children.drivers {
-		owners = append(owners, p.children.drivers[i].UID)
+	stays := func(object client.Object) bool {
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return !slices.Contains(owners, ref.UID) })
 	}
-	return slices.DeleteFunc(p.having(), func(object client.Object) bool {
-		stays := func(ref metav1.OwnerReference) bool { return !slices.Contains(owners, ref.UID) }
-		return object.GetDeletionTimestamp() != nil || slices.ContainsFunc(object.GetOwnerReferences(), stays)
-	}), nil
+	for i := range p.children.drivers {
+		if driver := &p.children.drivers[i]; !stays(driver) {
+			owners = append(owners, driver.UID)
+		}
+	}
+	return slices.DeleteFunc(p.having(), func(object client.Object) bool { return object.GetDeletionTimestamp() != nil || stays(object) }), nil
 }
 
 // observeLabelled finds the children of a custom resource that are labelled as such.

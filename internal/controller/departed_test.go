@@ -110,19 +110,22 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	executor("exec-1", byDriver)
 	executor("exec-2", byDriver, appRef(app))
 	executor("exec-of-others", appRef(other))
+	shared := tinyDriver(app, 2)
+	shared.Name, shared.OwnerReferences = "driver-of-two", append(shared.OwnerReferences, appRef(other))
+	w.create(shared)
+	executor("exec-of-two", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: shared.Name, UID: shared.UID, Controller: new(true)})
 	w.configMap(app, "conf", appRef(app))
 	w.configMap(app, "of-two", appRef(app), appRef(other))
 	w.configMap(app, "of-nobody")
 	w.configMap(app, "of-other", appRef(other))
 	w.create(tinyDriver(other, 1))
-	w.waitCached(r, app.UID, 8)
+	w.waitCached(r, app.UID, 10)
 
 	r.departed.note(app)
-	result, err := r.sweep(t.Context(), keyOf(app))
-	if err != nil || result.RequeueAfter != 0 {
-		t.Errorf("sweep = %+v, %v", result, err)
+	if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != 0 {
+		t.Errorf("sweep = %v, %v", again, err)
 	}
-	want := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod exec-of-others", "pod other-driver"}
+	want := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(want, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
@@ -174,19 +177,18 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w.configMap(app, "conf", appRef(app))
 			w.waitCached(r, app.UID, 2)
 			r.departed.note(app)
-			result, err := r.sweep(t.Context(), keyOf(app))
-			if err != nil || result.RequeueAfter != lookAgain {
-				t.Errorf("sweep = %+v, %v, want another look", result, err)
+			if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != lookAgain {
+				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
-				result, err := r.sweep(ctx, keyOf(app))
+				again, err := r.sweep(ctx, keyOf(app))
 				if err != nil {
 					return err
 				}
-				return want(result.RequeueAfter, 0)
+				return want(again, 0)
 			})
 			if diff := cmp.Diff(c.left, w.stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
@@ -206,8 +208,8 @@ func TestSweepOfAnother(t *testing.T) {
 	w.create(tinyDriver(app, 1))
 	w.waitCached(r, app.UID, 1)
 	r.departed.note(before)
-	if result, err := r.sweep(t.Context(), keyOf(app)); err != nil || result.RequeueAfter != 0 {
-		t.Errorf("sweep = %+v, %v", result, err)
+	if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != 0 {
+		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
@@ -252,9 +254,10 @@ func TestDepartedNotes(t *testing.T) {
 			by := &Reconciler[*v1beta2.SparkApplication]{kind: c.kind}
 			for _, app := range c.gone {
 				by.notesDeletions(standsBy).Delete(event.DeleteEvent{Object: app})
+				by.notesDeletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
 			if got, known := by.departed.get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
-				t.Errorf("one that stands by remembers %v", got)
+				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)
 			}
 		})
 	}

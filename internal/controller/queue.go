@@ -13,11 +13,11 @@ import (
 
 // queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
 // wakes it does not matter, so the priorities that handlers know of are left out.
-func queueOf[T client.Object](op *Operator, kind Kind[T], writes *ownWrites) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
 			Name: name, Limiter: limiter,
-			Class:  classIn(op.GetClient(), kind, writes),
+			Class:  classIn(ctx, op.GetClient(), kind, writes),
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})
 		if kind.Runs != nil {
@@ -27,11 +27,12 @@ func queueOf[T client.Object](op *Operator, kind Kind[T], writes *ownWrites) fun
 	}
 }
 
-// classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it.
-func classIn[T client.Object](cache client.Reader, kind Kind[T], writes *ownWrites) func(reconcile.Request) queue.Class {
+// classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. It waits until the cache
+// is full, or the context ends: else a shutdown would wait for it.
+func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kind[T], writes *ownWrites) func(reconcile.Request) queue.Class {
 	return func(request reconcile.Request) queue.Class {
 		object := kind.New()
-		err := cache.Get(context.Background(), request.NamespacedName, object, client.UnsafeDisableDeepCopy)
+		err := cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
 			return queue.Leaving

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/shard"
@@ -119,22 +120,20 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 		return reconcile.Result{}, err
 	case !served:
 		r.forget(req.NamespacedName)
+		r.departed.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	swept, err := r.sweep(ctx, req.NamespacedName)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
+	again, unswept := r.sweep(ctx, req.NamespacedName)
 	stored := r.kind.New()
-	if err := r.client.Get(ctx, req.NamespacedName, stored); err != nil {
-		if apierrors.IsNotFound(err) {
-			if swept.RequeueAfter > 0 {
-				return swept, nil
-			}
-			r.forget(req.NamespacedName)
-			return reconcile.Result{}, r.sweepStrays(ctx, req.NamespacedName)
-		}
+	switch err := r.client.Get(ctx, req.NamespacedName, stored); {
+	case apierrors.IsNotFound(err):
+		return r.missing(ctx, req.NamespacedName, again, unswept)
+	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
+	}
+	if unswept != nil { // which holds nothing up: what is in the way of another of the name, that one's status tells
+		log.FromContext(ctx).V(1).Info("what one of this name left that is gone is not deleted yet", "cause", unswept.Error())
+		again = lookAgain
 	}
 	if gone, err := r.catchUp(ctx, stored, turn.tenure); gone || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
@@ -146,12 +145,22 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 		return result, err
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
-	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}}
+	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}, check: again}
 	r.metrics.Meet(r.subject(stored), r.standing(stored))
 	if err := r.observe(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}
 	return r.conclude(ctx, req.NamespacedName, p)
+}
+
+// missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it (sweep).
+func (r *Reconciler[T]) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
+	if unswept != nil || again > 0 {
+		return reconcile.Result{RequeueAfter: again}, unswept
+	}
+	r.forget(key)
+	r.tenures.forget(key)
+	return reconcile.Result{}, r.sweepStrays(ctx, key)
 }
 
 // apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
@@ -258,6 +267,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 
+// forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which sweep forgets.
 func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
@@ -265,7 +275,6 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.around.sweeps.forget(key)
 	r.paces.forget(key)
 	r.ends.forget(key)
-	r.departed.forget(key)
 	r.noSentinel(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
 	r.metrics.Gone(r.kind.Name, key)

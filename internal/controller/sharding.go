@@ -79,14 +79,14 @@ func (op *Operator) takePart(ctx context.Context) (leave func()) {
 }
 
 // shardsOf is a source that feeds a kind's queue with the custom resources of shards that come and of those that go: what was remembered of these is dropped
-// by a pass that finds them to be another's.
+// by a pass that finds them to be another's. It does so beside whoever tells: a list waits for a cache that is not full, and the renewal must not.
 func shardsOf(shards *shard.Member, cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err != nil {
 			return err
 		}
-		shards.OnChange(func(changed []int) {
+		feed := func(changed []int) {
 			list := empty.DeepCopyObject().(client.ObjectList)
 			if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 				return // the cache is being stopped
@@ -97,7 +97,8 @@ func shardsOf(shards *shard.Member, cache client.Reader, scheme *runtime.Scheme,
 				}
 				return nil
 			})
-		})
+		}
+		shards.OnChange(func(changed []int) { go feed(changed) })
 		return nil
 	})
 }
@@ -113,6 +114,7 @@ func (r *Reconciler[T]) begin(ctx context.Context, key types.NamespacedName) (co
 	ctx, tenure, end, mine := r.shards.Begin(ctx, key)
 	if !mine {
 		r.forget(key)
+		r.departed.forget(key)
 		r.tenures.forget(key)
 	}
 	return ctx, turn{tenure, end}, mine
@@ -127,15 +129,16 @@ func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.R
 }
 
 // catchUp makes the first pass over an object in a tenure wait for what the one who had it before wrote last, as if it had been written here (ownWrites); what
-// was remembered of an earlier tenure is dropped. It costs one read of metadata for each object that comes. What is over is left out: nothing is decided
-// about it but its end, which is deleted as it was read or not at all. It reports whether the object is gone, or is another of its name.
+// was remembered of an earlier tenure is dropped. It costs one read of metadata for each object that comes. What is over is left out, unless it was edited:
+// nothing is decided about it but its end, which is deleted as it was read or not at all. It reports whether the object is gone, or is another of its name.
 func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (gone bool, err error) {
 	key := keyOf(stored)
 	if was, _ := r.tenures.get(key); was == tenure {
 		return false, nil
 	}
 	r.forget(key)
-	if !r.standing(stored).Phase.Terminal() {
+	edited := r.kind.Observed != nil && r.kind.Observed(stored) != stored.GetGeneration() // and may have begun anew
+	if edited || !r.standing(stored).Phase.Terminal() {
 		gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
 		if err != nil {
 			return false, err
