@@ -16,7 +16,7 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		case d == nil:
 			return true
 		case d.Phase == lifecycle.DriverSucceeded: // mostly the last look at an application: of many that end at once
-			return app.Restart.Policy == lifecycle.Always
+			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == "" // a server's rule is its machine's
 		}
 		return d.Phase == lifecycle.DriverFailed && app.Restart.Policy != lifecycle.Never
 	}

@@ -468,6 +468,7 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 		{lifecycle.OnFailure, false, true},
 		{lifecycle.OnInfrastructureFailure, false, true},
 		{lifecycle.Always, true, true},
+		{"", true, true},
 	} {
 		for ended, want := range map[lifecycle.DriverPhase]bool{lifecycle.DriverSucceeded: tt.succeeded, lifecycle.DriverFailed: tt.failed} {
 			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Phase: ended}}}
