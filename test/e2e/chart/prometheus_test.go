@@ -256,6 +256,10 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule, alerts := ruleOf(t, mustRender(t, install{values: everyMonitor, apis: monitoringAPIs}))
+	_, shared := ruleOf(t, mustRender(t, install{values: everyMonitor + "\ncontroller: {sharding: {enable: true}}", apis: monitoringAPIs}))
+	alerts = append(alerts, slices.DeleteFunc(shared, func(a alert) bool {
+		return slices.ContainsFunc(alerts, func(known alert) bool { return known.Alert == a.Alert })
+	})...)
 	if rule.GetName() != "spark-operator" || len(alerts) < 10 {
 		t.Errorf("%s has %d alerts", rule.GetName(), len(alerts))
 	}
@@ -330,6 +334,9 @@ prometheus:
 	_, alone := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}", apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("a leader is missed where none is elected")
+	}
+	if strings.Contains(text+fmt.Sprint(alone), "ShardsWithoutOwner") {
+		t.Error("owners of shards are missed where there are no shards")
 	}
 	_, shared := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {replicas: 3, sharding: {enable: true}}}", apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(shared), "NoLeader") {
