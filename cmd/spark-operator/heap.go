@@ -4,7 +4,8 @@ import "runtime/debug"
 
 // The Go runtime collects garbage whenever the heap has grown by a share of what is live, as much again by default. What is live of an operator without
 // applications is 5 MB: a burst was collected every few megabytes, an eighth of all its CPU. With 10,000 applications it is hundreds of megabytes, and as much
-// again would be idle. So the heap grows by half of what is live and half of a reserve, which counts as live, is never touched, and therefore takes no room.
+// again would be idle. So the heap grows by half of what is live and half of a reserve, which counts as live, is never touched, and therefore takes no room
+// but in the sum that GOMEMLIMIT bounds.
 const (
 	heapGrowth  = 50       // percent
 	heapReserve = 32 << 20 // bytes
