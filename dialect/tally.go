@@ -38,6 +38,23 @@ func (t Tally) Encode() *v1beta2.OperatorExecutors {
 	}
 }
 
+// ExecutorsOf are the executors of the attempt that a memory speaks of. What a driver that ended well leaves behind has nothing more to do: it has completed then,
+// and not only when Kubernetes has taken it away, which would be one more write of each status.
+func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
+	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
+	var pods []lifecycle.Executor
+	for i := range seen {
+		if seen[i].Attempt != m.Attempt {
+			continue
+		}
+		pods = append(pods, seen[i])
+		if pod := &pods[len(pods)-1]; over && (pod.Phase == lifecycle.DriverPending || pod.Phase == lifecycle.DriverRunning) {
+			pod.Phase = lifecycle.DriverSucceeded
+		}
+	}
+	return pods
+}
+
 // CountExecutors brings the tally in o up to date with the pods of an attempt that exist now, and returns the counts, nil where there are none, and the
 // executors that failed since the last time. Last are the counts of that time.
 func CountExecutors(o *v1beta2.OperatorStatus, last *v1beta2.ExecutorCounts, pods []lifecycle.Executor) (counts *v1beta2.ExecutorCounts, news []lifecycle.Notice) {

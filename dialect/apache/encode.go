@@ -1,7 +1,6 @@
 package apache
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +26,7 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
-	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, slices.DeleteFunc(slices.Clone(seen.Executors),
-		func(e lifecycle.Executor) bool { return e.Attempt != m.Attempt }))
+	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, dialect.ExecutorsOf(m, seen.Executors))
 	s.ObservedGeneration = app.Generation
 	encodeConditions(app, wanted, m, now)
 	return append(news, encodeEdit(app, plan, edited, now)...)

@@ -14,7 +14,7 @@ import (
 // The counts are those of all executors of the attempt (dialect.Tally). The map holds at most limit entries: those that exist first, then the others,
 // which keep their last entry.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
-	pods = slices.DeleteFunc(slices.Clone(pods), func(e lifecycle.Executor) bool { return e.Attempt != m.Attempt })
+	pods = dialect.ExecutorsOf(m, pods)
 	before := dialect.DecodeTally(s.Operator.Executors)
 	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
 	for name, was := range s.ExecutorState {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -39,8 +38,8 @@ type unwritten struct {
 // digests are of this process alone.
 var digests = maphash.MakeSeed()
 
-// rest is how long a write is to wait that holds this, of an object of so many executors; 0 = not any longer.
-func (p *paces) rest(key types.NamespacedName, now time.Time, executors int, content []byte) (rest time.Duration) {
+// rest is how long a write is to wait that holds this, of an object of so many executors, until nothing has changed for a pause; 0 = not any longer.
+func (p *paces) rest(key types.NamespacedName, now time.Time, pause time.Duration, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
 	if executors > manyOfThem {
 		times = slower
@@ -53,17 +52,14 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, executors int, con
 		if !known || is.content != digest || now.Before(is.changed) {
 			is.changed, is.content = now, digest
 		}
-		rest = max(0, min(is.changed.Add(quiet*times).Sub(now), is.since.Add(patience*times).Sub(now)))
+		rest = max(0, min(is.changed.Add(pause*times).Sub(now), is.since.Add(patience*times).Sub(now)))
 		return is, rest > 0
 	})
 	return rest
 }
 
-// minorPaths is what a minor transition changes of a status besides the crowd's, and timesOf it what differs with every look.
-var (
-	timesOf    = []string{"conditions", "operator.history", "operator.since"}
-	minorPaths = append([]string{"operator.phase"}, timesOf...)
-)
+// minorPaths is what a minor transition changes of a status besides the crowd's.
+var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
 // at once. A shortage that begins is not put off: its time counts from the pass that saw it.
@@ -94,25 +90,12 @@ func statusOf(patch []byte) map[string]any {
 	return status
 }
 
-// steady is what of a patch stays the same from look to look while the executors do: a transition that is not stored yet is another one each time.
-func steady[T client.Object](p *pass[T], patch []byte) []byte {
-	if len(p.plan.Trail) == 0 {
-		return patch
+// pauseOf is how long a pass waits for quiet: with a minor transition for the next one, which mostly comes.
+func pauseOf[T client.Object](p *pass[T]) time.Duration {
+	if len(p.plan.Trail) > 0 {
+		return patience
 	}
-	status := statusOf(patch)
-	for _, path := range timesOf {
-		inner, key := status, path
-		if outer, rest, nested := strings.Cut(path, "."); nested {
-			inner, _ = status[outer].(map[string]any)
-			key = rest
-		}
-		delete(inner, key)
-	}
-	text, err := json.Marshal(status) // of what was decoded from JSON
-	if err != nil {
-		return patch
-	}
-	return text
+	return quiet
 }
 
 // pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost

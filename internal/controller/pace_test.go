@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,11 +42,11 @@ func TestPaces(t *testing.T) {
 			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 			var p paces
 			for i, l := range test.looks {
-				if got := p.rest(key, noon.Add(l.after), test.executors, []byte(l.content)); got != l.want {
+				if got := p.rest(key, noon.Add(l.after), quiet, test.executors, []byte(l.content)); got != l.want {
 					t.Errorf("look %d, after %s: it rests for %s, want %s", i, l.after, got, l.want)
 				}
 			}
-			if got := p.rest(other, noon, few, nil); got != quiet {
+			if got := p.rest(other, noon, quiet, few, nil); got != quiet {
 				t.Errorf("another rests for %s", got)
 			}
 			p.forget(key)
@@ -116,21 +115,22 @@ func TestOfTheCrowd(t *testing.T) {
 	}
 }
 
-// TestSteady: what is compared from look to look has no times in it that each look sets anew.
-func TestSteady(t *testing.T) {
+// TestPauseOf: a minor transition waits for the one that takes its place, however often it is looked at meanwhile.
+func TestPauseOf(t *testing.T) {
 	t.Parallel()
-	patch := []byte(`{"status":{"conditions":[{}],"executors":{"pending":1},"operator":{"history":[{}],"phase":"Scaling","since":"s"}}}`)
 	for _, test := range []struct {
 		name  string
 		trail []lifecycle.Transition
-		want  string
-	}{
-		{"with a transition", []lifecycle.Transition{{}}, `{"executors":{"pending":1},"operator":{"phase":"Scaling"}}`},
-		{"without", nil, string(patch)},
-	} {
-		got := steady(&pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}}, patch)
-		if diff := cmp.Diff(test.want, string(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		want  time.Duration
+	}{{"the crowd alone", nil, quiet}, {"a minor transition", []lifecycle.Transition{{}}, patience}} {
+		if got := pauseOf(&pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}}); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	var p paces
+	for _, l := range []struct{ after, want time.Duration }{{0, patience}, {quiet, patience - quiet}, {patience, 0}} {
+		if got := p.rest(types.NamespacedName{Name: "pi"}, noon.Add(l.after), patience, 1, []byte(l.after.String())); got != l.want {
+			t.Errorf("after %s it rests for %s, want %s", l.after, got, l.want)
 		}
 	}
 }

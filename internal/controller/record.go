@@ -28,7 +28,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	if r.ofTheCrowd(p, patch) {
-		if p.rest = r.paces.rest(keyOf(p.stored), p.now, len(p.seen.Executors), steady(p, patch)); p.rest > 0 {
+		if p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch); p.rest > 0 {
 			return false, nil
 		}
 	}
