@@ -349,7 +349,8 @@ func TestDeletionIsTheOperators(t *testing.T) {
 	stop()
 	got := made.since(before)
 	for _, resource := range []string{"pods", "configmaps", "services"} {
-		if deleted := got["DELETE "+resource]; deleted < n/2 || deleted > n {
+		// One that the cache shows as it was before, or that the collector is at as well, may be asked for twice.
+		if deleted := got["DELETE "+resource]; deleted < n/2 || deleted > n+n/3 {
 			t.Errorf("the operator deleted %d %s of %d applications", deleted, resource, n)
 		}
 	}

@@ -186,7 +186,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		}
 	}
 	slices.SortFunc(runs, func(a, b lifecycle.Run) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(s.age(a.Name, known), s.age(b.Name, known)), cmp.Compare(b.Name, a.Name))
 	})
 	for i, run := range runs {
 		told := i >= maxListed || slices.Contains(known, run.Name)
@@ -211,6 +211,15 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		}
 	}
 	return kept
+}
+
+// age orders runs that were created in the same second, which is all that their creation tells: the one that was started last, what has ended since the last look,
+// and then what was known, newest first.
+func (s *step) age(name string, known []string) int {
+	if name == s.m.LastRunName {
+		return -2
+	}
+	return slices.Index(known, name)
 }
 
 // remembered reports whether a run's tick, or request, would by a memory not start another run if this one were gone.

@@ -207,6 +207,33 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Of runs that were created in the same second the one that was started last is kept, whatever their names are; else the one that ended last.
+func TestHistoryOfOneSecond(t *testing.T) {
+	want := hourly(t, func(s *Schedule) { s.Successful = 1 })
+	now := noon.Add(-30 * time.Minute)
+	for _, test := range []struct {
+		name        string
+		last        string
+		known, runs []string
+		want        []string
+	}{
+		{"the last one started", "etl-now-3", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"of which both are known", "etl-now-3", []string{"etl-now-i", "etl-now-3"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"the last one that ended", "etl-now-x", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"as it was before", "etl-now-x", []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"by name, where nothing tells", "etl-now-x", nil, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-i", "etl-now-3"}},
+	} {
+		var seen lifecycle.Observed
+		for _, run := range test.runs {
+			seen.Runs = append(seen.Runs, ended(run, lifecycle.Succeeded, 60))
+		}
+		plan := Step(want, ran(want, func(m *Memory) { m.LastRunName, m.Succeeded = test.last, test.known }), seen, now)
+		if diff := cmp.Diff(test.want, plan.Next.Succeeded); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
 // The jitter is the same for every run of a schedule, another for others, and never reaches the next tick.
 func TestJitter(t *testing.T) {
 	offsets := map[time.Duration]int{}

@@ -34,7 +34,9 @@ var parts = []part{
 	{name: "generated", about: "generated files are as the sources say", check: []string{"tools/verify-generated.sh"}},
 	{name: "lint", about: "golangci-lint over every module", check: []string{"tools/lint.sh"}},
 	{name: "tools", about: "this program and the generators' own", dir: "tools", args: []string{"./..."}},
-	{name: "main", about: "library and operator, with a real API server", dir: ".", args: []string{"./..."},
+	{name: "main", about: "library and operator, with a real API server", dir: ".",
+		// Tests on an API server mostly wait: more of them at once than there are cores leave none idle.
+		args: []string{"-timeout=25m", "-parallel=6", "./..."},
 		// client-go panics where a cached object is changed: the operator reads its children without copying them.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true"}},
 	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
