@@ -26,6 +26,31 @@ const (
 // paces remembers since when a status is not written for its crowd alone.
 type paces struct {
 	memory[types.NamespacedName, unwritten]
+	// news is when a write last told of executors that failed (Kind.CrowdNews): the first is told at once, and each write tells of a few only.
+	news memory[types.NamespacedName, time.Time]
+}
+
+// newsRest is how long the news of executors that failed is to wait after the last.
+func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration {
+	last, known := p.news.get(key)
+	if since := now.Sub(last); known && since >= 0 && since < quiet {
+		return quiet - since
+	}
+	return 0
+}
+
+// wrote notes that a status was written: whatever rested is in it.
+func (p *paces) wrote(key types.NamespacedName, now time.Time, news bool) {
+	p.forget(key)
+	if news {
+		p.news.set(key, now)
+	}
+}
+
+// gone drops all that is remembered of a key.
+func (p *paces) gone(key types.NamespacedName) {
+	p.forget(key)
+	p.news.forget(key)
 }
 
 // unwritten is a change that rests.

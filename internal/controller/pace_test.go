@@ -58,6 +58,29 @@ func TestPaces(t *testing.T) {
 	}
 }
 
+// TestNewsRest: the first news of executors that failed is told at once, and what comes after it a while later.
+func TestNewsRest(t *testing.T) {
+	t.Parallel()
+	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
+	var p paces
+	p.wrote(key, noon, false)
+	if rest := p.newsRest(key, noon); rest != 0 {
+		t.Errorf("the first rests for %s", rest)
+	}
+	p.wrote(key, noon, true)
+	for after, want := range map[time.Duration]time.Duration{0: quiet, quiet - time.Millisecond: time.Millisecond, quiet: 0, -time.Hour: 0} {
+		if got := p.newsRest(key, noon.Add(after)); got != want {
+			t.Errorf("after %s it rests for %s, want %s", after, got, want)
+		}
+	}
+	if rest := p.newsRest(other, noon); rest != 0 {
+		t.Errorf("another rests for %s", rest)
+	}
+	if p.gone(key); p.newsRest(key, noon) != 0 || len(p.news.keys) > 0 {
+		t.Error("what is gone is remembered")
+	}
+}
+
 // TestOfTheCrowd: nothing but the coming and going of executors that fail nobody is ever put off.
 func TestOfTheCrowd(t *testing.T) {
 	t.Parallel()

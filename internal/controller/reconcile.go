@@ -273,7 +273,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.waits.forget(key)
 	r.around.forget(key)
 	r.around.sweeps.forget(key)
-	r.paces.forget(key)
+	r.paces.gone(key)
 	r.ends.forget(key)
 	r.noSentinel(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)

@@ -27,10 +27,16 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	if err != nil || patch == nil {
 		return false, err
 	}
-	if r.ofTheCrowd(p, patch) {
-		if p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch); p.rest > 0 {
-			return false, nil
-		}
+	crowd := r.ofTheCrowd(p, patch)
+	news := crowd && len(p.plan.Tell) > 0
+	switch {
+	case news:
+		p.rest = r.paces.newsRest(keyOf(p.stored), p.now)
+	case crowd:
+		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
+	}
+	if p.rest > 0 {
+		return false, nil
 	}
 	target, err := r.metadataOf(p.stored)
 	if err != nil {
@@ -42,7 +48,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	r.writes.wrote(target)
-	r.paces.forget(keyOf(p.stored)) // whatever rested is in it
+	r.paces.wrote(keyOf(p.stored), p.now, news)
 	return true, nil
 }
 
