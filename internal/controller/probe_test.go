@@ -71,6 +71,19 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
 			}
 			w.create(quota)
+			// It counts once the controller manager has written what is used, and the API server has seen that: an operator that asks before is told that all is well.
+			testkit.Wait(w.t, "the quota to count", func(ctx context.Context) error {
+				if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+					return err
+				}
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+				}
+				if err := w.api.Create(ctx, pod, client.DryRunAll); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota") {
+					return fmt.Errorf("another pod: %s; the quota has %v", fmt.Sprint(err), quota.Status)
+				}
+				return nil
+			})
 			return func() { w.remove(quota) }
 		}, reasonQuota, "exceeded quota: one-pod"},
 		{"pod security", nil, func(w *world) func() {
