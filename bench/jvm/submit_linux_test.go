@@ -10,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/world"
+	"github.com/sparkoperator/spark-operator/bench/world/worldtest"
 )
 
 // TestMeasure submits for real, with one version: every figure is there, and nothing stays.
@@ -22,15 +23,7 @@ func TestMeasure(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	w, err := world.New(ctx, world.Options{Root: "../..", Operator: "none", Local: os.Getenv("SPARKLOCAL")}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := worldtest.New(ctx, t, world.Options{Operator: "none"})
 	var s figure.Run
 	const version = "4.1.4"
 	small := sizes{alone: 1, atOnce: 2}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/world"
+	"github.com/sparkoperator/spark-operator/bench/world/worldtest"
 )
 
 // TestPlay runs a handful of applications on a real control plane, scheduler and operator: each comes to the end that its arguments say, and leaves nothing
@@ -64,15 +64,7 @@ func TestPlay(t *testing.T) {
 
 func playground(ctx context.Context, t *testing.T) (*world.World, *Cluster) {
 	t.Helper()
-	w, err := world.New(ctx, world.Options{Root: "../..", Operator: os.Getenv("SPARK_OPERATOR"), Local: os.Getenv("SPARKLOCAL"), Scheduler: true}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := worldtest.New(ctx, t, world.Options{Scheduler: true})
 	if err := w.Namespace(ctx, "play"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/node"
 	"github.com/sparkoperator/spark-operator/bench/world"
+	"github.com/sparkoperator/spark-operator/bench/world/worldtest"
 )
 
 // TestOnce has real writes of a few applications sent again: all of them are carried out, and they are the same ones.
@@ -29,15 +30,7 @@ func TestOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	w, err := world.New(ctx, world.Options{Root: "../..", Operator: os.Getenv("SPARK_OPERATOR"), Local: os.Getenv("SPARKLOCAL"), Scheduler: true, Bodies: true}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := worldtest.New(ctx, t, world.Options{Scheduler: true, Bodies: true})
 	const apps = 6
 	carry(ctx, t, w, load.Spec{Classes: []load.Class{{Name: "a", Namespace: "team", Namespaces: 2, Count: apps, Executors: 2, Run: load.For(200 * time.Millisecond), Fail: 0.3}}})
 	plan := read(t, w)

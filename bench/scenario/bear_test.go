@@ -87,9 +87,12 @@ func TestRoundTo(t *testing.T) {
 func TestStandingLoad(t *testing.T) {
 	for _, n := range []int{1, 100, 900, 9000} {
 		spec := standing(n)
-		in := map[string]int{}
+		in, executors := map[string]int{}, map[string]int{}
+		for _, c := range spec.Classes {
+			executors[c.Name] = c.Executors
+		}
 		for a := range spec.Applications() {
-			in[a.Namespace] += 1 + class(spec, a).Executors
+			in[a.Namespace] += 1 + executors[a.Class]
 		}
 		most, sum := 0, 0
 		for _, pods := range in {

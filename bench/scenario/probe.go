@@ -28,15 +28,7 @@ func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n int) er
 	if err := errors.Join(err, e); err != nil {
 		return fmt.Errorf("the probe: %w", err)
 	}
-	tally, lags, err := r.heard(scope(b, spec))
-	if err != nil {
-		return err
-	}
-	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
-	s.Add(b.figures(scenario, in, n)...)
-	s.Add(lags.Figures(scenario, in)...)
-	s.Add(tally.Figures(scenario, in, n)...)
-	return nil
+	return r.note(b, seen, spec, s, scenario, in)
 }
 
 // probing is the load of a probe.
@@ -138,8 +130,8 @@ func (r *rig) stand(ctx context.Context, spec load.Spec) error {
 		}
 	}
 	want := r.nodes.Counts().Running
-	for a := range spec.Applications() {
-		want += 1 + int64(class(spec, a).Executors)
+	for _, c := range spec.Classes {
+		want += int64(c.Count) * int64(1+c.Executors)
 	}
 	if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
 		return err
@@ -155,15 +147,6 @@ func (r *rig) stand(ctx context.Context, spec load.Spec) error {
 		counts, err := states(ctx, r.w, spec.Namespaces())
 		return counts["RUNNING"] >= spec.Count(), err
 	})
-}
-
-func class(spec load.Spec, a load.Application) load.Class {
-	for _, c := range spec.Classes {
-		if c.Name == a.Class {
-			return c
-		}
-	}
-	return load.Class{}
 }
 
 // pause waits.

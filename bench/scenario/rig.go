@@ -52,7 +52,7 @@ func raiseTeam(ctx context.Context, w *world.World, replicas int, settings strin
 		return nil, errors.Join(err, r.close())
 	}
 	warm := load.Spec{Classes: []load.Class{{
-		Name: fmt.Sprintf("warm-%d", time.Now().Unix()%100_000), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
+		Name: fresh("warm"), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
 	}}}
 	if _, err := r.carry(ctx, warm); err != nil {
 		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
@@ -104,18 +104,23 @@ func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in
 	if err := errors.Join(err, e); err != nil {
 		return b, err
 	}
-	n := spec.Count()
-	s.Add(b.rate(scenario, in, n)...)
-	s.Add(b.figures(scenario, in, n)...)
-	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
+	s.Add(b.rate(scenario, in, spec.Count())...)
 	s.Plot(courses(scenario, seen)...)
+	return b, r.note(b, seen, spec, s, scenario, in)
+}
+
+// note adds what a load that was carried cost, and how it fared: CPU, the queue, latencies and writes.
+func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenario, in string) error {
 	tally, lags, err := r.heard(scope(b, spec))
 	if err != nil {
-		return b, err
+		return err
 	}
+	n := spec.Count()
+	s.Add(b.figures(scenario, in, n)...)
+	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
 	s.Add(lags.Figures(scenario, in)...)
 	s.Add(tally.Figures(scenario, in, n)...)
-	return b, nil
+	return nil
 }
 
 // scope is what of the audit log was done for a load.

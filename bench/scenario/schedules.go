@@ -209,17 +209,12 @@ func (m schedules) watchRuns(ctx context.Context, to *arrivals, due time.Time) (
 // completed waits until the runs have ended well.
 func (m schedules) completed(ctx context.Context) error {
 	return world.Until(ctx, "the runs to end", func() (bool, error) {
-		time.Sleep(5 * time.Second) // the list is long, and reading it takes what is measured
-		list, err := m.w.Dynamic.Resource(world.Applications).Namespace(schedulesName).List(ctx, metav1.ListOptions{LabelSelector: scheduledLabel})
-		if err != nil {
+		if err := pause(ctx, 5*time.Second); err != nil { // the list is long, and reading it takes what is measured
 			return false, err
 		}
-		for i := range list.Items {
-			if state, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "applicationState", "state"); state != "COMPLETED" {
-				return false, nil
-			}
-		}
-		return true, nil
+		counts, err := states(ctx, m.w, []string{schedulesName}) // nothing else is in that namespace
+		delete(counts, "COMPLETED")
+		return len(counts) == 0, err
 	})
 }
 
