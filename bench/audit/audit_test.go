@@ -199,7 +199,7 @@ func TestLagFigures(t *testing.T) {
 	}
 	want := map[string]float64{
 		figure.Launch50: 2, figure.Launch99: 4, "creation to driver pod, most": 4,
-		figure.StatusLag50: 0.001, figure.StatusLag99: 0.001, "pod event to status, most": 0.001,
+		figure.DriverLag50: 0.001, figure.DriverLag99: 0.001, "driver event to status, most": 0.001,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -202,12 +202,12 @@ func (l Lags) Figures(scenario, of string) []figure.Figure {
 	add(figure.Launch50, figure.Quantile(l.Launch, 0.5).Seconds(), "s")
 	add(figure.Launch99, figure.Quantile(l.Launch, 0.99).Seconds(), "s")
 	add("creation to driver pod, most", figure.Quantile(l.Launch, 1).Seconds(), "s")
-	add(figure.StatusLag50, figure.Quantile(l.Status, 0.5).Seconds(), "s")
-	add(figure.StatusLag99, figure.Quantile(l.Status, 0.99).Seconds(), "s")
-	add("pod event to status, most", figure.Quantile(l.Status, 1).Seconds(), "s")
+	add(figure.DriverLag50, figure.Quantile(l.Status, 0.5).Seconds(), "s")
+	add(figure.DriverLag99, figure.Quantile(l.Status, 0.99).Seconds(), "s")
+	add("driver event to status, most", figure.Quantile(l.Status, 1).Seconds(), "s")
 	if l.Unlaunched+l.Unreflected > 0 {
-		add("applications without a driver pod", float64(l.Unlaunched), "")
-		add("pod events without a status", float64(l.Unreflected), "")
+		add(figure.NoDriver, float64(l.Unlaunched), "")
+		add(figure.NoStatus, float64(l.Unreflected), "")
 	}
 	return out
 }

@@ -31,30 +31,44 @@ const (
 
 // Names of figures that ranges speak of, with their units.
 const (
-	Rate          = "applications a second"             // completed, sustained; 1/s
-	Launch50      = "creation to driver pod, p50"       // s
-	Launch99      = "creation to driver pod, p99"       // s
-	StatusLag50   = "pod event to status, p50"          // s
-	StatusLag99   = "pod event to status, p99"          // s
-	CPU           = "operator CPU an application"       // ms
-	Resident      = "operator resident"                 // MB, which are 10^6 bytes; at the end of what is measured
-	Peak          = "operator resident, peak"           // MB
-	Objects       = "objects created an application"    // by the operator: ConfigMaps, Services, pods
-	StatusWrites  = "status writes an application"      // by the operator
-	EventWrites   = "events an application"             // by the operator, first ones and those counted up
-	OtherWrites   = "other writes an application"       // by the operator, of whatever is none of these, Leases left out
-	Writes        = "writes an application"             // by all actors
-	WriteBytes    = "written bytes an application"      // by all actors; B
-	QueueDepth    = "queue depth, most"                 //
-	UntilGone     = "until all are gone"                // of a deletion; s
-	Delay         = "delay by the other namespace"      // of one application's driver pod; s
-	SlopeLow      = "resident a live application, low"  // from 100 to 1,000 live; kB
-	SlopeHigh     = "resident a live application, high" // from 1,000 to 10,000 live; kB
-	SubmitWall    = "wall"                              // of one spark-submit; s
-	SubmitCPU     = "CPU"                               // of one spark-submit; s
-	SubmitMemory  = "resident, peak"                    // of one spark-submit; MB
-	FirstDecision = "until the first decision"          // of a cold start; s
-	TakeOver      = "until another acts"                // of a failover; s
+	Rate             = "applications a second"                    // completed, sustained; 1/s
+	Launch50         = "creation to driver pod, p50"              // s
+	Launch99         = "creation to driver pod, p99"              // s
+	DriverLag50      = "driver event to status, p50"              // s
+	DriverLag99      = "driver event to status, p99"              // s
+	ExecutorLag50    = "executor event to status, p50"            // s; executors' news is put off on purpose
+	ExecutorLag99    = "executor event to status, p99"            // s
+	NoDriver         = "applications without a driver pod"        // up to the end of what is looked at; always noted, 0 too
+	NoStatus         = "driver events without a status"           // likewise
+	Launches         = "driver pods a second"                     // until the last driver pod's creation was answered; 1/s
+	SlowestOfCrowd   = "creation to driver pod of the crowd, p99" // of the applications that a single one is beside; s
+	CPU              = "operator CPU an application"              // ms
+	Resident         = "operator resident"                        // MB, which are 10^6 bytes; at the end of what is measured
+	Peak             = "operator resident, peak"                  // MB
+	Objects          = "objects created an application"           // by the operator: ConfigMaps, Services, pods
+	StatusWrites     = "status writes an application"             // by the operator
+	EventWrites      = "events an application"                    // by the operator, first ones and those counted up
+	OtherWrites      = "other writes an application"              // by the operator, of whatever is none of these, Leases left out
+	MostStatusWrites = "status writes, most of one life"          // by the operator, for the application with the most of those that end COMPLETED
+	MostEventWrites  = "events, most of one life"                 // likewise
+	MostOtherWrites  = "other writes, most of one life"           // likewise
+	Conflicts        = "refused writes an application"            // of the operator, carried out for none: 409 and other 4xx
+	Writes           = "writes an application"                    // by all actors
+	WriteBytes       = "written bytes an application"             // by all actors; B
+	QueueDepth       = "queue depth, most"                        //
+	UntilGone        = "until all are gone"                       // of a deletion; s
+	Delay            = "delay by the other namespace"             // of one application's driver pod; s
+	SlopeLow         = "resident a live application, low"         // from 100 to 1,000 live; kB
+	SlopeHigh        = "resident a live application, high"        // from 1,000 to 10,000 live; kB
+	SubmitWall       = "wall"                                     // of one spark-submit; s
+	SubmitCPU        = "CPU"                                      // of one spark-submit; s
+	SubmitMemory     = "resident, peak"                           // of one spark-submit; MB
+	FirstDecision    = "until the first decision"                 // of a cold start; s
+	TakeOver         = "until another acts"                       // of a failover; s
+	ReplayFailed     = "writes that failed"                       // of the raw limit
+	ReplayBound      = "share of the pods that were bound"        // before the raw limit's nodes wrote their status
+	Taken            = "share of all cores that was taken"        // by everybody that is measured
+	Share            = "share of the raw limit"                   // that the operator reaches
 )
 
 // LiveCase is the case of so many live applications.

@@ -192,10 +192,10 @@ func (r Result) Figures(scenario string) []figure.Figure {
 	return []figure.Figure{
 		of(figure.Rate, r.Rate(), "1/s"),
 		of("writes a second", float64(r.Writes)/r.Took.Seconds(), "1/s"),
-		of("writes that failed", float64(r.Failed), ""),
+		of(figure.ReplayFailed, float64(r.Failed), ""),
 		of("deletions that found nothing", float64(r.Gone), ""),
 		of("applications at a time", float64(r.Workers), ""),
-		of("share of the pods that were bound", r.Bound, ""),
+		of(figure.ReplayBound, r.Bound, ""),
 		of("clients' CPU an application", r.Client.Seconds()*1000/float64(r.Applications), "ms"),
 	}
 }

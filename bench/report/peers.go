@@ -27,7 +27,7 @@ var published = []told{
 		here:  id(figure.Lives, figure.Operator, figure.Rate), times: 60, unit: "applications a minute"},
 	{who: "kubeflow operator 2.1.0", what: "the state that is shown lags up to 30 minutes; the last drivers start after about an hour",
 		setup: "the same",
-		here:  id(figure.Lives, figure.Operator, figure.StatusLag99), times: 1, unit: "s (p99, at full rate)"},
+		here:  id(figure.Lives, figure.Operator, figure.DriverLag99), times: 1, unit: "s (p99, at full rate)"},
 	{who: "kubeflow operator 1.x", what: "130 s from application to driver pod with 500 at once, up to 20 minutes with 1,200",
 		setup: "a user's, in the project's issue 1990 of April 2024; processors idle meanwhile",
 		here:  id(figure.Fairness, "", figure.Delay), times: 1, unit: "s more for one application while 5,000 of another namespace wait"},

@@ -115,7 +115,7 @@ func parts(scenario, in string, cpu map[string]time.Duration, span time.Duration
 		out = append(out, figure.Figure{Scenario: scenario, Case: in, Name: "CPU of " + who, Value: cpu[who].Seconds(), Unit: "s"})
 	}
 	return append(out, figure.Figure{
-		Scenario: scenario, Case: in, Name: "share of all cores that was taken", Value: sum.Seconds() / span.Seconds() / float64(runtime.NumCPU()),
+		Scenario: scenario, Case: in, Name: figure.Taken, Value: sum.Seconds() / span.Seconds() / float64(runtime.NumCPU()),
 	})
 }
 

@@ -28,7 +28,7 @@ func TestBill(t *testing.T) {
 	}
 	want := map[string]float64{
 		figure.CPU: 20, figure.Resident: 20, figure.Peak: 30, "CPU of operator": 2, "CPU of etcd": 3,
-		"share of all cores that was taken": 0.5 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
+		figure.Taken: 0.5 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -62,7 +62,7 @@ func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, work
 	if !ok {
 		return errors.New("the operator's rate was not measured")
 	}
-	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: "share of the raw limit", Value: done.Value / best.Rate()})
+	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Share, Value: done.Value / best.Rate()})
 	if best.Failed > 0 {
 		s.Say(figure.Lives, "%d of %d writes of the raw limit failed, the first with: %v", best.Failed, best.Failed+best.Writes, best.First)
 	}
