@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,8 +28,8 @@ const (
 type OperatorOptions struct {
 	// Name tells several operators of one world apart. Default "operator".
 	Name string
-	// Settings is more YAML of the configuration file. What bench sets itself is metrics, health, pprof, logging and, unless Settings has it, that no leader is
-	// elected.
+	// Settings is more YAML of the configuration file. What bench sets itself is where metrics, health and profiles are served and, unless Settings has it, in
+	// which namespace the leader's lease is: all else is as the chart installs it, the election and the log's level among it.
 	Settings string
 	// Env is added to the process's environment, such as "GOMEMLIMIT=100MiB".
 	Env []string
@@ -59,22 +61,42 @@ func (w *World) StartOperator(ctx context.Context, o OperatorOptions) (*Operator
 	}
 	op.cmd = exec.Command(w.o.Operator, "controller", "start", "--config", settings) // not by the context: Stop asks, and a caller that fails stops it too
 	op.cmd.Args[0] = "spark-operator"                                                // of which its user agent is made, by which the audit log tells it apart; the binary may be called anything
-	op.cmd.Env = append(append(os.Environ(), "KUBECONFIG="+w.Kubeconfig()), o.Env...)
+	op.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+w.Kubeconfig()), o.Env...)
 	op.cmd.Stdout, op.cmd.Stderr = op.log, op.log
 	op.cmd.SysProcAttr = dieWithParent()
-	if err := op.cmd.Start(); err != nil {
+	if err := op.run(); err != nil {
 		return nil, errors.Join(err, op.log.Close())
 	}
-	go func() {
-		_ = op.cmd.Wait()
-		close(op.ended)
-	}()
 	short, cancel := context.WithTimeout(ctx, o.Wait)
 	defer cancel()
 	if err := Until(short, "operator "+o.Name+" to be ready", func() (bool, error) { return op.ready(short) }); err != nil {
 		return nil, errors.Join(err, op.Kill(), errors.New(op.Log()))
 	}
 	return op, nil
+}
+
+// environment leaves out what would have Go's runtime in the operator do otherwise than in its image.
+func environment(of []string) []string {
+	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"}, name)
+	})
+}
+
+// run starts the process; ended says when it is over. The kernel ends it with the thread that started it: that thread does nothing but wait for it.
+func (o *Operator) run() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := o.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = o.cmd.Wait()
+			close(o.ended)
+		}
+	}()
+	return <-started
 }
 
 // prepare writes the configuration file and opens the log.
@@ -93,10 +115,10 @@ func (w *World) prepare(o OperatorOptions) (*Operator, string, error) {
 }
 
 func settings(op *Operator, more string) string {
-	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\nlogging: {level: error}\n",
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\n",
 		configAPIVersion, configKind, op.metrics, op.health, op.pprof)
 	if !strings.Contains("\n"+more, "\nleaderElection:") {
-		text += "leaderElection: {enabled: false}\n"
+		text += "leaderElection: {namespace: default}\n" // in a cluster it is the pod's own
 	}
 	return text + more
 }

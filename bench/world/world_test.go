@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,18 +60,54 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// TestSettings: the bench says where the operator listens and where its lease is, and leaves all else at what is installed.
 func TestSettings(t *testing.T) {
 	op := &Operator{metrics: "127.0.0.1:1", health: "127.0.0.1:2", pprof: "127.0.0.1:3"}
-	for more, elected := range map[string]bool{"": false, "leaderElection: {namespace: a}\n": true, "controller: {workers: 3}\nleaderElection:\n  namespace: a\n": true} {
+	for more, lease := range map[string]string{"": "default", "leaderElection: {namespace: a}\n": "a", "controller: {workers: 3}\nleaderElection:\n  namespace: a\n": "a"} {
 		var got map[string]any
 		if err := yaml.UnmarshalStrict([]byte(settings(op, more)), &got); err != nil {
 			t.Errorf("%q: %v", more, err)
 			continue
 		}
-		election, _ := got["leaderElection"].(map[string]any)
-		if _, off := election["enabled"]; off == elected {
-			t.Errorf("%q: leaderElection is %v", more, election)
+		delete(got, "controller")
+		want := map[string]any{
+			"apiVersion": configAPIVersion, "kind": configKind, "leaderElection": map[string]any{"namespace": lease}, "metrics": map[string]any{"bindAddress": "127.0.0.1:1"},
+			"health": map[string]any{"bindAddress": "127.0.0.1:2"}, "pprof": map[string]any{"bindAddress": "127.0.0.1:3"},
 		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", more, diff)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1"}
+	if diff := cmp.Diff([]string{"PATH=/bin", "GOGCX=1"}, environment(given)); diff != "" || given[1] != "GOGC=10" {
+		t.Errorf("(-want +got) of %v:\n%s", given, diff)
+	}
+}
+
+// TestOperatorThatCannotBeRun: it is an error of the start, and nothing waits for it.
+func TestOperatorThatCannotBeRun(t *testing.T) {
+	op := &Operator{cmd: exec.Command(filepath.Join(t.TempDir(), "none")), ended: make(chan struct{})}
+	if err := op.run(); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestOperatorEnds: a process that is over is noticed, whoever started it.
+func TestOperatorEnds(t *testing.T) {
+	op := &Operator{cmd: exec.Command("true"), ended: make(chan struct{})}
+	op.cmd.SysProcAttr = dieWithParent()
+	if err := op.run(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-op.ended:
+	case <-t.Context().Done():
+	}
+	if !op.cmd.ProcessState.Success() {
+		t.Error(op.cmd.ProcessState)
 	}
 }
 
