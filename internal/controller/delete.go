@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// deletesAtOnce bounds the requests that one pass has in flight when it deletes an attempt's executors.
+// deletesAtOnce bounds the requests that one pass has in flight when it deletes.
 const deletesAtOnce = 8
 
 // delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
@@ -26,20 +26,10 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
 	}
-	errs := make([]error, len(targets)+1)
-	slots := make(chan struct{}, deletesAtOnce)
-	var all sync.WaitGroup
-	for i, target := range targets {
-		slots <- struct{}{}
-		all.Go(func() {
-			errs[i] = r.deleteOne(ctx, target, how...)
-			<-slots
-		})
-	}
-	all.Wait()
+	errs := deleteAll(targets, func(target client.Object) error { return r.deleteOne(ctx, target, how...) })
 	// A Secret goes with the pod that read it when it began: once that is gone nobody sees any more that there is one.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && r.mayHaveSecrets(p, action.Attempt) {
-		errs[len(targets)] = r.deleteSecrets(ctx, p, action.Attempt)
+		errs = append(errs, r.deleteSecrets(ctx, p, action.Attempt))
 	}
 	var first fact // in the targets' order, so that one world gives one account
 	for i, err := range errs {
@@ -52,6 +42,22 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 		return nil, err
 	}
 	return first, nil
+}
+
+// deleteAll deletes objects side by side, and returns what became of each.
+func deleteAll(objects []client.Object, one func(client.Object) error) []error {
+	errs := make([]error, len(objects))
+	slots := make(chan struct{}, deletesAtOnce)
+	var all sync.WaitGroup
+	for i, object := range objects {
+		slots <- struct{}{}
+		all.Go(func() {
+			errs[i] = one(object)
+			<-slots
+		})
+	}
+	all.Wait()
+	return errs
 }
 
 // hinder makes a fact of a deletion that was refused for good, or for want of a right: the same request would be refused the same way,

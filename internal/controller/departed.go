@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -111,29 +109,21 @@ func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, ui
 
 // observeLabelled finds the children of a custom resource that are labelled as such.
 func (r *Reconciler[T]) observeLabelled(ctx context.Context, p *pass[T]) error {
-	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(p.stored.GetUID())}}
-	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, append(slices.Clone(of), client.UnsafeDisableDeepCopy)...); err != nil {
-		return fmt.Errorf("list pods in the cache: %w", err)
+	of := labelledAs(p.stored)
+	pods, err := r.listPods(ctx, of)
+	if err != nil {
+		return err
 	}
-	p.children = sortPods(pods.Items, p.stored.GetUID())
+	p.children = sortPods(pods, p.stored.GetUID())
 	return r.observeKinds(ctx, p, of)
 }
 
 // deleteLeft deletes objects exactly as they were seen, side by side: one that has changed since may have lost its owner, and is to stay then. It reports whether
 // one has.
 func (r *Reconciler[T]) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, err error) {
-	errs := make([]error, len(objects))
-	slots := make(chan struct{}, deletesAtOnce)
-	var all sync.WaitGroup
-	for i, object := range objects {
-		slots <- struct{}{}
-		all.Go(func() {
-			errs[i] = r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
-			<-slots
-		})
-	}
-	all.Wait()
+	errs := deleteAll(objects, func(object client.Object) error {
+		return r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
+	})
 	for i, one := range errs {
 		switch {
 		case apierrors.IsConflict(one):

@@ -25,6 +25,12 @@ import (
 // ownNamespace is where Kubernetes tells a pod's namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
+// podNamespace is the namespace of the pod that the operator runs in; an error where it runs in none.
+func podNamespace() (string, error) {
+	data, err := os.ReadFile(ownNamespace)
+	return strings.TrimSpace(string(data)), err
+}
+
 // dynamicSettings bring what the source of dynamic settings says into the settings, for as long as the operator runs, on a replica that stands by too: it
 // serves the right namespaces when it takes over.
 type dynamicSettings struct {
@@ -57,11 +63,9 @@ func (op *Operator) followSettings(ctx context.Context) error {
 		namespace: cmp.Or(cfg.Namespace, op.config.LeaderElection.Namespace),
 	}
 	if cfg.Source == config.SourceConfigMap && d.namespace == "" {
-		data, err := os.ReadFile(ownNamespace)
-		if err != nil {
+		if d.namespace, err = podNamespace(); err != nil {
 			return errors.New("dynamicConfig.namespace: the operator does not run in a pod, so the namespace of its ConfigMaps has to be said")
 		}
-		d.namespace = strings.TrimSpace(string(data))
 	}
 	d.open = func() (cache.Cache, error) {
 		return cache.New(op.GetConfig(), cache.Options{

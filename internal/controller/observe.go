@@ -43,20 +43,17 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	if r.kind.Runs != nil {
 		return r.observeRuns(ctx, p)
 	}
-	uid := p.stored.GetUID()
-	// Nothing of a child is ever changed: who adopts a pod copies it.
-	of := []client.ListOption{client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexAppUID: string(uid)}, client.UnsafeDisableDeepCopy}
-
-	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, of...); err != nil {
-		return fmt.Errorf("list pods in the cache: %w", err)
+	of := labelledAs(p.stored)
+	pods, err := r.listPods(ctx, of)
+	if err != nil {
+		return err
 	}
 	theirs, err := r.adopted(ctx, p)
 	if err != nil {
 		return err
 	}
-	all := r.observeEnds(p, append(pods.Items, theirs...))
-	p.children = sortPods(all, uid)
+	all := r.observeEnds(p, append(pods, theirs...))
+	p.children = sortPods(all, p.stored.GetUID())
 	if err := r.observeKinds(ctx, p, of); err != nil {
 		return err
 	}
@@ -70,6 +67,19 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	r.explainMember(ctx, p)
 	r.explainFailed(ctx, p)
 	return nil
+}
+
+// labelledAs selects the children of a custom resource in the caches. Nothing of a child is ever changed: who adopts a pod copies it.
+func labelledAs(stored client.Object) []client.ListOption {
+	return []client.ListOption{client.InNamespace(stored.GetNamespace()), client.MatchingFields{indexAppUID: string(stored.GetUID())}, client.UnsafeDisableDeepCopy}
+}
+
+func (r *Reconciler[T]) listPods(ctx context.Context, of []client.ListOption) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, of...); err != nil {
+		return nil, fmt.Errorf("list pods in the cache: %w", err)
+	}
+	return pods.Items, nil
 }
 
 // observeKinds takes the objects of all kinds but pods that are the custom resource's.

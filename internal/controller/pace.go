@@ -97,22 +97,17 @@ func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
 	if len(p.plan.Trail) > 0 {
 		paths = slices.Concat(paths, minorPaths)
 	}
-	status := statusOf(patch)
+	var change map[string]any
+	if err := json.Unmarshal(patch, &change); err != nil {
+		return false
+	}
+	status, _ := change["status"].(map[string]any)
 	return len(status) > 0 && within(status, "", paths)
 }
 
 // major reports whether a transition is stored at once.
 func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
-}
-
-func statusOf(patch []byte) map[string]any {
-	var change map[string]any
-	if err := json.Unmarshal(patch, &change); err != nil {
-		return nil
-	}
-	status, _ := change["status"].(map[string]any)
-	return status
 }
 
 // pauseOf is how long a pass waits for quiet: with a minor transition for the next one, which mostly comes.

@@ -52,8 +52,8 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	return true, nil
 }
 
-// metadataOf names an object for a write of which nothing but the new resourceVersion is to come back: the whole object, as JSON, would cost the API server
-// and the operator more than the write itself.
+// metadataOf names an object for a request of which nothing but metadata is to come back: the whole object, as JSON, would cost the API server and the operator
+// more than the write of a status itself.
 func (r *Reconciler[T]) metadataOf(stored T) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
 	if err != nil {
@@ -145,10 +145,7 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// undone reports whether the API server itself is older than the write: it was restored from a backup.
-func (w *ownWrites) undone(live metav1.Object) bool { return w.after(live) }
-
-// after reports whether a write of ours is newer than a read.
+// after reports whether a write of ours is newer than a read. Where that read is the API server's own, it was restored from a backup.
 func (w *ownWrites) after(read metav1.Object) bool {
 	last, known := w.get(keyOf(read))
 	return known && last.newer(read)
@@ -166,7 +163,7 @@ func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
 	if err := r.live.Get(ctx, key, live); err != nil {
 		return true, client.IgnoreNotFound(err)
 	}
-	if !r.writes.undone(live) {
+	if !r.writes.after(live) {
 		return true, nil
 	}
 	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")

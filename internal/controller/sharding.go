@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -39,11 +37,10 @@ func newShards(cfg config.Configuration, rc *rest.Config, env Environment) (*sha
 	}
 	namespace := cfg.LeaderElection.Namespace
 	if namespace == "" {
-		data, err := os.ReadFile(ownNamespace)
-		if err != nil {
+		var err error
+		if namespace, err = podNamespace(); err != nil {
 			return nil, errors.New("leaderElection.namespace: the operator does not run in a pod, so the namespace of the leases has to be said")
 		}
-		namespace = strings.TrimSpace(string(data))
 	}
 	leases, err := coordinationclient.NewForConfig(rc)
 	if err != nil {
@@ -139,11 +136,10 @@ func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (g
 	r.forget(key)
 	edited := r.kind.Observed != nil && r.kind.Observed(stored) != stored.GetGeneration() // and may have begun anew
 	if edited || !r.standing(stored).Phase.Terminal() {
-		gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
+		live, err := r.metadataOf(stored)
 		if err != nil {
 			return false, err
 		}
-		live := metadataOnly(gvk)
 		switch err := r.live.Get(ctx, key, live); {
 		case apierrors.IsNotFound(err):
 			return true, nil
