@@ -18,6 +18,8 @@ type Lags struct {
 	// Status is from a driver pod's status that was written (it runs, it ended) to the operator's write of an application's status that reflects it, both when they
 	// were answered. A write may be answered before what caused it is: that is 0.
 	Status []time.Duration
+	// Launched is from the first application's creation to the last one's first driver pod, both when they were answered.
+	Launched time.Duration
 	// Unlaunched applications have no driver pod, and Unreflected changes of driver pods no status, up to the end of the log.
 	Unlaunched, Unreflected int
 }
@@ -131,16 +133,30 @@ var states = map[string]happening{
 
 // Lags computes them from what was seen.
 func (l *LagReader) Lags() (out Lags) {
+	var all launches
 	for _, moments := range l.apps {
 		// The log is in the order of answers but for those that came at once.
 		slices.SortStableFunc(moments, func(a, b moment) int { return a.done.Compare(b.done) })
-		out.launch(moments)
+		out.launch(moments, &all)
 		out.status(moments)
 	}
+	out.Launched = all.last.Sub(all.first)
 	return out
 }
 
-func (l *Lags) launch(moments []moment) {
+// launches are when the first of some applications was created, and when the last got its driver pod.
+type launches struct{ first, last time.Time }
+
+func (a *launches) add(created, launched time.Time) {
+	if a.first.IsZero() || created.Before(a.first) {
+		a.first = created
+	}
+	if launched.After(a.last) {
+		a.last = launched
+	}
+}
+
+func (l *Lags) launch(moments []moment, all *launches) {
 	of := func(what happening) int {
 		return slices.IndexFunc(moments, func(m moment) bool { return m.what == what })
 	}
@@ -151,6 +167,7 @@ func (l *Lags) launch(moments []moment) {
 		l.Unlaunched++
 	default:
 		l.Launch = append(l.Launch, max(0, moments[to].done.Sub(moments[from].done)))
+		all.add(moments[from].done, moments[to].done)
 	}
 }
 
@@ -202,6 +219,9 @@ func (l Lags) Figures(scenario, of string) []figure.Figure {
 	add(figure.Launch50, figure.Quantile(l.Launch, 0.5).Seconds(), "s")
 	add(figure.Launch99, figure.Quantile(l.Launch, 0.99).Seconds(), "s")
 	add("creation to driver pod, most", figure.Quantile(l.Launch, 1).Seconds(), "s")
+	if l.Launched > 0 {
+		add(figure.Launches, float64(len(l.Launch))/l.Launched.Seconds(), "1/s")
+	}
 	add(figure.DriverLag50, figure.Quantile(l.Status, 0.5).Seconds(), "s")
 	add(figure.DriverLag99, figure.Quantile(l.Status, 0.99).Seconds(), "s")
 	add("driver event to status, most", figure.Quantile(l.Status, 1).Seconds(), "s")
