@@ -57,6 +57,9 @@ func charge(ctx context.Context, w *world.World, op user, work func() (ended tim
 	if b.ended, err = work(); err != nil {
 		return b, err
 	}
+	if b.took() < 0 {
+		return b, fmt.Errorf("the work ended %s before it began: what ended is not what was begun", -b.took())
+	}
 	if b.quiet, err = settle(ctx, op.Usage); err != nil {
 		return b, err
 	}

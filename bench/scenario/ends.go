@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,14 +22,13 @@ type ends struct {
 	failed    int
 	last      time.Time
 	broken    error
-	want      int
-	in        []string // namespaces
+	of        map[string]bool // the load's applications, likewise
 	changed   chan struct{}
 	stopWatch context.CancelFunc
 	done      sync.WaitGroup
 }
 
-// watchEnds begins to note the ends of a load's applications.
+// watchEnds begins to note the ends of a load's applications, and of no others: in a namespace that is used again there are those of a load before.
 func watchEnds(ctx context.Context, client dynamic.Interface, spec load.Spec) (*ends, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := metav1.NamespaceAll
@@ -51,27 +49,57 @@ func watchEnds(ctx context.Context, client dynamic.Interface, spec load.Spec) (*
 	return e, nil
 }
 
-// follow looks at the events of a watch, and of the next one when it ends: the API server ends those of a definition that it begins to serve anew. A watch begins
-// with all that there is, so that nothing is missed in between.
-func (e *ends) follow(ctx context.Context, events watch.Interface, open func() (watch.Interface, error)) {
+// reopenAfter is the pause before a watch that ended is opened again: one that ends at once is not hammered.
+const reopenAfter = 100 * time.Millisecond
+
+// following looks at the events of a watch, and of the next one when it ends: the API server ends those of a definition that it begins to serve anew. A watch begins
+// with all that there is, so that nothing is missed in between. It returns nil once see has seen enough, or an error: of the context, or because there is no next watch.
+func following(ctx context.Context, events watch.Interface, open func() (watch.Interface, error), see func(watch.Event) (enough bool)) error {
 	for {
 		for event := range events.ResultChan() {
-			e.see(event)
+			if see(event) {
+				events.Stop()
+				return nil
+			}
 		}
-		if ctx.Err() != nil {
-			return
+		if err := pause(ctx, reopenAfter); err != nil {
+			return err
 		}
 		next, err := open()
 		if err != nil {
-			e.note(func() { e.broken = fmt.Errorf("the watch on applications ended, and there is no other: %w", err) })
-			return
+			return fmt.Errorf("the watch ended, and there is no other: %w", err)
 		}
 		events = next
 	}
 }
 
+// follow notes what watches see until the context ends.
+func (e *ends) follow(ctx context.Context, events watch.Interface, open func() (watch.Interface, error)) {
+	err := following(ctx, events, open, func(event watch.Event) bool { e.see(event); return false })
+	if ctx.Err() == nil {
+		e.note(func() { e.broken = fmt.Errorf("applications: %w", err) })
+	}
+}
+
+// named are the applications of a load, by namespace and name.
+func named(spec load.Spec) map[string]bool {
+	of := map[string]bool{}
+	for a := range spec.Applications() {
+		of[a.Namespace+"/"+a.Name] = true
+	}
+	return of
+}
+
+func nameOf(app *unstructured.Unstructured) string { return app.GetNamespace() + "/" + app.GetName() }
+
+// stateOf is the state that an application's status has.
+func stateOf(app *unstructured.Unstructured) string {
+	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
+	return state
+}
+
 func newEnds(spec load.Spec) *ends {
-	return &ends{at: map[string]time.Time{}, want: spec.Count(), in: spec.Namespaces(), changed: make(chan struct{}, 1), stopWatch: func() {}}
+	return &ends{at: map[string]time.Time{}, of: named(spec), changed: make(chan struct{}, 1), stopWatch: func() {}}
 }
 
 // see looks at one event.
@@ -81,14 +109,13 @@ func (e *ends) see(event watch.Event) {
 	case !ok || event.Type == watch.Error:
 		e.note(func() { e.broken = fmt.Errorf("the watch on applications failed: %v", event.Object) })
 		return
-	case event.Type == watch.Deleted || !slices.Contains(e.in, app.GetNamespace()):
+	case event.Type == watch.Deleted || !e.of[nameOf(app)]:
 		return
 	}
-	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
+	state, key := stateOf(app), nameOf(app)
 	if state != "COMPLETED" && state != "FAILED" {
 		return
 	}
-	key := app.GetNamespace() + "/" + app.GetName()
 	e.note(func() {
 		if _, before := e.at[key]; before {
 			return
@@ -117,7 +144,7 @@ func (e *ends) wait(ctx context.Context) (time.Time, error) {
 		e.mu.Lock()
 		n, last, broken := len(e.at), e.last, e.broken
 		e.mu.Unlock()
-		if n >= e.want {
+		if n >= len(e.of) {
 			return last, nil
 		}
 		if broken != nil {
@@ -125,7 +152,7 @@ func (e *ends) wait(ctx context.Context) (time.Time, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return last, fmt.Errorf("%d of %d applications have ended: %w", n, e.want, context.Cause(ctx))
+			return last, fmt.Errorf("%d of %d applications have ended: %w", n, len(e.of), context.Cause(ctx))
 		case <-e.changed:
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -26,6 +27,8 @@ func TestEnds(t *testing.T) {
 	e := newEnds(load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 2}}})
 	for _, event := range []watch.Event{
 		{Type: watch.Added, Object: app("other", "a-0", "COMPLETED")},
+		{Type: watch.Added, Object: app("n", "b-0", "COMPLETED")}, // of a load before, or another class
+		{Type: watch.Added, Object: app("n", "a-2", "COMPLETED")},
 		{Type: watch.Modified, Object: app("n", "a-0", "RUNNING")},
 		{Type: watch.Modified, Object: app("n", "a-0", "FAILED")},
 		{Type: watch.Modified, Object: app("n", "a-0", "FAILED")},
@@ -76,6 +79,32 @@ func TestEndsFollowsTheNextWatch(t *testing.T) {
 	})
 	if _, err := e.wait(t.Context()); err != nil || !errors.Is(e.broken, bad) {
 		t.Errorf("%v, broken: %v", err, e.broken)
+	}
+}
+
+func TestFollowingStopsWhenItHasSeenEnough(t *testing.T) {
+	first, second := watch.NewFakeWithChanSize(1, false), watch.NewFakeWithChanSize(2, false)
+	first.Add(app("n", "a-0", ""))
+	first.Stop() // as the API server ends a watch
+	second.Add(app("n", "a-0", ""))
+	second.Add(app("n", "a-1", ""))
+	var seen []string
+	err := following(t.Context(), first, func() (watch.Interface, error) { return second, nil }, func(e watch.Event) bool {
+		seen = append(seen, nameOf(e.Object.(*unstructured.Unstructured)))
+		return seen[len(seen)-1] == "n/a-1"
+	})
+	if diff := cmp.Diff([]string{"n/a-0", "n/a-0", "n/a-1"}, seen); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if !second.IsStopped() {
+		t.Error("the watch is left open")
+	}
+	bad := errors.New("bad")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(bad)
+	err = following(ctx, first, func() (watch.Interface, error) { t.Error("opened after the end"); return nil, nil }, func(watch.Event) bool { return false })
+	if !errors.Is(err, bad) {
+		t.Error(err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -55,18 +54,22 @@ var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // awaitDriver returns a function that waits for an application's driver pod, and returns when it came. The watch is open before the application is there.
 func awaitDriver(ctx context.Context, w *world.World, a load.Application) (func() (time.Time, error), error) {
-	events, err := w.Metadata.Resource(pods).Namespace(a.Namespace).Watch(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + a.Name})
+	open := func() (watch.Interface, error) {
+		return w.Metadata.Resource(pods).Namespace(a.Namespace).Watch(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + a.Name})
+	}
+	events, err := open()
 	if err != nil {
 		return nil, err
 	}
-	return func() (time.Time, error) {
-		defer events.Stop()
-		for e := range events.ResultChan() {
-			if e.Type == watch.Added {
-				return time.Now(), nil
-			}
+	return func() (came time.Time, err error) {
+		err = following(ctx, events, open, func(e watch.Event) bool {
+			came = time.Now()
+			return e.Type == watch.Added
+		})
+		if err != nil {
+			return came, fmt.Errorf("waiting for the driver pod of %s/%s: %w", a.Namespace, a.Name, err)
 		}
-		return time.Time{}, errors.Join(fmt.Errorf("the watch ended before %s/%s had a driver pod", a.Namespace, a.Name), context.Cause(ctx))
+		return came, nil
 	}, nil
 }
 
@@ -100,8 +103,8 @@ func (r *rig) launches(ctx context.Context, namespace string, n int) (took []tim
 	return took, nil
 }
 
-// states counts the applications of some namespaces by their state.
-func states(ctx context.Context, w *world.World, namespaces []string) (map[string]int, error) {
+// states counts the applications of some namespaces by their state: those that are of a load, or all where that is nil.
+func states(ctx context.Context, w *world.World, namespaces []string, of map[string]bool) (map[string]int, error) {
 	counts := map[string]int{}
 	for _, name := range namespaces {
 		page := metav1.ListOptions{Limit: 500}
@@ -111,8 +114,9 @@ func states(ctx context.Context, w *world.World, namespaces []string) (map[strin
 				return nil, err
 			}
 			for i := range list.Items {
-				state, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "applicationState", "state")
-				counts[state]++
+				if app := &list.Items[i]; of == nil || of[nameOf(app)] {
+					counts[stateOf(app)]++
+				}
 			}
 			if page.Continue = list.GetContinue(); page.Continue == "" {
 				break
@@ -140,11 +144,12 @@ func (r *rig) stand(ctx context.Context, spec load.Spec) error {
 	if err := world.Until(ctx, fmt.Sprintf("%d pods to run", want), running); err != nil {
 		return err
 	}
+	of := named(spec)
 	return world.Until(ctx, "the applications to be RUNNING", func() (bool, error) {
 		if err := pause(ctx, time.Second); err != nil { // the list is long, and reading it takes what is measured
 			return false, err
 		}
-		counts, err := states(ctx, r.w, spec.Namespaces())
+		counts, err := states(ctx, r.w, spec.Namespaces(), of)
 		return counts["RUNNING"] >= spec.Count(), err
 	})
 }

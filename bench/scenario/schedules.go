@@ -212,7 +212,7 @@ func (m schedules) completed(ctx context.Context) error {
 		if err := pause(ctx, 5*time.Second); err != nil { // the list is long, and reading it takes what is measured
 			return false, err
 		}
-		counts, err := states(ctx, m.w, []string{schedulesName}) // nothing else is in that namespace
+		counts, err := states(ctx, m.w, []string{schedulesName}, nil) // nothing else is in that namespace
 		delete(counts, "COMPLETED")
 		return len(counts) == 0, err
 	})
