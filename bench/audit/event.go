@@ -144,5 +144,10 @@ type Scope struct {
 
 // Has says whether an event is looked at.
 func (s Scope) Has(e *Event) bool {
-	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To)) && (s.Namespace == nil || s.Namespace(e.Object.Namespace))
+	return s.during(e) && (s.Namespace == nil || s.Namespace(e.Object.Namespace))
+}
+
+// during says whether an event is of the time that is looked at.
+func (s Scope) during(e *Event) bool {
+	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }

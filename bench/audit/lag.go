@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"slices"
@@ -15,16 +14,18 @@ import (
 type Lags struct {
 	// Launch is from an application's creation to its first driver pod's, both when they were answered.
 	Launch []time.Duration
-	// Status is from a driver pod's status that was written (it runs, it ended) to the operator's write of an application's status that reflects it, both when they
+	// Driver is from a driver pod's status that was written (it runs, it ended) to the operator's write of an application's status that reflects it, both when they
 	// were answered. A write may be answered before what caused it is: that is 0.
-	Status []time.Duration
+	Driver []time.Duration
+	// Executor is the same of executors. What tells of executors alone the operator puts off on purpose, until they are quiet, so that many are one write.
+	Executor []time.Duration
 	// Launched is from the first application's creation to the last one's first driver pod, both when they were answered.
 	Launched time.Duration
-	// Unlaunched applications have no driver pod, and Unreflected changes of driver pods no status, up to the end of the log.
-	Unlaunched, Unreflected int
+	// Unlaunched applications have no driver pod, and Unreflected changes of driver pods no status, up to the end of what is looked at; Untold are those of executors.
+	Unlaunched, Unreflected, Untold int
 }
 
-// moment is what happened to an application.
+// moment is what happened to an application, or to an executor.
 type moment struct {
 	received, done time.Time
 	what           happening
@@ -34,71 +35,91 @@ type happening int
 
 const (
 	created  happening = iota // the application
-	launched                  // a driver pod of it
-	runs                      // the driver pod, by its status
+	launched                  // the pod
+	runs                      // the pod, by its status
 	ended
-	saidRuns // the application, by its status; it or more is reflected
+	saidRuns // the pod, by the application's status; it or more is reflected
 	saidEnded
 )
 
-type key struct{ namespace, name string }
-
-// LagReader collects what lags are computed from. The log must have bodies.
-type LagReader struct {
-	apps    map[key][]moment
-	drivers map[key]key // the application of a driver pod
+// lagReader collects what lags are computed from.
+type lagReader struct {
+	apps      map[key][]moment
+	executors map[key]*executor
 }
 
-// NewLagReader returns one that has seen nothing.
-func NewLagReader() *LagReader { return &LagReader{map[key][]moment{}, map[key]key{}} }
+// executor is what happened to an executor.
+type executor struct {
+	app     key
+	moments []moment
+}
 
-// Add looks at an event.
-func (l *LagReader) Add(e *Event) {
-	if !e.Write() || !e.OK() {
+func newLagReader() *lagReader { return &lagReader{map[key][]moment{}, map[key]*executor{}} }
+
+// add looks at a write that is for an application.
+func (l *lagReader) add(e *Event, of owned) {
+	if !e.OK() {
 		return
 	}
+	at := moment{received: e.Received, done: e.Done}
 	o := key{e.Object.Namespace, e.Object.Name}
-	note := func(app key, what happening) { l.apps[app] = append(l.apps[app], moment{e.Received, e.Done, what}) }
 	switch kind := e.Kind(); {
 	case kind == "create sparkapplications":
-		note(o, created)
+		l.note(of, o, at, created)
 	case kind == "create pods":
-		if name := driverOf(e.Body); name != "" {
-			app := key{o.namespace, name}
-			l.drivers[o] = app
-			note(app, launched)
-		}
+		l.note(of, o, at, launched)
 	case strings.HasSuffix(kind, " pods/status"):
-		if app, ok := l.drivers[o]; ok {
-			if what, ok := phases[phaseOf(e.Body)]; ok {
-				note(app, what)
-			}
+		if what, ok := phases[phaseOf(e.Body)]; ok {
+			l.note(of, o, at, what)
 		}
 	case strings.HasSuffix(kind, " sparkapplications/status") && e.Actor() == Operator:
-		if what, ok := states[stateOf(e.Body)]; ok {
-			note(o, what)
+		l.said(e, o, at)
+	}
+}
+
+// note notes what happened to an application or a pod of it.
+func (l *lagReader) note(of owned, object key, at moment, what happening) {
+	at.what = what
+	switch {
+	case of.role == "executor":
+		x := l.executors[object]
+		if x == nil {
+			x = &executor{app: of.app}
+			l.executors[object] = x
+		}
+		x.moments = append(x.moments, at)
+	case of.role == "driver" || what == created:
+		l.apps[of.app] = append(l.apps[of.app], at)
+	}
+}
+
+// said notes what a write of an application's status tells of its driver and of its executors. A patch has only those that became others.
+func (l *lagReader) said(e *Event, app key, at moment) {
+	says := statusOf(e.Body)
+	if what, ok := states[says.state()]; ok {
+		at.what = what
+		l.apps[app] = append(l.apps[app], at)
+	}
+	for name, state := range says.ExecutorState {
+		if what, ok := executorStates[state]; ok {
+			l.note(owned{app, "executor"}, key{app.namespace, name}, at, what)
 		}
 	}
 }
 
-// driverOf is the name of the application whose driver a pod is; empty when it is none.
-func driverOf(body json.RawMessage) string {
-	var pod struct {
-		Metadata struct {
-			Labels          map[string]string
-			OwnerReferences []struct{ Kind, Name string }
-		}
-	}
-	// What cannot be read is no driver: the operator's are.
-	if !bytes.Contains(body, []byte(`"spark-role":"driver"`)) || json.Unmarshal(body, &pod) != nil || pod.Metadata.Labels["spark-role"] != "driver" {
-		return ""
-	}
-	for _, owner := range pod.Metadata.OwnerReferences {
-		if owner.Kind == "SparkApplication" {
-			return owner.Name
-		}
-	}
-	return ""
+// status is what is read of a write of an application's status, of either API.
+type status struct {
+	ApplicationState struct{ State string }               // v1beta2
+	CurrentState     struct{ CurrentStateSummary string } // spark.apache.org
+	ExecutorState    map[string]string                    // v1beta2
+}
+
+func (s status) state() string { return s.ApplicationState.State + s.CurrentState.CurrentStateSummary }
+
+func statusOf(body json.RawMessage) status {
+	var app struct{ Status status }
+	_ = json.Unmarshal(body, &app) // it says nothing
+	return app.Status
 }
 
 func phaseOf(body json.RawMessage) string {
@@ -107,17 +128,8 @@ func phaseOf(body json.RawMessage) string {
 	return pod.Status.Phase
 }
 
-// stateOf is the state that a write of an application's status has: of either API.
-func stateOf(body json.RawMessage) string {
-	var app struct {
-		Status struct {
-			ApplicationState struct{ State string }               // v1beta2
-			CurrentState     struct{ CurrentStateSummary string } // spark.apache.org
-		}
-	}
-	_ = json.Unmarshal(body, &app) // no state
-	return app.Status.ApplicationState.State + app.Status.CurrentState.CurrentStateSummary
-}
+// executorStates tell the same of an executor (v1beta2.ExecutorState).
+var executorStates = map[string]happening{"RUNNING": saidRuns, "COMPLETED": saidEnded, "FAILED": saidEnded}
 
 var phases = map[string]happening{"Running": runs, "Succeeded": ended, "Failed": ended}
 
@@ -131,17 +143,34 @@ var states = map[string]happening{
 	"TerminatedWithoutReleaseResources": saidEnded,
 }
 
-// Lags computes them from what was seen.
-func (l *LagReader) Lags() (out Lags) {
+// lags computes them from what was seen, for the applications that were created meanwhile.
+func (l *lagReader) lags() (out Lags) {
 	var all launches
-	for _, moments := range l.apps {
-		// The log is in the order of answers but for those that came at once.
-		slices.SortStableFunc(moments, func(a, b moment) int { return a.done.Compare(b.done) })
+	for app, moments := range l.apps {
+		if !slices.ContainsFunc(moments, func(m moment) bool { return m.what == created }) {
+			delete(l.apps, app)
+			continue
+		}
+		sortMoments(moments)
 		out.launch(moments, &all)
-		out.status(moments)
+		took, missed := reflected(moments, true)
+		out.Driver, out.Unreflected = append(out.Driver, took...), out.Unreflected+missed
+	}
+	for _, x := range l.executors {
+		if _, ok := l.apps[x.app]; !ok {
+			continue
+		}
+		sortMoments(x.moments)
+		took, missed := reflected(x.moments, false)
+		out.Executor, out.Untold = append(out.Executor, took...), out.Untold+missed
 	}
 	out.Launched = all.last.Sub(all.first)
 	return out
+}
+
+// sortMoments sorts by answers. The log is in that order but for what came at once.
+func sortMoments(moments []moment) {
+	slices.SortStableFunc(moments, func(a, b moment) int { return a.done.Compare(b.done) })
 }
 
 // launches are when the first of some applications was created, and when the last got its driver pod.
@@ -171,8 +200,9 @@ func (l *Lags) launch(moments []moment, all *launches) {
 	}
 }
 
-// status pairs every first word of a driver pod's phase with the first write that reflects it.
-func (l *Lags) status(moments []moment) {
+// reflected pairs every first word of a pod's phase with the first write that reflects it, and returns how long each took and how many have none. What was said
+// before is of another pod where several follow each other; of an executor it reflects too: what a driver leaves that ended well is told of before it is over.
+func reflected(moments []moment, follow bool) (took []time.Duration, missed int) {
 	last := launched
 	for _, m := range moments {
 		switch m.what {
@@ -188,26 +218,21 @@ func (l *Lags) status(moments []moment) {
 				want = saidEnded
 			}
 			// From when it was received: the operator may be told of it, and write, before the node has its answer.
-			at := slices.IndexFunc(moments, func(s moment) bool { return s.what >= want && !s.done.Before(m.received) })
+			at := slices.IndexFunc(moments, func(s moment) bool { return s.what >= want && (!follow || !s.done.Before(m.received)) })
 			if at < 0 {
-				l.Unreflected++
+				missed++
 				continue
 			}
-			l.Status = append(l.Status, max(0, moments[at].done.Sub(m.done)))
+			took = append(took, max(0, moments[at].done.Sub(m.done)))
 		}
 	}
+	return took, missed
 }
 
 // ReadLags computes the lags of a log.
 func ReadLags(in io.Reader, s Scope) (Lags, error) {
-	l := NewLagReader()
-	err := Read(in, func(e *Event) error {
-		if s.Has(e) {
-			l.Add(e)
-		}
-		return nil
-	})
-	return l.Lags(), err
+	a, err := ReadAccount(in, s)
+	return a.Lags, err
 }
 
 // Figures are the lags as figures of a scenario and case, in seconds.
@@ -216,18 +241,21 @@ func (l Lags) Figures(scenario, of string) []figure.Figure {
 	add := func(name string, value float64, unit string) {
 		out = append(out, figure.Figure{Scenario: scenario, Case: of, Name: name, Value: value, Unit: unit})
 	}
-	add(figure.Launch50, figure.Quantile(l.Launch, 0.5).Seconds(), "s")
-	add(figure.Launch99, figure.Quantile(l.Launch, 0.99).Seconds(), "s")
-	add("creation to driver pod, most", figure.Quantile(l.Launch, 1).Seconds(), "s")
+	spread := func(values []time.Duration, p50, p99, most string) {
+		add(p50, figure.Quantile(values, 0.5).Seconds(), "s")
+		add(p99, figure.Quantile(values, 0.99).Seconds(), "s")
+		add(most, figure.Quantile(values, 1).Seconds(), "s")
+	}
+	spread(l.Launch, figure.Launch50, figure.Launch99, "creation to driver pod, most")
 	if l.Launched > 0 {
 		add(figure.Launches, float64(len(l.Launch))/l.Launched.Seconds(), "1/s")
 	}
-	add(figure.DriverLag50, figure.Quantile(l.Status, 0.5).Seconds(), "s")
-	add(figure.DriverLag99, figure.Quantile(l.Status, 0.99).Seconds(), "s")
-	add("driver event to status, most", figure.Quantile(l.Status, 1).Seconds(), "s")
-	if l.Unlaunched+l.Unreflected > 0 {
-		add(figure.NoDriver, float64(l.Unlaunched), "")
-		add(figure.NoStatus, float64(l.Unreflected), "")
+	spread(l.Driver, figure.DriverLag50, figure.DriverLag99, "driver event to status, most")
+	if len(l.Executor)+l.Untold > 0 {
+		spread(l.Executor, figure.ExecutorLag50, figure.ExecutorLag99, "executor event to status, most")
 	}
+	add(figure.NoDriver, float64(l.Unlaunched), "")
+	add(figure.NoStatus, float64(l.Unreflected), "")
+	add("executor events without a status", float64(l.Untold), "")
 	return out
 }

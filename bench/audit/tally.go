@@ -15,14 +15,15 @@ type Count struct {
 	// 0 where the log has no bodies.
 	Writes int
 	Bytes  int64
-	// Conflicts were answered 409: what exists already, or was changed meanwhile. Failed were refused otherwise.
-	Conflicts, Failed int
+	// Conflicts were answered 409: what exists already, or was changed meanwhile. Refused were answered with another 4xx, and Failed otherwise.
+	Conflicts, Refused, Failed int
 }
 
 func (c *Count) add(o Count) {
 	c.Writes += o.Writes
 	c.Bytes += o.Bytes
 	c.Conflicts += o.Conflicts
+	c.Refused += o.Refused
 	c.Failed += o.Failed
 }
 
@@ -46,6 +47,8 @@ func (t Tally) Add(e *Event) {
 		c.Bytes += int64(len(e.Body))
 	case e.Status.Code == http.StatusConflict:
 		c.Conflicts++
+	case e.Status.Code < http.StatusInternalServerError:
+		c.Refused++
 	default:
 		c.Failed++
 	}
@@ -98,7 +101,7 @@ func class(kind string) string {
 }
 
 // Figures are the tally as figures of a scenario and case, an application: those that ranges speak of, then every kind of write of every actor as
-// "ACTOR: VERB RESOURCE", its bytes as "ACTOR: VERB RESOURCE, bytes", and what failed, where something did, as "..., conflicts" and "..., failed".
+// "ACTOR: VERB RESOURCE", its bytes as "ACTOR: VERB RESOURCE, bytes", and what failed, where something did, as "..., conflicts", "..., refused" and "..., failed".
 func (t Tally) Figures(scenario, of string, applications int) []figure.Figure {
 	var out []figure.Figure
 	add := func(name string, value float64, unit string) {
@@ -107,6 +110,8 @@ func (t Tally) Figures(scenario, of string, applications int) []figure.Figure {
 	for _, name := range []string{figure.Objects, figure.StatusWrites, figure.EventWrites, figure.OtherWrites} {
 		add(name, float64(t.Sum(func(kind string) bool { return class(kind) == name }, Operator).Writes), "")
 	}
+	of4xx := t.Sum(func(kind string) bool { return class(kind) != "" }, Operator)
+	add(figure.Conflicts, float64(of4xx.Conflicts+of4xx.Refused), "")
 	all := t.Sum(nil, Everybody()...)
 	add(figure.Writes, float64(all.Writes), "")
 	add(figure.WriteBytes, float64(all.Bytes), "B")
@@ -117,7 +122,7 @@ func (t Tally) Figures(scenario, of string, applications int) []figure.Figure {
 			for _, also := range []struct {
 				what, unit string
 				value      int64
-			}{{"bytes", "B", c.Bytes}, {"conflicts", "", int64(c.Conflicts)}, {"failed", "", int64(c.Failed)}} {
+			}{{"bytes", "B", c.Bytes}, {"conflicts", "", int64(c.Conflicts)}, {"refused", "", int64(c.Refused)}, {"failed", "", int64(c.Failed)}} {
 				if also.value > 0 {
 					add(name+", "+also.what, float64(also.value), also.unit)
 				}

@@ -37,7 +37,8 @@ type Series struct {
 
 // Run is one run of the bench.
 type Run struct {
-	mu sync.Mutex
+	mu    sync.Mutex
+	twice []string // identities of figures that were refused
 
 	Began   time.Time         `json:"began"`
 	Took    string            `json:"took,omitempty"`
@@ -59,15 +60,31 @@ type Note struct {
 }
 
 // Add notes figures. Several scenarios may add at once. A value that is no number (what came to 0/0) is not a measured one and is left out: a range that
-// wants it finds it missing, and the rest of the run can be saved.
+// wants it finds it missing, and the rest of the run can be saved. Of two figures of one identity the first is kept, and Err tells of the second.
 func (r *Run) Add(figures ...Figure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range figures {
-		if finite(f.Value) {
-			r.Figures = append(r.Figures, f)
+		if !finite(f.Value) {
+			continue
 		}
+		if slices.ContainsFunc(r.Figures, func(is Figure) bool { return is.ID() == f.ID() }) {
+			r.twice = append(r.twice, f.ID())
+			continue
+		}
+		r.Figures = append(r.Figures, f)
 	}
+}
+
+// Err tells which figures were added twice. Which of them a range or a table would speak of is anybody's guess, so that scenarios are wrong that do so; what was
+// measured can be saved all the same.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.twice) == 0 {
+		return nil
+	}
+	return fmt.Errorf("figures that were measured twice: %s", strings.Join(r.twice, "; "))
 }
 
 // Plot notes lines of plots, without points that are nowhere.

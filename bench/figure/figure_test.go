@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,22 @@ func TestRunLeavesOutWhatIsNoNumber(t *testing.T) {
 	}
 	if diff := cmp.Diff([][2]float64{{2, 3}}, r.Series[0].Points); diff != "" || points[2] != [2]float64{2, 3} {
 		t.Errorf("the points are (-want +got), and the caller's %v:\n%s", points, diff)
+	}
+}
+
+// TestRunRefusesAFigureTwice: a range would be held against one of them, and a table show the other.
+func TestRunRefusesAFigureTwice(t *testing.T) {
+	var r Run
+	r.Add(Figure{Scenario: "a", Name: "n", Value: math.NaN()}, Figure{Scenario: "a", Name: "n", Value: 1}, Figure{Scenario: "a", Case: "c", Name: "n", Value: 2})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.Add(Figure{Scenario: "a", Case: "c", Name: "n", Value: 3}, Figure{Scenario: "b", Name: "n", Value: 4})
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "a/c/n") || strings.Contains(err.Error(), "b//n") {
+		t.Errorf("the error is %v", err)
+	}
+	if f, _ := r.Value("a/c/n"); f.Value != 2 || len(r.Figures) != 3 {
+		t.Errorf("the figure is %v, of %v", f, r.Figures)
 	}
 }
 

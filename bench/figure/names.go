@@ -49,10 +49,12 @@ const (
 	StatusWrites     = "status writes an application"             // by the operator
 	EventWrites      = "events an application"                    // by the operator, first ones and those counted up
 	OtherWrites      = "other writes an application"              // by the operator, of whatever is none of these, Leases left out
-	MostStatusWrites = "status writes, most of one life"          // by the operator, for the application with the most of those that end COMPLETED
+	MostObjects      = "objects created, most of one life"        // by the operator, for the application with the most of those that end COMPLETED
+	MostStatusWrites = "status writes, most of one life"          // likewise
 	MostEventWrites  = "events, most of one life"                 // likewise
 	MostOtherWrites  = "other writes, most of one life"           // likewise
 	Conflicts        = "refused writes an application"            // of the operator, carried out for none: 409 and other 4xx
+	Astray           = "operator's writes for no application"     // in any namespace or none, Leases left out; counted, not an application
 	Writes           = "writes an application"                    // by all actors
 	WriteBytes       = "written bytes an application"             // by all actors; B
 	QueueDepth       = "queue depth, most"                        //

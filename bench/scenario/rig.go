@@ -111,15 +111,14 @@ func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in
 
 // note adds what a load that was carried cost, and how it fared: CPU, the queue, latencies and writes.
 func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenario, in string) error {
-	tally, lags, err := r.heard(scope(b, spec))
+	account, err := r.heard(scope(b, spec))
 	if err != nil {
 		return err
 	}
 	n := spec.Count()
 	s.Add(b.figures(scenario, in, n)...)
 	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
-	s.Add(lags.Figures(scenario, in)...)
-	s.Add(tally.Figures(scenario, in, n)...)
+	s.Add(account.Figures(scenario, in, n)...)
 	return nil
 }
 
@@ -133,21 +132,13 @@ func scope(b bill, spec load.Spec) audit.Scope {
 }
 
 // heard reads the audit log once for all that is computed from it.
-func (r *rig) heard(of audit.Scope) (audit.Tally, audit.Lags, error) {
+func (r *rig) heard(of audit.Scope) (audit.Account, error) {
 	log, err := os.Open(r.w.AuditLog())
 	if err != nil {
-		return nil, audit.Lags{}, err
+		return audit.Account{}, err
 	}
 	defer log.Close()
-	tally, lags := audit.Tally{}, audit.NewLagReader()
-	err = audit.Read(log, func(e *audit.Event) error {
-		if of.Has(e) {
-			tally.Add(e)
-			lags.Add(e)
-		}
-		return nil
-	})
-	return tally, lags.Lags(), err
+	return audit.ReadAccount(log, of)
 }
 
 // sampleEvery is how often the operator's process is looked at.

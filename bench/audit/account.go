@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"io"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+)
+
+// Account is all that is computed from the audit log for a load. The log must have bodies.
+type Account struct {
+	Tally Tally
+	Lags  Lags
+	Lives Lives
+	// Astray are the operator's writes within the time, in any namespace, that are for no application at all, by Event.Kind; Leases are left out.
+	Astray map[string]int
+}
+
+// ReadAccount reads a log once. What was made before the time that is looked at tells whose it is.
+func ReadAccount(in io.Reader, s Scope) (Account, error) {
+	owners, lags := owners{}, newLagReader()
+	a := Account{Tally: Tally{}, Lives: Lives{}, Astray: map[string]int{}}
+	err := Read(in, func(e *Event) error {
+		if !e.Write() {
+			return nil
+		}
+		of, known := owners.of(e)
+		if !known && e.Actor() == Operator && e.OK() && class(e.Kind()) != "" && s.during(e) {
+			a.Astray[e.Kind()]++
+		}
+		if !s.Has(e) {
+			return nil
+		}
+		a.Tally.Add(e)
+		if known {
+			lags.add(e, of)
+			a.Lives.add(e, of.app)
+		}
+		return nil
+	})
+	a.Lags = lags.lags()
+	return a, err
+}
+
+// Figures are the account as figures of a scenario and case, for so many applications.
+func (a Account) Figures(scenario, of string, applications int) []figure.Figure {
+	astray := 0
+	for _, n := range a.Astray {
+		astray += n
+	}
+	out := a.Lags.Figures(scenario, of)
+	out = append(out, a.Lives.Figures(scenario, of)...)
+	out = append(out, figure.Figure{Scenario: scenario, Case: of, Name: figure.Astray, Value: float64(astray)})
+	return append(out, a.Tally.Figures(scenario, of, applications)...)
+}
