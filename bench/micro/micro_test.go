@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/ranges"
 )
 
 const printed = `goos: linux
@@ -51,7 +52,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestRun runs every benchmark once, so that none is forgotten or broken.
+// TestRun runs every benchmark once, so that none is broken; and none is forgotten: the ranges of a full run demand exactly those.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles five test binaries")
@@ -65,17 +66,21 @@ func TestRun(t *testing.T) {
 		if f.Case == Time && f.Value <= 0 {
 			t.Errorf("%s takes %v %s", f.Name, f.Value, f.Unit)
 		}
-		seen[f.Name+"|"+f.Case] = true
+		seen[f.ID()] = true
 	}
-	for _, name := range []string{
-		"lifecycle/application Step 5-executors", "lifecycle/application Step 1000-executors", "spark/submit Build plain", "spark/overlay Apply much",
-		"dialect/sparkoperator Decode 5-executors", "dialect/sparkoperator Encode 5-executors", "dialect/sparkoperator Decide new", "dialect/sparkoperator Render",
-		"dialect/apache Decode 5-executors", "dialect/apache Encode 1000-executors", "dialect/apache Decide new", "dialect/apache Render",
-	} {
-		for _, column := range []string{Time, Memory, Allocations} {
-			if !seen[name+"|"+column] {
-				t.Errorf("%s has no %s", name, column)
+	spec, err := ranges.Of("full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	demanded := map[string]bool{}
+	for _, r := range spec.Ranges {
+		for _, id := range r.IDs() {
+			if strings.HasPrefix(id, figure.Micro+"/") {
+				demanded[id] = true
 			}
 		}
+	}
+	if diff := cmp.Diff(demanded, seen); diff != "" {
+		t.Errorf("what is measured is not what is demanded (-demanded +measured):\n%s", diff)
 	}
 }

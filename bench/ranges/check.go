@@ -12,7 +12,7 @@ import (
 // Verdict is what became of a range in a run.
 type Verdict struct {
 	Range Range
-	// ID of the figure; of a pattern that fits none, the pattern.
+	// ID of the figure, also where the run does not have it.
 	ID string
 	// Value is what is bounded: the figure, or the ratio, whose Unit is empty. It means something where it is Known.
 	Value float64
@@ -40,14 +40,12 @@ func (v Verdict) What() string {
 func Check(run *figure.Run, s Spec) []Verdict {
 	var all []Verdict
 	for _, r := range s.Ranges {
-		before := len(all)
-		for _, f := range run.Figures {
-			if fits(r.Figure, f.ID()) {
+		for _, id := range r.IDs() {
+			if f, found := run.Value(id); found {
 				all = append(all, r.judge(run, f))
+			} else {
+				all = append(all, Verdict{Range: r, ID: id, Problem: Missing})
 			}
-		}
-		if len(all) == before {
-			all = append(all, Verdict{Range: r, ID: r.Figure, Problem: Missing})
 		}
 	}
 	return all

@@ -6,10 +6,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
 )
 
 // The specifications, by the plan of the run that they are for.
@@ -40,11 +43,12 @@ type Spec struct {
 	Ranges []Range `json:"ranges"`
 }
 
-// Range bounds one figure, or how many times another it is.
+// Range bounds one figure, or how many times another it is; with Each, several in the same way.
 type Range struct {
-	// Figure is the identity of a figure (figure.Figure.ID). A "*" in it stands for any text: all that it fits are held to the range, and at least one has
-	// to be there.
-	Figure string `json:"figure"`
+	// Figure is the identity of a figure (figure.Figure.ID). With Each it has one "*", for which each of those stands: every figure that comes of it has to be
+	// there and is held to the range.
+	Figure string   `json:"figure"`
+	Each   []string `json:"each,omitempty"`
 	// Per is the identity of another figure of the same run, without "*": what is bounded is Figure divided by it. Times may have different units, and so may
 	// sizes. Empty bounds the figure itself.
 	Per string `json:"per,omitempty"`
@@ -60,8 +64,26 @@ type Range struct {
 // Origin is what was bounded by a range in one run.
 type Origin struct {
 	Date    string  `json:"date"` // as 2026-11-21
+	Run     string  `json:"run"`  // its name, as RunName has it
 	Machine string  `json:"machine"`
 	Value   float64 `json:"value"`
+}
+
+// RunName names a run by when it began and its plan. A file of it is called so.
+func RunName(run *figure.Run) string {
+	return run.Began.UTC().Format("2006-01-02T150405Z") + "-" + run.Plan
+}
+
+// IDs are the identities of the figures that are held to the range.
+func (r Range) IDs() []string {
+	if len(r.Each) == 0 {
+		return []string{r.Figure}
+	}
+	ids := make([]string, len(r.Each))
+	for i, one := range r.Each {
+		ids[i] = strings.Replace(r.Figure, "*", one, 1)
+	}
+	return ids
 }
 
 // Parse reads a specification strictly: keys that are not known, ranges without a reason, of the same thing twice, or that nothing can be in are errors
@@ -77,9 +99,11 @@ func Parse(text []byte) (Spec, error) {
 	seen := map[[2]string]bool{}
 	for i, r := range s.Ranges {
 		err := r.check()
-		if key := [2]string{r.Figure, r.Per}; err == nil && seen[key] {
-			err = errors.New("figure: it has a range already")
-		} else {
+		for _, id := range r.IDs() {
+			key := [2]string{id, r.Per}
+			if err == nil && seen[key] {
+				err = fmt.Errorf("figure: %s has a range already", id)
+			}
 			seen[key] = true
 		}
 		if err != nil {
@@ -91,8 +115,10 @@ func Parse(text []byte) (Spec, error) {
 
 func (r Range) check() error {
 	switch {
-	case strings.Count(r.Figure, "/") < 2:
+	case slices.ContainsFunc(r.IDs(), func(id string) bool { return strings.Count(id, "/") < 2 }):
 		return errors.New("figure: want SCENARIO/CASE/NAME, of which the case may be empty")
+	case strings.Count(r.Figure, "*") != min(1, len(r.Each)):
+		return errors.New("each: want what the one * of figure stands for, and neither without the other")
 	case r.Per != "" && (strings.Count(r.Per, "/") < 2 || strings.Contains(r.Per, "*")):
 		return errors.New("per: want SCENARIO/CASE/NAME of one figure")
 	case r.Min != nil && r.Max != nil && *r.Min > *r.Max:
@@ -104,8 +130,8 @@ func (r Range) check() error {
 		if _, err := time.Parse(time.DateOnly, o.Date); err != nil {
 			return fmt.Errorf("from[%d].date: want a day as 2026-11-21, not %q", i, o.Date)
 		}
-		if o.Machine == "" {
-			return fmt.Errorf("from[%d].machine: it is missing", i)
+		if o.Run == "" || o.Machine == "" {
+			return fmt.Errorf("from[%d]: run or machine is missing", i)
 		}
 	}
 	return nil
@@ -129,23 +155,4 @@ func (r Range) Wanted() string {
 		return fmt.Sprintf("at most %v", *r.Max)
 	}
 	return "be there"
-}
-
-// fits reports whether an identity is one that a pattern stands for.
-func fits(pattern, id string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == id
-	}
-	last := len(parts) - 1
-	id, is := strings.CutPrefix(id, parts[0])
-	if !is {
-		return false
-	}
-	for _, part := range parts[1:last] {
-		if _, id, is = strings.Cut(id, part); !is {
-			return false
-		}
-	}
-	return strings.HasSuffix(id, parts[last])
 }

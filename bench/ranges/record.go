@@ -2,6 +2,8 @@ package ranges
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -9,8 +11,8 @@ import (
 )
 
 // Record adds to the text of a specification what a run measured of each bounded range, before what earlier runs did; comments and all else stay as they are.
-// Of a pattern it is the value that lies nearest to the range's end, or farthest beyond it. Ranges whose figures the run does not have are left as they are, and so
-// is a text that has the run's day already.
+// Of several figures it is the value that lies nearest to the range's end, or farthest beyond it. Ranges whose figures the run does not have are left as they are,
+// and so is one that has the run already.
 func Record(text []byte, run *figure.Run) ([]byte, error) {
 	spec, err := Parse(text)
 	if err != nil {
@@ -19,7 +21,8 @@ func Record(text []byte, run *figure.Run) ([]byte, error) {
 	origins := map[[2]string]string{}
 	for _, r := range spec.Ranges {
 		if value, found := r.worst(run); found {
-			origins[[2]string{r.Figure, r.Per}] = fmt.Sprintf("  - {date: %s, machine: %q, value: %s}", run.Began.UTC().Format(time.DateOnly), Machine(run), short(value))
+			origins[[2]string{r.Figure, r.Per}] = fmt.Sprintf("  - {date: %s, run: %s, machine: %q, value: %s}",
+				run.Began.UTC().Format(time.DateOnly), RunName(run), Machine(run), short(value))
 		}
 	}
 	lines := strings.Split(string(text), "\n")
@@ -37,13 +40,33 @@ func Record(text []byte, run *figure.Run) ([]byte, error) {
 	return recorded, err
 }
 
+// RecordIn adds what the run of a file measured to the ranges of its plan, in the repository at root, and returns the file of those.
+func RecordIn(root, file string) (string, error) {
+	run, err := figure.Load(file)
+	if err != nil {
+		return "", err
+	}
+	if _, err := Of(run.Plan); err != nil {
+		return "", err
+	}
+	spec := filepath.Join(root, "bench", "ranges", run.Plan+".yaml")
+	text, err := os.ReadFile(spec)
+	if err != nil {
+		return "", err
+	}
+	if text, err = Record(text, run); err != nil {
+		return "", fmt.Errorf("%s: %w", spec, err)
+	}
+	return spec, os.WriteFile(spec, text, 0o644)
+}
+
 // withOrigin adds what was measured to the lines of one range.
 func withOrigin(lines []string, origins map[[2]string]string) []string {
 	name, is := strings.CutPrefix(lines[0], "- figure: ")
 	if !is {
 		return lines
 	}
-	key, from := [2]string{name, ""}, len(lines)
+	key, from := [2]string{strings.Trim(name, `"`), ""}, len(lines)
 	for i, line := range lines {
 		if per, is := strings.CutPrefix(line, "  per: "); is {
 			key[1] = per
@@ -59,8 +82,8 @@ func withOrigin(lines []string, origins map[[2]string]string) []string {
 	if from == len(lines) {
 		return append(append([]string{}, lines...), "  from:", origin)
 	}
-	day, _, _ := strings.Cut(origin, ",")
-	if from+1 < len(lines) && strings.HasPrefix(lines[from+1], day) {
+	same, _, _ := strings.Cut(origin, ", machine:")
+	if from+1 < len(lines) && strings.HasPrefix(lines[from+1], same) {
 		return lines
 	}
 	return append(append(append([]string{}, lines[:from+1]...), origin), lines[from+1:]...)

@@ -1,8 +1,9 @@
 package ranges
 
 import (
-	"flag"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,28 +11,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 )
-
-var record = flag.String("record", "", "a run's file: add what it measured to the ranges of its plan")
-
-// recordRun adds a run to the ranges of its plan.
-func recordRun(t *testing.T, name string) {
-	t.Helper()
-	run, err := figure.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := run.Plan + ".yaml"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err = Record(text, run); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestRecord(t *testing.T) {
 	const before = `# A comment.
@@ -41,11 +20,12 @@ ranges:
   min: 0.5
   why: because
 # Another.
-- figure: a/*/d
+- figure: "a/*/d"
+  each: [v, w]
   max: 2
   why: w
   from:
-  - {date: 2025-12-31, machine: old, value: 3}
+  - {date: 2025-12-31, run: r, machine: old, value: 3}
 - figure: a/b/c
   why: it is there
 - figure: a/b/none
@@ -59,23 +39,24 @@ ranges:
   min: 0.5
   why: because
   from:
-  - {date: 2026-01-02, machine: "2 cores, 24 GiB", value: 0.75}
+  - {date: 2026-01-02, run: 2026-01-02T030405Z-quick, machine: "2 cores, 24 GiB", value: 0.75}
 # Another.
-- figure: a/*/d
+- figure: "a/*/d"
+  each: [v, w]
   max: 2
   why: w
   from:
-  - {date: 2026-01-02, machine: "2 cores, 24 GiB", value: 12345}
-  - {date: 2025-12-31, machine: old, value: 3}
+  - {date: 2026-01-02, run: 2026-01-02T030405Z-quick, machine: "2 cores, 24 GiB", value: 12345}
+  - {date: 2025-12-31, run: r, machine: old, value: 3}
 - figure: a/b/c
   why: it is there
 - figure: a/b/none
   max: 1
   why: it is not
 `
-	run := &figure.Run{Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: map[string]string{"memory": "24 GiB", "cores": "2"}}
+	run := &figure.Run{Plan: "quick", Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: map[string]string{"memory": "24 GiB", "cores": "2"}}
 	run.Add(figure.Figure{Scenario: "a", Case: "b", Name: "c", Value: 3}, figure.Figure{Scenario: "a", Name: "c", Value: 4},
-		figure.Figure{Scenario: "a", Case: "x", Name: "d", Value: 1}, figure.Figure{Scenario: "a", Case: "y", Name: "d", Value: 12345.4})
+		figure.Figure{Scenario: "a", Case: "v", Name: "d", Value: 1}, figure.Figure{Scenario: "a", Case: "w", Name: "d", Value: 12345.4})
 	once, err := Record([]byte(before), run)
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +73,41 @@ ranges:
 	}
 	if _, err := Record([]byte("ranges: []"), run); err == nil {
 		t.Error("a text that is no specification was recorded into")
+	}
+}
+
+// TestRecordIn: the ranges of the run's plan are written, and nothing where there are none.
+func TestRecordIn(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "bench", "ranges")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ranges := filepath.Join(dir, "quick.yaml")
+	if err := os.WriteFile(ranges, []byte("ranges:\n- figure: a/b/c\n  max: 1\n  why: w\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	keep := func(plan string) string {
+		run := &figure.Run{Plan: plan}
+		run.Add(figure.Figure{Scenario: "a", Case: "b", Name: "c", Value: 0.5})
+		file := filepath.Join(root, plan+".json")
+		if err := run.Save(file); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	got, err := RecordIn(root, keep("quick"))
+	if err != nil || got != ranges {
+		t.Errorf("%s, %v", got, err)
+	}
+	text, err := os.ReadFile(ranges)
+	if err != nil || !strings.Contains(string(text), "run: 0001-01-01T000000Z-quick, machine: \"unknown\", value: 0.5") {
+		t.Errorf("%s, %v", text, err)
+	}
+	for name, file := range map[string]string{"a plan without ranges": keep("tiny"), "no run": filepath.Join(root, "none.json"), "no such file of ranges": keep("full")} {
+		if got, err := RecordIn(root, file); err == nil {
+			t.Errorf("%s was recorded in %s", name, got)
+		}
 	}
 }
 
