@@ -22,8 +22,8 @@ const (
 	classes = int(Leaving) + 1
 )
 
-// turnsOfOthers: one of so many turns is not the first class's, but another's that has waited for longer than the patience, and these take turns. Changed must
-// have most of what there is when there is more to do than can be done: a life has several changes and one beginning.
+// turnsOfOthers: one of so many turns is not the first class's, but another's that has waited for longer than the patience: that which had a turn longest ago.
+// Changed must have most of what there is when there is more to do than can be done: a life has several changes and one beginning.
 const turnsOfOthers = 8
 
 // order holds what is ready, and says what comes next.
@@ -31,8 +31,8 @@ type order[T comparable] struct {
 	lanes    [classes]lane[T]
 	size     int
 	patience time.Duration
-	turn     int
-	other    int // the class that last had another's turn
+	turns    int          // that there were
+	last     [classes]int // of these, the last that each class had
 }
 
 // lane is what is ready of one class.
@@ -83,7 +83,7 @@ func (o *order[T]) remove(e *entry[T]) {
 	o.size--
 }
 
-// take removes what comes next and returns it. There must be something.
+// take removes what comes next and returns it. There must be something. It is the turn of its class only if it is handed out: see had.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	l := &o.lanes[o.next(now)]
 	whose := l.turns.Front().Value.(*tenant)
@@ -93,21 +93,24 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	return e
 }
 
-// next is the class whose turn it is.
+// had counts a turn that a class had.
+func (o *order[T]) had(class Class) {
+	o.turns++
+	o.last[class] = o.turns
+}
+
+// next is the class whose turn it is. The first class is one of the others where it has not had the turns before: it changes with what comes.
 func (o *order[T]) next(now time.Time) Class {
-	first := o.first(now)
-	o.turn++
-	if o.turn%turnsOfOthers != 0 {
-		return first
+	next := o.first(now)
+	if (o.turns+1)%turnsOfOthers != 0 {
+		return next
 	}
-	for i := range classes {
-		other := (o.other + 1 + i) % classes
-		if Class(other) != first && o.overdue(Class(other), now) {
-			o.other = other
-			return Class(other)
+	for class := range Class(classes) {
+		if o.overdue(class, now) && o.last[class] < o.last[next] {
+			next = class
 		}
 	}
-	return first
+	return next
 }
 
 // first is the class that has most of the turns now.

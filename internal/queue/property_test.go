@@ -16,54 +16,70 @@ type model struct {
 	t       *testing.T
 	waits   map[string]*waiting // ready, by key
 	working map[string]bool
-	again   map[string]Class // added while worked on
+	again   map[string]claim // added while worked on
 	later   map[string]late
 	neglect [classes]int // turns that went to other classes since one is overdue
+	put     int          // how many were put back
+}
+
+// claim is the class that an item has, and since when.
+type claim struct {
+	class Class
+	told  time.Time
+}
+
+// raised is the claim where an item is added of a class.
+func (c claim) raised(class Class) claim {
+	if class > c.class {
+		return claim{class, time.Now()}
+	}
+	return c
 }
 
 type waiting struct {
-	class Class
+	claim
 	since time.Time
 	ahead int            // of its own tenant and class, when it came
 	turns map[string]int // of other tenants in its class, since then
 }
 
 type late struct {
-	class Class
-	at    time.Time
+	claim
+	at time.Time
 }
 
 func newModel(t *testing.T) *model {
-	return &model{t: t, waits: map[string]*waiting{}, working: map[string]bool{}, again: map[string]Class{}, later: map[string]late{}}
+	return &model{t: t, waits: map[string]*waiting{}, working: map[string]bool{}, again: map[string]claim{}, later: map[string]late{}}
 }
 
-func (m *model) come(key string, class Class) {
+func (m *model) come(key string, as claim) {
 	ahead := 0
 	for other, w := range m.waits {
-		if other != key && w.class == class && tenantOf(other) == tenantOf(key) {
+		if other != key && w.class == as.class && tenantOf(other) == tenantOf(key) {
 			ahead++
 		}
 	}
-	m.waits[key] = &waiting{class, time.Now(), ahead, map[string]int{}}
+	m.waits[key] = &waiting{as, time.Now(), ahead, map[string]int{}}
 }
 
 func (m *model) add(key string, class Class) {
 	if m.working[key] && class == Fresh {
 		class = Changed
 	}
+	next := claim{class, time.Now()}
 	if late, known := m.later[key]; known {
-		class = max(class, late.class)
+		next = late.raised(class)
 		delete(m.later, key)
 	}
 	waits, ready := m.waits[key]
 	was, again := m.again[key]
 	switch {
 	case again:
-		m.again[key] = max(was, class)
+		m.again[key] = was.raised(next.class)
 	case !ready && m.working[key]:
-		m.again[key] = class
-	case !ready || class > waits.class:
-		m.come(key, class)
+		m.again[key] = next
+	case !ready || next.class > waits.class:
+		m.come(key, next)
 	}
 }
 
@@ -74,9 +90,9 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 		m.add(key, class)
 		return
 	}
-	next := late{class, time.Now().Add(after)}
+	next := late{claim{class, time.Now()}, time.Now().Add(after)}
 	if known, is := m.later[key]; is {
-		next.class = max(next.class, known.class)
+		next.claim = known.raised(class)
 		if known.at.Before(next.at) {
 			next.at = known.at
 		}
@@ -120,6 +136,32 @@ func (m *model) has(class Class) bool {
 	return false
 }
 
+// get takes an item, and moves what was put back meanwhile: what is less urgent than it was when it was given a class, which is long ago.
+func (m *model) get(q *testQueue) string {
+	m.t.Helper()
+	got, _ := q.Get()
+	for class := range q.ready.lanes {
+		for at := q.ready.lanes[class].all.Front(); at != nil; at = at.Next() {
+			if e := at.Value.(*entry[string]); e.class != m.waits[e.key].class {
+				m.fell(q, e.key, e.class)
+			}
+		}
+	}
+	if w := m.waits[got]; w != nil && time.Since(w.told) > q.doubt && q.classes.get(got) < w.class {
+		m.fell(q, got, q.classes.get(got))
+	}
+	return got
+}
+
+func (m *model) fell(q *testQueue, key string, to Class) {
+	m.t.Helper()
+	if w := m.waits[key]; to >= w.class || to != q.classes.get(key) || time.Since(w.told) <= q.doubt {
+		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class, time.Since(w.told), to, q.classes.get(key))
+	}
+	m.come(key, claim{to, time.Now()})
+	m.put++
+}
+
 // took checks that an item may be handed out now.
 func (m *model) took(key string) {
 	m.t.Helper()
@@ -138,7 +180,7 @@ func (m *model) took(key string) {
 	m.working[key] = true
 }
 
-// share checks that every class that is overdue has turns.
+// share checks that every class that is overdue has turns: each of the others may be before it once, in one of turnsOfOthers.
 func (m *model) share(took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
@@ -146,7 +188,7 @@ func (m *model) share(took Class) {
 			m.neglect[class] = 0
 			continue
 		}
-		if m.neglect[class]++; m.neglect[class] > turnsOfOthers*(classes-1) {
+		if m.neglect[class]++; m.neglect[class] >= turnsOfOthers*classes {
 			m.t.Fatalf("class %d has waited for %d turns", class, m.neglect[class])
 		}
 	}
@@ -167,26 +209,32 @@ func (m *model) fair(key string, got *waiting) {
 
 func (m *model) done(key string) {
 	delete(m.working, key)
-	if class, again := m.again[key]; again {
+	if as, again := m.again[key]; again {
 		delete(m.again, key)
-		m.come(key, class)
+		m.come(key, as)
 	}
 }
 
 // TestProperty plays what may happen to a queue at random and holds it to the model: nothing is lost, nothing is twice at work, classes come in order but for
-// those that have waited, those have their turns, and tenants have theirs.
+// those that have waited, those have their turns, and tenants have theirs. What has waited for long is not handed out before what is more urgent by now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
+	var put atomic.Int64
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { play(t, rand.New(rand.NewPCG(seed, 0))) })
+			synctest.Test(t, func(t *testing.T) { put.Add(int64(play(t, rand.New(rand.NewPCG(seed, 0))))) })
 		})
+	}
+	if put.Load() < 1000 {
+		t.Errorf("only %d were put back in all histories", put.Load())
 	}
 }
 
-func play(t *testing.T, random *rand.Rand) {
+// play plays one history, and tells how many items were put back in it.
+func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
+	q.doubt = []time.Duration{Doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
 	keys := 2 + random.IntN(60)
 	tenants := 1 + random.IntN(4)
 	busy := random.IntN(10) // how often an item is asked for, rather than worked on
@@ -202,6 +250,8 @@ func play(t *testing.T, random *rand.Rand) {
 			q.classes.set(key, class)
 			q.AddAfter(key, after)
 			m.addAfter(key, class, after)
+		case random.IntN(10) == 0:
+			q.classes.set(key, Class(random.IntN(classes)))
 		case random.IntN(4) == 0:
 			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 			synctest.Wait()
@@ -212,14 +262,14 @@ func play(t *testing.T, random *rand.Rand) {
 				m.done(key)
 			}
 		case len(m.waits) > 0:
-			got, _ := q.Get()
-			m.took(got)
+			m.took(m.get(q))
 		}
 		if q.Len() != len(m.waits)+len(m.again) {
 			t.Fatalf("%d wait, want %d and %d that are worked on", q.Len(), len(m.waits), len(m.again))
 		}
 	}
 	m.drain(q)
+	return m.put
 }
 
 // drain works until nothing is left: everything that was asked for comes.
@@ -233,7 +283,7 @@ func (m *model) drain(q *testQueue) {
 		synctest.Wait()
 		m.pass()
 		for len(m.waits) > 0 {
-			got, _ := q.Get()
+			got := m.get(q)
 			m.took(got)
 			q.Done(got)
 			m.done(got)
@@ -248,6 +298,7 @@ func (m *model) drain(q *testQueue) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	q := newTestQueue()
+	q.doubt = -1 // always
 	const keys, adds = 50, 4000
 	var asked, seen [keys]atomic.Int64
 	var at [keys]atomic.Bool

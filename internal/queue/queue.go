@@ -10,8 +10,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Patience is how long a class waits for higher ones before it has turns among them, where Options do not say.
-const Patience = 100 * time.Millisecond
+const (
+	// Patience is how long a class waits for higher ones before it has turns among them, where Options do not say.
+	Patience = 100 * time.Millisecond
+	// Doubt is how long the class that an item was given is believed. One that has it for longer may be less urgent by now.
+	Doubt = 10 * time.Second
+)
 
 // Options of a queue.
 type Options[T comparable] struct {
@@ -19,7 +23,7 @@ type Options[T comparable] struct {
 	Name string
 	// Limiter says how long an item waits that is added by AddRateLimited.
 	Limiter workqueue.TypedRateLimiter[T]
-	// Class tells how urgent an item is that is added now. It is called by whoever adds, several at a time.
+	// Class tells how urgent an item is now. It is called by whoever adds, and by whoever takes what has waited for long: several at a time.
 	Class func(T) Class
 	// Tenant tells whose an item is. Tenants take turns within a class, however many items each has.
 	Tenant func(T) string
@@ -31,6 +35,7 @@ type Options[T comparable] struct {
 type Queue[T comparable] struct {
 	options Options[T]
 	meter   *meter
+	doubt   time.Duration
 
 	mu      sync.Mutex
 	more    *sync.Cond           // an item is ready, or the queue is shut down
@@ -38,7 +43,7 @@ type Queue[T comparable] struct {
 	entries map[T]*entry[T]      // what is to be worked on, now or later
 	working map[T]time.Time      // what is worked on, and since when
 	ready   order[T]             // of the entries, those that a worker can take
-	held    int                  // how many entries wait until they are not worked on any more
+	held    int                  // how many entries wait that no worker can take yet: isHeld, isDoubted
 	later   timetable[*entry[T]] // of the entries, those whose time has not come
 	timer   *time.Timer          // fires when the first of these comes
 	down    bool
@@ -50,8 +55,10 @@ type entry[T comparable] struct {
 	key    T
 	tenant string
 	class  Class
+	told   time.Time // when it was given its class
 	state  state
 	since  time.Time // when it came to wait for a worker
+	claim  Class     // while it is doubted: the highest class that it was added with
 	place  place     // among those that are ready
 	due    due       // among those whose time has not come
 }
@@ -60,8 +67,9 @@ type entry[T comparable] struct {
 type state int
 
 const (
-	isReady state = iota
-	isHeld        // it is worked on, and comes again after that
+	isReady   state = iota
+	isHeld          // it is worked on, and comes again after that
+	isDoubted       // its turn has come, and its class is asked for once more
 	isLater
 )
 
@@ -73,7 +81,7 @@ func New[T comparable](options Options[T]) *Queue[T] {
 		options.Patience = Patience
 	}
 	q := &Queue[T]{
-		options: options, meter: newMeter(options.Name), ready: order[T]{patience: options.Patience},
+		options: options, meter: newMeter(options.Name), doubt: Doubt, ready: order[T]{patience: options.Patience},
 		entries: map[T]*entry[T]{}, working: map[T]time.Time{}, end: make(chan struct{}),
 	}
 	q.more, q.idle = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
@@ -128,10 +136,12 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	e, known := q.entries[key]
 	switch {
 	case !known:
-		e = &entry[T]{key: key, tenant: q.options.Tenant(key), class: class}
+		e = &entry[T]{key: key, tenant: q.options.Tenant(key), class: class, told: now}
 		q.entries[key] = e
 	case e.state == isLater:
-		e.class = max(e.class, class)
+		if class > e.class {
+			e.class, e.told = class, now
+		}
 		if after > 0 && !now.Add(after).Before(e.due.at) {
 			return
 		}
@@ -151,17 +161,26 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 
 // raise gives an entry that waits for a worker a higher class, if it is one.
 func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
+	if e.state == isDoubted {
+		e.claim = max(e.claim, class)
+		return
+	}
 	if class <= e.class {
 		return
 	}
-	q.meter.moved(e.class, class)
 	if e.state == isHeld {
-		e.class = class
+		q.give(e, class, now)
 		return
 	}
 	q.ready.remove(e)
-	e.class = class
+	q.give(e, class, now)
 	q.ready.add(e, now)
+}
+
+// give gives an entry that waits for a worker another class.
+func (q *Queue[T]) give(e *entry[T], class Class, now time.Time) {
+	q.meter.moved(e.class, class)
+	e.class, e.told = class, now
 }
 
 // come makes an entry wait for a worker: for its own, where it is worked on now.
@@ -182,18 +201,55 @@ func (q *Queue[T]) come(e *entry[T], now time.Time) {
 func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.ready.size == 0 && !q.down {
-		q.more.Wait()
+	for {
+		for q.ready.size == 0 && !q.down {
+			q.more.Wait()
+		}
+		if q.ready.size == 0 {
+			return key, true
+		}
+		if e, stands := q.take(); stands {
+			now := time.Now()
+			delete(q.entries, e.key)
+			q.working[e.key] = now
+			q.ready.had(e.class)
+			q.meter.took(e.class, now.Sub(e.since))
+			return e.key, false
+		}
 	}
-	if q.ready.size == 0 {
-		return key, true
+}
+
+// take takes what comes next out of what is ready, and reports whether it is still as urgent as when it was given its class. Where it is not, it has been put
+// back: an operator that stands by fills its queue for days with what is new, and finds it all over when it takes over, before what is new by then.
+func (q *Queue[T]) take() (e *entry[T], stands bool) {
+	e = q.ready.take(time.Now())
+	if time.Since(e.told) <= q.doubt {
+		return e, true
+	}
+	class := q.ask(e)
+	if class >= e.class {
+		return e, true
 	}
 	now := time.Now()
-	e := q.ready.take(now)
-	delete(q.entries, e.key)
-	q.working[e.key] = now
-	q.meter.took(e.class, now.Sub(e.since))
-	return e.key, false
+	q.give(e, class, now)
+	e.state = isReady
+	q.ready.add(e, now)
+	return nil, false
+}
+
+// ask tells the class of an entry as it is now, or as it was added meanwhile. The queue is not locked while it is asked for.
+func (q *Queue[T]) ask(e *entry[T]) Class {
+	e.state, e.claim = isDoubted, Settled
+	q.held++
+	class := q.unlocked(e.key)
+	q.held--
+	return max(class, e.claim)
+}
+
+func (q *Queue[T]) unlocked(key T) Class {
+	q.mu.Unlock()
+	defer q.mu.Lock()
+	return q.options.Class(key)
 }
 
 // Done says that an item is not worked on any more. It comes again if it was added meanwhile.

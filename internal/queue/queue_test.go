@@ -204,6 +204,71 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestFell: what is less urgent than when it came is put back where it belongs, once it has waited for long.
+func TestFell(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		wait time.Duration
+		then func(*testQueue) // after that
+		want []string
+	}{
+		{"not long", Doubt, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"they are as they were", Doubt + 1, func(*testQueue) {}, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"one is over", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"all that wait for long are over", Doubt + 1, func(q *testQueue) {
+			q.classes.set("a/1", Settled)
+			q.classes.set("a/2", Settled)
+		}, []string{"a/new", "b/changed", "a/1", "a/2"}},
+		{"one is over, and is told of again", Doubt + 1, func(q *testQueue) { q.as(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"one is more urgent, which is no reason to wait", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				defer q.ShutDown()
+				q.as(Fresh, "a/1", "a/2")
+				time.Sleep(c.wait)
+				q.as(Fresh, "a/new")
+				q.as(Changed, "b/changed")
+				c.then(q)
+				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
+					t.Errorf("order (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestAddedWhileDoubted: an item that is added while its class is asked for is not lost, not twice there, and as urgent as it was added.
+func TestAddedWhileDoubted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		as   Class
+		want []string
+	}{{Settled, []string{"a/2", "a/1"}}, {Fresh, []string{"a/1", "a/2"}}} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newTestQueue()
+			defer q.ShutDown()
+			q.as(Fresh, "a/1", "a/2")
+			time.Sleep(Doubt + 1)
+			class := q.options.Class
+			q.options.Class = func(key string) Class { // the taker's
+				q.options.Class = class
+				q.as(c.as, key)
+				if n := q.Len(); n != 2 {
+					t.Errorf("%d wait, want 2", n)
+				}
+				return Settled
+			}
+			if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
+				t.Errorf("added as %d: order (-want +got):\n%s", c.as, diff)
+			}
+		})
+	}
+}
+
 // TestLate: what comes at its time, and what comes sooner.
 func TestLate(t *testing.T) {
 	t.Parallel()
