@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -83,23 +84,66 @@ func TestRoundTo(t *testing.T) {
 	}
 }
 
-// TestStandingLoad holds what stands to what the nodes and a namespace have room for.
+// TestStandingLoad holds what stands, at all levels together, to what a namespace has room for; and a level's own to namespaces of its own, whose applications are
+// counted until all of them run.
 func TestStandingLoad(t *testing.T) {
-	for _, n := range []int{1, 100, 900, 9000} {
-		spec := standing(n)
-		in, executors := map[string]int{}, map[string]int{}
-		for _, c := range spec.Classes {
-			executors[c.Name] = c.Executors
+	for name, levels := range map[string][]int{"large": large.levels, "tiny": tiny.levels, "one": {1}} {
+		pods, of, sum, before := map[string]int{}, map[string]int{}, 0, 0
+		for _, n := range levels {
+			spec := standing(n, n-before)
+			if spec.Count() != n-before {
+				t.Errorf("%s: %d applications come to level %d, want %d", name, spec.Count(), n, n-before)
+			}
+			for a := range spec.Applications() {
+				pods[a.Namespace] += 1 + spec.Classes[0].Executors
+				if other := of[a.Namespace]; other != 0 && other != n {
+					t.Fatalf("%s: %s has applications of levels %d and %d", name, a.Namespace, other, n)
+				}
+				of[a.Namespace] = n
+			}
+			before = n
 		}
-		for a := range spec.Applications() {
-			in[a.Namespace] += 1 + executors[a.Class]
+		for namespace, n := range pods {
+			sum += n
+			if n > 3000 {
+				t.Errorf("%s: %d pods in %s", name, n, namespace)
+			}
 		}
-		most, sum := 0, 0
-		for _, pods := range in {
-			most, sum = max(most, pods), sum+pods
+		if sum != 6*before {
+			t.Errorf("%s: %d pods, want %d", name, sum, 6*before)
 		}
-		if most > 3000 || sum != 6*n {
-			t.Errorf("%d applications: %d pods, %d in one namespace", n, sum, most)
+	}
+}
+
+// TestPress holds that what comes at full rate is as what Lives sends, and is taken for no other load's.
+func TestPress(t *testing.T) {
+	for _, n := range []int{1, 10, 200} {
+		spec, like := press(n), lives(n).Classes[0]
+		c := spec.Classes[0]
+		if spec.Count() != n || len(spec.Classes) != 1 || c.Rate != like.Rate || c.Executors != like.Executors || c.Run != like.Run {
+			t.Errorf("%+v, want %d as in %+v", spec, n, like)
+		}
+		if c.Namespace == like.Namespace || c.Namespaces > n {
+			t.Errorf("%d go to %d namespaces of %s", n, c.Namespaces, c.Namespace)
+		}
+	}
+	if in := figure.LiveCase(100); pressed(in) == in {
+		t.Error("one case for two loads")
+	}
+}
+
+func TestCrowded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		n, before, after int
+		says             string
+	}{
+		"all the time":                      {5000, 4000, 1, ""},
+		"too few when the single ones came": {5000, 3999, 3000, "3999 of 5000"},
+		"none at their end":                 {5000, 5000, 0, "none of the 5000"},
+	} {
+		err := crowded(tc.n, tc.before, tc.after)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -28,6 +28,10 @@ func ColdStart(of string) Func {
 			return err
 		}
 		defer func() { err = errors.Join(err, nodes.Stop()) }()
+		in := "about " + figure.Count(roundTo(n)) + " " + of
+		if err := calmIfEver(ctx, w, s, figure.ColdStart, in); err != nil {
+			return err
+		}
 		waiting := single(fresh("waiting"), "waiting")
 		if err := w.Namespace(ctx, waiting.Namespace); err != nil {
 			return err
@@ -39,7 +43,7 @@ func ColdStart(of string) Func {
 		if _, err := w.Dynamic.Resource(world.Applications).Namespace(waiting.Namespace).Create(ctx, waiting.Object, metav1.CreateOptions{}); err != nil {
 			return err
 		}
-		return coldStart(ctx, w, s, "about "+figure.Count(roundTo(n))+" "+of, arrival)
+		return coldStart(ctx, w, s, in, arrival)
 	}
 }
 
@@ -56,16 +60,18 @@ func coldStart(ctx context.Context, w *world.World, s *Sink, in string, arrival 
 	if err != nil {
 		return err
 	}
-	quiet, err := settle(ctx, op.Usage)
+	s.Add(seconds(figure.ColdStart, in, "until it is ready", ready), seconds(figure.ColdStart, in, figure.FirstDecision, decided.Sub(began)))
+	since, quiet, err := settleIfEver(ctx, op)
 	if err != nil {
 		return err
 	}
 	took, err := op.Usage()
-	s.Add(
-		seconds(figure.ColdStart, in, "until it is ready", ready), seconds(figure.ColdStart, in, figure.FirstDecision, decided.Sub(began)),
-		seconds(figure.ColdStart, in, "until it is quiet", quiet.Sub(began)), seconds(figure.ColdStart, in, "CPU until it is quiet", took.CPU),
-		megabytes(figure.ColdStart, in, figure.Peak, took.Peak), megabytes(figure.ColdStart, in, figure.Resident, took.Resident),
-	)
+	s.Add(megabytes(figure.ColdStart, in, figure.Peak, took.Peak), megabytes(figure.ColdStart, in, figure.Resident, took.Resident))
+	if quiet {
+		s.Add(seconds(figure.ColdStart, in, "until it is quiet", since.Sub(began)), seconds(figure.ColdStart, in, "CPU until it is quiet", took.CPU))
+	} else {
+		s.Say(figure.ColdStart, "%s: the operator was not quiet within %s of its first decision; memory is as of then.", in, quietLimit)
+	}
 	return err
 }
 

@@ -75,6 +75,9 @@ func (p *pair) fail(ctx context.Context, end func(*world.Operator) error) (time.
 	if _, err := p.launch(ctx, single(fresh("before"), "failover")); err != nil {
 		return 0, fmt.Errorf("while the leader is there: %w", err)
 	}
+	if err := calmWorld(ctx, p.w); err != nil {
+		return 0, err
+	}
 	ended := time.Now()
 	if err := end(p.running[leader]); err != nil {
 		return 0, err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/world"
@@ -19,7 +21,11 @@ const singles = 5
 // crowdNamespace is the namespace that sends everything at once.
 const crowdNamespace = "crowd"
 
-// Fairness measures how long a single application waits for its driver pod while another namespace's new applications, n at once, queue; and how long alone.
+// stillWaiting is the share of the crowd that has no driver pod yet when the single applications come. With fewer the bar, which speaks of all of them, would say less.
+const stillWaiting = 0.8
+
+// Fairness measures how long a single application waits for its driver pod while another namespace's new applications, n at once, queue; and how long alone; and how
+// long those of the crowd wait.
 func Fairness(n int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
@@ -27,39 +33,93 @@ func Fairness(n int) Func {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.close()) }()
+		if err := calmWorld(ctx, w); err != nil {
+			return err
+		}
 		alone, err := r.launches(ctx, "single", singles)
 		if err != nil {
 			return err
 		}
-		if err := w.Namespace(ctx, crowdNamespace); err != nil {
-			return err
-		}
-		crowd := load.Spec{Classes: []load.Class{{Name: crowdNamespace, Namespace: crowdNamespace, Count: n, Run: load.For(time.Second)}}}
-		if _, err := load.Send(ctx, r.load, crowd, senders); err != nil {
-			return err
-		}
-		before, err := waiting(ctx, w, n)
+		beside, crowd, err := r.crowd(ctx, s, n)
 		if err != nil {
 			return err
-		}
-		beside, err := r.launches(ctx, "single", singles)
-		if err != nil {
-			return err
-		}
-		after, err := waiting(ctx, w, n)
-		if err != nil {
-			return err
-		}
-		if before == 0 {
-			return fmt.Errorf("none of the %d applications waited any more when the single one came: the crowd is too small to say anything", n)
 		}
 		s.Add(fair(alone, beside)...)
-		s.Add(figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, before", Value: float64(before)},
-			figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, after", Value: float64(after)})
-		s.Say(figure.Fairness, "%s applications of one namespace were created before; %d of another follow each other. The delay is the longest of these against the median alone.",
-			figure.Count(n), singles)
+		s.Add(seconds(figure.Fairness, figure.Beside, figure.SlowestOfCrowd, figure.Quantile(crowd.Launch, 0.99)),
+			figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: figure.Launches, Value: float64(len(crowd.Launch)) / crowd.Launched.Seconds(), Unit: "1/s"})
+		s.Say(figure.Fairness, "%s applications of one namespace were created before; %d of another follow each other. The delay is the longest of these against the median alone. "+
+			"Driver pods a second are those of the crowd.", figure.Count(n), singles)
 		return nil
 	}
+}
+
+// crowd sends the crowd, then the single applications, and waits until all of the crowd have their driver pods. It returns how long each took.
+func (r *rig) crowd(ctx context.Context, s *Sink, n int) (beside []time.Duration, crowd audit.Lags, err error) {
+	if err := r.w.Namespace(ctx, crowdNamespace); err != nil {
+		return nil, crowd, err
+	}
+	if err := calmWorld(ctx, r.w); err != nil {
+		return nil, crowd, err
+	}
+	of := audit.Scope{From: time.Now(), Namespace: func(name string) bool { return name == crowdNamespace }}
+	sent := load.Spec{Classes: []load.Class{{Name: crowdNamespace, Namespace: crowdNamespace, Count: n, Run: load.For(time.Second)}}}
+	if _, err := load.Send(ctx, r.load, sent, senders); err != nil {
+		return nil, crowd, err
+	}
+	before, err := waiting(ctx, r.w, n)
+	if err != nil {
+		return nil, crowd, err
+	}
+	if beside, err = r.launches(ctx, "single", singles); err != nil {
+		return nil, crowd, err
+	}
+	after, err := waiting(ctx, r.w, n)
+	if err := errors.Join(err, crowded(n, before, after)); err != nil {
+		return nil, crowd, err
+	}
+	s.Add(figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, before", Value: float64(before)},
+		figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, after", Value: float64(after)})
+	if err := r.launched(ctx, n); err != nil {
+		return nil, crowd, err
+	}
+	of.To = time.Now()
+	crowd, err = lagsOf(r.w.AuditLog(), of)
+	if err == nil && len(crowd.Launch) != n {
+		err = fmt.Errorf("the audit log has the driver pods of %d applications of %d", len(crowd.Launch), n)
+	}
+	return beside, crowd, err
+}
+
+// crowded says whether there was a crowd all the time that the single applications were looked at.
+func crowded(n, before, after int) error {
+	if float64(before) < stillWaiting*float64(n) {
+		return fmt.Errorf("%d of %d applications waited when the single ones came; %.0f %% are meant to", before, n, 100*stillWaiting)
+	}
+	if after == 0 {
+		return fmt.Errorf("none of the %d applications waited any more when the last single one had its driver pod: the crowd is too small to say anything", n)
+	}
+	return nil
+}
+
+// launched waits until all of the crowd have their driver pods.
+func (r *rig) launched(ctx context.Context, n int) error {
+	return world.Until(ctx, "the driver pods of the crowd", func() (bool, error) {
+		if err := pause(ctx, 2*time.Second); err != nil { // the list is long, and reading it takes what is measured
+			return false, err
+		}
+		left, err := waiting(ctx, r.w, n)
+		return left == 0, errors.Join(err, r.nodes.Err())
+	})
+}
+
+// lagsOf reads lags from an audit log.
+func lagsOf(file string, of audit.Scope) (audit.Lags, error) {
+	log, err := os.Open(file)
+	if err != nil {
+		return audit.Lags{}, err
+	}
+	defer log.Close()
+	return audit.ReadLags(log, of)
 }
 
 // fair are the figures of the single applications.

@@ -13,9 +13,9 @@ import (
 // FinishedCase is the case of so many applications that are over.
 func FinishedCase(n int) string { return figure.Count(n) + " finished" }
 
-// Finished measures the operator with applications lying about that are over: its memory, and how a probe of short applications fares beside them. The operator
-// has carried each of them to its end; they have no executors, so that this does not take longer than what is measured, and leave their driver pods.
-func Finished(n, probe int) Func {
+// Finished measures the operator with applications lying about that are over: its memory, how a probe of short applications fares beside them, and how many more it
+// carries at its full rate. The operator has carried each of them to its end; they have no executors, so that this does not take longer than what is measured, and leave their driver pods.
+func Finished(n, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
 		if err != nil {
@@ -35,7 +35,7 @@ func Finished(n, probe int) Func {
 			return err
 		}
 		s.Add(megabytes(figure.Finished, in, residentSettled, rest.Resident))
-		s.Say(figure.Finished, "The finished applications were carried to their ends by the same operator in the same run; they had no executors, and their driver pods are kept.")
-		return r.probe(ctx, s, figure.Finished, in, probe)
+		s.Say(figure.Finished, "The finished applications were carried to their ends by the same operator in the same run; they had no executors, and their driver pods are kept. %s", atRestSays)
+		return r.probe(ctx, s, figure.Finished, in, probe, pressing)
 	}
 }

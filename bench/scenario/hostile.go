@@ -18,6 +18,8 @@ import (
 
 const (
 	hostileNamespace = "hostile"
+	// warmNamespace is where the applications of a warm-up are.
+	warmNamespace = "warm"
 	// hostileBytes is the size of each ConfigMap: a little less than what an API server takes.
 	hostileBytes = 900_000
 	// starts is how often an operator is started in each case: what a process keeps resident depends on when garbage was collected, and the median counts.
@@ -36,14 +38,7 @@ func Hostile(pods, configMaps, probe int) Func {
 		if err != nil {
 			return err
 		}
-		before, err := atRest(ctx, r.op)
-		if err == nil {
-			err = fill(ctx, w, pods, configMaps)
-		}
-		if err != nil {
-			return errors.Join(err, r.close())
-		}
-		after, err := atRest(ctx, r.op)
+		before, after, err := r.filled(ctx, pods, configMaps)
 		if err := errors.Join(err, r.close()); err != nil {
 			return err
 		}
@@ -56,9 +51,24 @@ func Hostile(pods, configMaps, probe int) Func {
 		}
 		s.Add(megabytes(figure.Hostile, figure.Without, residentSettled, before.Resident), megabytes(figure.Hostile, figure.With, residentSettled, after.Resident))
 		s.Say(figure.Hostile, "%s pods and %s ConfigMaps of %d kB. Peaks are the median of %d operators that start and carry %d applications; at rest is one operator before and after the "+
-			"namespace was filled.", figure.Count(pods), figure.Count(configMaps), hostileBytes/1000, starts, probe)
+			"namespace was filled. %s", figure.Count(pods), figure.Count(configMaps), hostileBytes/1000, starts, probe, atRestSays)
 		return nil
 	}
+}
+
+// filled is the usage of an operator at rest before a namespace is filled, and after.
+func (r *rig) filled(ctx context.Context, pods, configMaps int) (before, after world.Usage, err error) {
+	if err = r.clear(ctx, warmNamespace); err != nil {
+		return before, after, err
+	}
+	if before, err = atRest(ctx, r.op); err != nil {
+		return before, after, err
+	}
+	if err = fill(ctx, r.w, pods, configMaps); err != nil {
+		return before, after, err
+	}
+	after, err = atRest(ctx, r.op)
+	return before, after, err
 }
 
 // median starts an operator some times, has it carry a probe, and returns the usage with the median of the peaks.
@@ -74,16 +84,23 @@ func median(ctx context.Context, w *world.World, probe int) (world.Usage, error)
 	return middle(all), nil
 }
 
+// once has one operator carry a probe. It leaves none of that behind: those that start after the namespace was filled have no more applications than those before.
 func once(ctx context.Context, w *world.World, probe int) (u world.Usage, err error) {
 	r, err := raise(ctx, w, "")
 	if err != nil {
 		return u, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if err := calmWorld(ctx, w); err != nil {
+		return u, err
+	}
 	if _, err := r.carry(ctx, probing(probe)); err != nil {
 		return u, err
 	}
-	return atRest(ctx, r.op)
+	if u, err = atRest(ctx, r.op); err != nil {
+		return u, err
+	}
+	return u, r.clear(ctx, warmNamespace, probeNamespace)
 }
 
 // fill makes pods that no scheduler takes and large ConfigMaps.

@@ -18,21 +18,53 @@ import (
 // probeRate is how many applications of a probe are sent a second: less than any operator here carries, so that what is seen is its latency and not a queue.
 const probeRate = 4
 
-// probe has short whole lives pass through and notes how they fared: latencies, and CPU an application.
-func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n int) error {
+// probe has short whole lives pass through and notes how they fared: latencies, and CPU an application. Then it has as many lives come as a cluster of 200 nodes is
+// offered, faster than they can be carried, and notes how many a second it carries, and in a case of their own how those fared.
+func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n, pressing int) error {
 	spec := probing(n)
+	b, seen, err := r.watched(ctx, s, spec, scenario, in)
+	if err != nil {
+		return fmt.Errorf("the probe: %w", err)
+	}
+	if err := r.note(b, seen, spec, s, scenario, in); err != nil {
+		return err
+	}
+	spec = press(pressing)
+	if b, seen, err = r.watched(ctx, s, spec, scenario, in); err != nil {
+		return fmt.Errorf("as many as can be carried: %w", err)
+	}
+	s.Add(b.rate(scenario, in, pressing)...)
+	return r.note(b, seen, spec, s, scenario, pressed(in))
+}
+
+// watched carries a load once the control plane is calm, and looks at the operator meanwhile.
+func (r *rig) watched(ctx context.Context, s *Sink, spec load.Spec, scenario, in string) (bill, []world.Sample, error) {
+	if err := calmIfEver(ctx, r.w, s, scenario, in); err != nil {
+		return bill{}, nil, err
+	}
 	samples := r.op.Sample(ctx, sampleEvery)
 	b, err := r.carry(ctx, spec)
 	seen, e := samples.Stop()
-	if err := errors.Join(err, e); err != nil {
-		return fmt.Errorf("the probe: %w", err)
-	}
-	return r.note(b, seen, spec, s, scenario, in)
+	return b, seen, errors.Join(err, e)
 }
+
+// press is load like that of Lives, in namespaces of its own.
+func press(n int) load.Spec {
+	spec := lives(n)
+	c := spec.Classes[0]
+	c.Name, c.Namespace, c.Count, c.Namespaces = fresh("pressing"), fresh("pressing"), n, min(n, c.Namespaces)
+	return load.Spec{Seed: spec.Seed, Classes: []load.Class{c}}
+}
+
+// pressed is the case of applications that come faster than they can be carried, beside what is there in a case.
+func pressed(in string) string { return in + ", at full rate" }
+
+// probeNamespace is where probes go.
+const probeNamespace = "probe"
 
 // probing is the load of a probe.
 func probing(n int) load.Spec {
-	return load.Spec{Classes: []load.Class{{Name: fresh("probe"), Namespace: "probe", Count: n, Rate: probeRate, Executors: 5, Run: load.For(time.Second)}}}
+	return load.Spec{Classes: []load.Class{{Name: fresh("probe"), Namespace: probeNamespace, Count: n, Rate: probeRate, Executors: 5, Run: load.For(time.Second)}}}
 }
 
 // fresh is a name that was not used in this run.
@@ -170,9 +202,7 @@ const ease = 5 * time.Second
 // atRest returns what an operator keeps resident once it is at rest: after a collection of garbage, as when the next one is due is a matter of chance. With many
 // applications it is never quite quiet, so that it is waited for a while only.
 func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
-	short, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if _, err := settle(short, op.Usage); err != nil && short.Err() == nil {
+	if _, _, err := settleIfEver(ctx, op); err != nil {
 		return world.Usage{}, err
 	}
 	if _, err := op.Profile(ctx, "heap?gc=1", 0); err != nil {
@@ -182,6 +212,34 @@ func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
 		return world.Usage{}, err
 	}
 	return op.Usage()
+}
+
+// quietLimit is how long an operator is given to become quiet.
+const quietLimit = time.Minute
+
+// settleIfEver waits until an operator is quiet, and returns since when; or false when it was not within quietLimit.
+func settleIfEver(ctx context.Context, op *world.Operator) (since time.Time, quiet bool, err error) {
+	short, cancel := context.WithTimeout(ctx, quietLimit)
+	defer cancel()
+	since, err = settle(short, op.Usage)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return since, false, nil
+	}
+	return since, err == nil, err
+}
+
+// clear deletes the applications of some namespaces and waits until nothing is left of them.
+func (r *rig) clear(ctx context.Context, namespaces ...string) error {
+	for _, name := range namespaces {
+		err := r.load.Resource(world.Applications).Namespace(name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		if err == nil {
+			err = empty(ctx, r.w, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // existing counts the applications that there are.

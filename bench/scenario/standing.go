@@ -17,15 +17,18 @@ const standingExecutors = 5
 // residentSettled is the operator's memory at rest: after a collection of garbage, with nothing to do.
 const residentSettled = "operator resident, at rest"
 
+// atRestSays is what a table has to say beside memory at rest.
+const atRestSays = "Memory at rest is what is resident after a collection of garbage that was asked for: when the next one is due is chance. Peaks have the garbage in them."
+
 // level is what an operator keeps with so many live applications.
 type level struct {
 	live           int
 	resident, peak float64 // MB
 }
 
-// Standing measures the operator with live applications of a driver and five executors, at each of some levels, the lowest first: its memory, and how a probe of
-// short applications fares beside them. Their drivers are scheduled as any; executors say their node, and pods get to Running in one write.
-func Standing(levels []int, probe int) Func {
+// Standing measures the operator with live applications of a driver and five executors, at each of some levels, the lowest first: its memory, how a probe of short
+// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and pods get to Running in one write.
+func Standing(levels []int, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
 		if err != nil {
@@ -38,7 +41,7 @@ func Standing(levels []int, probe int) Func {
 			if i > 0 {
 				before = levels[i-1]
 			}
-			at, err := r.level(ctx, s, n, before, probe)
+			at, err := r.level(ctx, s, n, before, probe, pressing)
 			if err != nil {
 				return fmt.Errorf("%d live: %w", n, err)
 			}
@@ -47,15 +50,16 @@ func Standing(levels []int, probe int) Func {
 		s.Add(slopes(seen)...)
 		s.Plot(growth(seen)...)
 		s.Say(figure.Standing, "Each live application has a driver and %d executors. Their executors are created with their node's name, which leaves the scheduler out; "+
-			"the %d applications of the probe are whole lives of the same size, %d a second, and scheduled as any.", standingExecutors, probe, probeRate)
+			"the %d applications of the probe are whole lives of the same size, %d a second, and scheduled as any. Rates, and what is at full rate, are of %d lives like those of %s. "+
+			"%s", standingExecutors, probe, probeRate, pressing, figure.Lives, atRestSays)
 		return nil
 	}
 }
 
 // level fills up to so many live applications and measures there.
-func (r *rig) level(ctx context.Context, s *Sink, n, before, probe int) (at level, err error) {
+func (r *rig) level(ctx context.Context, s *Sink, n, before, probe, pressing int) (at level, err error) {
 	in, began := figure.LiveCase(n), time.Now()
-	if err := r.stand(ctx, standing(n-before)); err != nil {
+	if err := r.stand(ctx, standing(n, n-before)); err != nil {
 		return at, err
 	}
 	s.Add(seconds(figure.Standing, in, "until "+figure.Count(n-before)+" more were live", time.Since(began)))
@@ -63,7 +67,7 @@ func (r *rig) level(ctx context.Context, s *Sink, n, before, probe int) (at leve
 	if err != nil {
 		return at, err
 	}
-	if err := r.probe(ctx, s, figure.Standing, in, probe); err != nil {
+	if err := r.probe(ctx, s, figure.Standing, in, probe, pressing); err != nil {
 		return at, err
 	}
 	after, err := r.op.Usage()
@@ -71,10 +75,11 @@ func (r *rig) level(ctx context.Context, s *Sink, n, before, probe int) (at leve
 	return level{live: n, resident: float64(rest.Resident) / 1e6, peak: float64(after.Peak) / 1e6}, err
 }
 
-// standing is load that goes on running, over as many namespaces as keep each below 3,000 pods, which is what Kubernetes calls large.
-func standing(n int) load.Spec {
+// standing is load that goes on running, n applications up to a level: over as many namespaces of that level as keep each below 3,000 pods, which is what
+// Kubernetes calls large.
+func standing(level, n int) load.Spec {
 	return load.Spec{Classes: []load.Class{{
-		Name: fresh("standing"), Namespace: "standing", Namespaces: min(n, 1+n/400), Count: n, Executors: standingExecutors, Placed: true, Run: load.For(12 * time.Hour),
+		Name: fresh("standing"), Namespace: fmt.Sprintf("standing-%d", level), Namespaces: min(n, 1+n/400), Count: n, Executors: standingExecutors, Placed: true, Run: load.For(12 * time.Hour),
 	}}}
 }
 
