@@ -1,14 +1,19 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/jvm"
 )
 
 // machine says what a run is measured on: without it no figure means anything. What cannot be found out is left out.
@@ -35,6 +40,35 @@ func versions(root string) map[string]string {
 		"Kubernetes": field(pinned, `(?m)^\s*k8s\.io/kubernetes v(\S+)`),
 		"etcd":       field(pinned, `(?m)^\s*go\.etcd\.io/etcd/server/v3 v(\S+)`),
 	}
+}
+
+// submitted are the versions of Spark whose spark-submit a run measured.
+func submitted(run *figure.Run) []string {
+	return slices.DeleteFunc(jvm.Versions(), func(version string) bool {
+		_, found := run.Value(figure.Figure{Scenario: figure.Submit, Case: figure.SubmitCase(version, 1), Name: figure.SubmitCPU}.ID())
+		return !found
+	})
+}
+
+// revision is the commit that a binary was built of, as Go noted it, with a mark where files differed from it.
+func revision(binary string) string {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return "an unknown commit"
+	}
+	facts := map[string]string{}
+	for _, s := range info.Settings {
+		facts[s.Key] = s.Value
+	}
+	commit := facts["vcs.revision"]
+	if commit == "" {
+		return "an unknown commit"
+	}
+	commit = commit[:min(7, len(commit))]
+	if facts["vcs.modified"] == "true" {
+		commit += "-dirty"
+	}
+	return commit
 }
 
 // field is what the first group of a pattern matches in a file; empty where nothing does.

@@ -33,6 +33,7 @@ type options struct {
 	only  string // names of scenarios, with commas between; empty for all of the plan
 	out   string // directory that the run is written to
 	check bool   // hold the figures to the ranges of the plan
+	keeps string // a run's file, whose figures are added to the ranges of its plan instead of a measurement
 	page  bool   // write docs/performance.md
 	world world.Options
 
@@ -42,10 +43,11 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.plan, "plan", "full", "what is measured: quick or full")
+	flag.StringVar(&o.plan, "plan", "full", "what is measured: full, quick, or tiny, which shows that what quick leaves out can be measured")
 	flag.StringVar(&o.only, "only", "", "scenarios of the plan, with commas between (default: all)")
 	flag.StringVar(&o.out, "out", "", "directory to write the run to, as JSON (default: it is printed only)")
 	flag.BoolVar(&o.check, "check", false, "fail where a figure is not in its range")
+	flag.StringVar(&o.keeps, "record", "", "a run's file: add what it measured to the ranges of its plan, and measure nothing")
 	flag.BoolVar(&o.page, "page", false, "write docs/performance.md from the newest run of bench/runs")
 	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of a plan")
 	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
@@ -64,12 +66,32 @@ func main() {
 
 // start does what the command line asks for.
 func start(ctx context.Context, o options, out io.Writer) error {
+	if o.keeps != "" {
+		file, err := ranges.RecordIn(o.world.Root, o.keeps)
+		if err == nil {
+			fmt.Fprintf(out, "the run is in %s\n", file)
+		}
+		return err
+	}
+	if o.held() { // not after an hour
+		if _, err := ranges.Of(o.plan); err != nil {
+			return err
+		}
+	}
 	steps, err := o.steps()
 	if err != nil {
 		return err
 	}
 	run, err := measure(ctx, o, steps, out)
 	return errors.Join(err, o.keep(run, out)) // what was measured before something failed is worth keeping
+}
+
+// held reports whether the figures are held to ranges.
+func (o options) held() bool { return o.check && o.schedules == 0 }
+
+// names are those of the scenarios that are asked for; none for all.
+func (o options) names() []string {
+	return strings.FieldsFunc(o.only, func(c rune) bool { return c == ',' })
 }
 
 // steps are what is measured.
@@ -81,7 +103,7 @@ func (o options) steps() ([]scenario.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenario.Pick(all, strings.FieldsFunc(o.only, func(c rune) bool { return c == ',' }))
+	return scenario.Pick(all, o.names())
 }
 
 // measure does the steps and returns what they measured, also where some failed.
@@ -101,7 +123,13 @@ func measure(ctx context.Context, o options, steps []scenario.Step, out io.Write
 		of.Scheduler, of.Bodies = s.Scheduler, s.Bodies
 		return world.New(ctx, of, out)
 	}
+	if o.world.Operator != "" {
+		run.Versions["operator"] = "a binary that was given, of " + revision(o.world.Operator)
+	}
 	err = scenario.Run(ctx, steps, worlds, run, out)
+	if sparks := submitted(run); len(sparks) > 0 {
+		run.Versions["Spark, of spark-submit"] = strings.Join(sparks, ", ")
+	}
 	run.Took = time.Since(run.Began).Round(time.Second).String()
 	return run, err
 }
@@ -118,7 +146,7 @@ func (o options) keep(run *figure.Run, out io.Writer) error {
 		if err := os.MkdirAll(o.out, 0o755); err != nil {
 			return err
 		}
-		file := filepath.Join(o.out, run.Began.Format("2006-01-02T150405Z")+"-"+run.Plan+".json")
+		file := filepath.Join(o.out, ranges.RunName(run)+".json")
 		if err := run.Save(file); err != nil {
 			return err
 		}
@@ -128,7 +156,7 @@ func (o options) keep(run *figure.Run, out io.Writer) error {
 	if o.page {
 		err = report.Write(o.world.Root)
 	}
-	if o.check && o.schedules == 0 {
+	if o.held() {
 		err = errors.Join(err, o.hold(run, out))
 	}
 	return err
@@ -140,8 +168,12 @@ func (o options) hold(run *figure.Run, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.only != "" {
-		spec.Ranges = slices.DeleteFunc(spec.Ranges, func(r ranges.Range) bool { return !measured(run, r.Figure) || r.Per != "" && !measured(run, r.Per) })
+	if len(o.names()) > 0 {
+		all, err := scenario.Plan(o.plan, o.world.Root)
+		if err != nil {
+			return err
+		}
+		spec = spec.Only(func(id string) bool { return o.measures(all, id) })
 	}
 	verdicts := ranges.Check(run, spec)
 	if err := ranges.Print(out, verdicts); err != nil {
@@ -153,10 +185,14 @@ func (o options) hold(run *figure.Run, out io.Writer) error {
 	return nil
 }
 
-// measured reports whether the scenario that a figure is of was done.
-func measured(run *figure.Run, id string) bool {
+// measures reports whether a figure is measured by those steps of a plan that are asked for: not where one of its scenario is left out. A step is named as its
+// scenario, or so with more after a dash.
+func (o options) measures(all []scenario.Step, id string) bool {
 	of, _, _ := strings.Cut(id, "/")
-	return slices.ContainsFunc(run.Figures, func(f figure.Figure) bool { return f.Scenario == of })
+	names := o.names()
+	return !slices.ContainsFunc(all, func(s scenario.Step) bool {
+		return (s.Name == of || strings.HasPrefix(s.Name, of+"-")) && !slices.Contains(names, s.Name)
+	})
 }
 
 // label names what is measured. A part of a plan is no run of the plan: the page is not written from it.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/scenario"
+	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
 func TestStartRefuses(t *testing.T) {
@@ -23,21 +27,58 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// TestHold has a part of a plan be held to what it measured, and a whole one to everything.
+// TestHold has a part of a plan be held to all that it should have measured, and a whole one to everything.
 func TestHold(t *testing.T) {
 	run := &figure.Run{}
-	run.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Rate, Value: 10, Unit: "1/s"})
-	for only, wrong := range map[string]bool{"": true, "burst": true} {
+	for _, name := range []string{figure.NoDriver, figure.NoStatus, figure.Launches, figure.Rate, figure.Launch50, figure.Launch99, figure.CPU, figure.Peak} {
+		run.Add(figure.Figure{Scenario: figure.Burst, Name: name})
+	}
+	for _, c := range []struct {
+		plan, only string
+		run        *figure.Run
+		says       string // empty where it holds
+	}{
+		{"full", "", run, "ranges do not hold"},
+		{"full", "burst", run, ""},
+		{"full", "burst", &figure.Run{}, "ranges do not hold"},
+		{"full", "spark-submit", run, "ranges do not hold"},
+		{"quick", "burst", &figure.Run{}, ""}, // quick demands nothing of it
+		{"none", "", run, "none"},
+	} {
 		var out strings.Builder
-		if err := (options{plan: "quick", only: only}).hold(run, &out); (err != nil) != wrong {
-			t.Errorf("only %q: %v\n%s", only, err, out.String())
+		err := (options{plan: c.plan, only: c.only, world: world.Options{Root: ".."}}).hold(c.run, &out)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s, only %q: %v, want %q\n%s", c.plan, c.only, err, c.says, out.String())
 		}
 	}
-	if err := (options{plan: "full", only: "standing"}).hold(&figure.Run{}, &strings.Builder{}); err != nil {
-		t.Errorf("a run is held to what it did not measure: %v", err)
+}
+
+// TestMeasures: a scenario of several steps is measured by all of them only.
+func TestMeasures(t *testing.T) {
+	all := []scenario.Step{{Name: "coldstart-live"}, {Name: "coldstart-finished"}, {Name: "cold"}, {Name: "lives"}}
+	for _, c := range []struct {
+		only, id string
+		want     bool
+	}{
+		{"lives", "lives/operator/x", true}, {"cold", "lives/operator/x", false}, {"coldstart-live", "coldstart/a/x", false},
+		{"coldstart-live,coldstart-finished", "coldstart/a/x", true}, {"lives,cold", "cold//x", true},
+	} {
+		if got := (options{only: c.only}).measures(all, c.id); got != c.want {
+			t.Errorf("only %s measures %s: %t", c.only, c.id, got)
+		}
 	}
-	if err := (options{plan: "none"}).hold(run, &strings.Builder{}); err == nil {
-		t.Error("there are ranges for no plan")
+}
+
+// TestCheckIsRefusedBefore: who has figures held to ranges that are not there learns of it before the measurement.
+func TestCheckIsRefusedBefore(t *testing.T) {
+	if err := start(t.Context(), options{plan: "tiny", check: true}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "no ranges") {
+		t.Error(err)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	if err := start(t.Context(), options{plan: "full", keeps: "none.json"}, &strings.Builder{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of no run: %v", err)
 	}
 }
 

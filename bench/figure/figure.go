@@ -51,6 +51,8 @@ type Run struct {
 	Series   []Series          `json:"series,omitempty"`
 	// Notes are what a reader should know of a scenario, in a sentence each.
 	Notes []Note `json:"notes,omitempty"`
+	// Failed are the steps that did not come to their end: what there is of them was measured before.
+	Failed []string `json:"failed,omitempty"`
 }
 
 // Note is a sentence about a scenario.
@@ -105,6 +107,13 @@ func (r *Run) Say(scenario, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Notes = append(r.Notes, Note{scenario, fmt.Sprintf(format, args...)})
+}
+
+// Fail notes a step that did not come to its end.
+func (r *Run) Fail(step string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Failed = append(r.Failed, step)
 }
 
 // Value finds a figure by its identity.

@@ -86,6 +86,27 @@ func (r Range) IDs() []string {
 	return ids
 }
 
+// Only leaves what speaks of figures that are measured alone.
+func (s Spec) Only(measured func(id string) bool) Spec {
+	var kept []Range
+	for _, r := range s.Ranges {
+		if r.Per != "" && !measured(r.Per) {
+			continue
+		}
+		ids, each := r.IDs(), r.Each
+		r.Each = nil
+		for i := range each {
+			if measured(ids[i]) {
+				r.Each = append(r.Each, each[i])
+			}
+		}
+		if len(r.Each) > 0 || len(each) == 0 && measured(r.Figure) {
+			kept = append(kept, r)
+		}
+	}
+	return Spec{Ranges: kept}
+}
+
 // Parse reads a specification strictly: keys that are not known, ranges without a reason, of the same thing twice, or that nothing can be in are errors
 // that name the range.
 func Parse(text []byte) (Spec, error) {

@@ -68,6 +68,21 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestOnly(t *testing.T) {
+	all := Spec{Ranges: []Range{
+		{Figure: "a/b/c"}, {Figure: "x/b/c"}, {Figure: "*/c", Each: []string{"a/1", "x/1", "a/2"}}, {Figure: "*/d", Each: []string{"x/1"}}, {Figure: "a/b/c", Per: "x/b/c"},
+		{Figure: "a/b/c", Per: "a/b/d"},
+	}}
+	got := all.Only(func(id string) bool { return strings.HasPrefix(id, "a/") })
+	want := Spec{Ranges: []Range{{Figure: "a/b/c"}, {Figure: "*/c", Each: []string{"a/1", "a/2"}}, {Figure: "a/b/c", Per: "a/b/d"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(all.Ranges[2].Each) != 3 {
+		t.Errorf("what was given is changed: %v", all)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	run := &figure.Run{}
 	run.Add(

@@ -74,6 +74,7 @@ func Run(ctx context.Context, steps []Step, worlds Worlds, sink *Sink, out io.Wr
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("scenario %s: %w", step.Name, err))
+			sink.Fail(step.Name)
 		}
 		last := i+1 == len(steps) || step.World == "" || steps[i+1].World != step.World
 		if shared != nil && (last || err != nil) { // what a step that failed left behind would be in the way of the next

@@ -49,6 +49,9 @@ func TestRunSharesWorlds(t *testing.T) {
 	if len(s.Figures) != 8 {
 		t.Errorf("%d figures", len(s.Figures))
 	}
+	if diff := cmp.Diff([]string{"b"}, s.Failed); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestRunIsBounded(t *testing.T) {
