@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -225,12 +226,10 @@ func TestLagFigures(t *testing.T) {
 		t.Error(diff)
 	}
 	lags.Unreflected, lags.Unlaunched, lags.Untold, lags.Executor = 1, 2, 3, []time.Duration{time.Second, 3 * time.Second}
-	for name, value := range map[string]float64{
+	maps.Copy(want, map[string]float64{
 		figure.NoDriver: 2, figure.NoStatus: 1, "executor events without a status": 3,
 		figure.ExecutorLag50: 3, figure.ExecutorLag99: 3, "executor event to status, most": 3,
-	} {
-		want[name] = value
-	}
+	})
 	if diff := cmp.Diff(want, byName(lags.Figures("lives", "operator"))); diff != "" {
 		t.Error(diff)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bench/load"
@@ -132,6 +133,20 @@ func TestKnown(t *testing.T) {
 		t.Error(diff)
 	}
 	executor, _ := k.get("executor")
+	if code := k.leaves(executor); code != sigterm {
+		t.Errorf("an executor that is deleted exits with %d", code)
+	}
+	k.stops("driver")
+	if code := k.leaves(executor); code != 0 {
+		t.Errorf("an executor whose driver stops exits with %d", code)
+	}
+	if got.driver.stops {
+		t.Error("a copy changed")
+	}
+	k.over("executor")
+	if executor, _ := k.get("executor"); !executor.over {
+		t.Error("an executor that ended is not over")
+	}
 	if run := k.lifetime(executor); run != 9*time.Second {
 		t.Errorf("the executor runs for %s", run)
 	}
@@ -173,6 +188,7 @@ func TestStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		got, want lifecycle.Driver
 	}{
+		"creating":  {play(creating(names, noon)), lifecycle.Driver{Phase: lifecycle.DriverPending}},
 		"running":   {play(run), lifecycle.Driver{Phase: lifecycle.DriverRunning, Ready: true, ReadyAt: noon, StartedAt: noon, Address: "10.0.0.1"}},
 		"succeeded": {play(ended(names, 0, noon, noon.Add(time.Minute))), lifecycle.Driver{Phase: lifecycle.DriverSucceeded, StartedAt: noon, EndedAt: noon.Add(time.Minute), HasExit: true}},
 		"failed":    {play(ended(names, 3, noon, noon.Add(time.Minute))), lifecycle.Driver{Phase: lifecycle.DriverFailed, StartedAt: noon, EndedAt: noon.Add(time.Minute), HasExit: true, ExitCode: 3}},
@@ -184,17 +200,42 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestStatusPatchIsOfOnePod(t *testing.T) {
-	text, err := statusPatch("u", running([]string{"c"}, address(258), noon))
-	if err != nil {
-		t.Fatal(err)
+// TestStatusPatch: each patch of a life makes of the status before it what a kubelet would have there, of one pod and no other of its name.
+func TestStatusPatch(t *testing.T) {
+	names := []string{"c"}
+	stored := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
+	for _, next := range []corev1.PodStatus{creating(names, noon), running(names, address(258), noon), ended(names, sigterm, noon, noon.Add(time.Second))} {
+		patch, err := statusPatch("u", next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := json.Marshal(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := strategicpatch.StrategicMergePatch(before, patch, corev1.Pod{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = corev1.Pod{}
+		if err := json.Unmarshal(after, &stored); err != nil {
+			t.Fatal(err)
+		}
+		if stored.UID != "u" || stored.Status.Phase != next.Phase {
+			t.Errorf("%s: UID %q, phase %s", patch, stored.UID, stored.Status.Phase)
+		}
+		same := cmpopts.EquateApproxTime(0) // zones
+		if diff := cmp.Diff(next.ContainerStatuses, stored.Status.ContainerStatuses, same); diff != "" {
+			t.Errorf("%s: the containers: %s", next.Phase, diff)
+		}
+		for _, c := range next.Conditions {
+			if !slices.ContainsFunc(stored.Status.Conditions, func(is corev1.PodCondition) bool { return cmp.Equal(is, c, same) }) {
+				t.Errorf("%s: there is no %+v in %+v", next.Phase, c, stored.Status.Conditions)
+			}
+		}
 	}
-	var got struct {
-		Metadata struct{ UID string }
-		Status   corev1.PodStatus
-	}
-	if err := json.Unmarshal(text, &got); err != nil || got.Metadata.UID != "u" || got.Status.PodIP != "10.0.1.2" || len(got.Status.ContainerStatuses) != 1 {
-		t.Errorf("%s: %v", text, err)
+	if stored.Status.PodIP != "10.0.1.2" || len(stored.Status.Conditions) != 4 {
+		t.Errorf("of the life there is %+v", stored.Status)
 	}
 }
 

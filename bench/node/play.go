@@ -77,15 +77,14 @@ func (c *Cluster) play(ctx context.Context, t task, p pod) error {
 	case end:
 		return c.end(ctx, p, now)
 	default:
-		err := c.remove(ctx, p)
-		if err == nil {
-			c.counts.removed.Add(1)
-		}
-		return err
+		return c.leave(ctx, p, now)
 	}
 }
 
 func (c *Cluster) start(ctx context.Context, p pod, now time.Time) error {
+	if err := c.patch(ctx, p, creating(p.containers, now)); err != nil {
+		return err
+	}
 	if err := c.patch(ctx, p, running(p.containers, address(c.addresses.Add(1)), now)); err != nil {
 		return err
 	}
@@ -104,6 +103,7 @@ func (c *Cluster) end(ctx context.Context, p pod, now time.Time) error {
 	var code int32
 	if p.driver != nil {
 		code = p.driver.program.Exit
+		c.known.stops(p.uid)
 		if err := c.clean(ctx, p); err != nil {
 			return err
 		}
@@ -111,9 +111,25 @@ func (c *Cluster) end(ctx context.Context, p pod, now time.Time) error {
 	if err := c.patch(ctx, p, ended(p.containers, code, p.started, now)); err != nil {
 		return err
 	}
+	c.known.over(p.uid)
 	c.counts.ended.Add(1)
 	if p.driver == nil {
 		c.tasks.add(task{due: now, pod: p.uid, act: remove})
 	}
+	return nil
+}
+
+// leave takes a pod away. A kubelet says before how one ended that ran.
+func (c *Cluster) leave(ctx context.Context, p pod, now time.Time) error {
+	if !p.started.IsZero() && !p.over {
+		if err := c.patch(ctx, p, ended(p.containers, c.known.leaves(p), p.started, now)); err != nil {
+			return err
+		}
+		c.known.over(p.uid)
+	}
+	if err := c.remove(ctx, p); err != nil {
+		return err
+	}
+	c.counts.removed.Add(1)
 	return nil
 }

@@ -3,10 +3,13 @@ package node
 import (
 	"context"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +38,7 @@ func TestPlay(t *testing.T) {
 		{Name: "short", Namespace: "play", Count: 1, Executors: 2, Placed: true, Run: load.For(3 * time.Second), ExecutorRun: load.For(500 * time.Millisecond)},
 		{Name: "standing", Namespace: "play", Count: 1, Executors: 2, Placed: true, Run: load.For(time.Hour)},
 	}}
+	told := follow(ctx, t, w)
 	if sent, err := load.Send(ctx, w.Dynamic, s, 4); err != nil || sent != s.Count() {
 		t.Fatalf("%d sent: %v", sent, err)
 	}
@@ -55,6 +59,16 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(ctx, t, w, 6)
+	// What a kubelet tells of each pod: that it waits for its containers, runs, and how it ended, also where it was taken away.
+	if diff := cmp.Diff(map[string]int{
+		"good, driver: ContainerCreating Running Completed": 3, "good, executor: ContainerCreating Running Completed": 6,
+		"bad, driver: ContainerCreating Running Error": 1, "bad, executor: ContainerCreating Running Completed": 1,
+		"alone, driver: ContainerCreating Running Completed": 1,
+		"short, driver: ContainerCreating Running Completed": 1, "short, executor: ContainerCreating Running Completed": 2,
+		"standing, driver: ContainerCreating Running Error": 1, "standing, executor: ContainerCreating Running Error": 2,
+	}, told()); diff != "" {
+		t.Error(diff)
+	}
 	counts := c.Counts()
 	if counts.Running != 7+12-1 || counts.Asked != 11 || counts.Removed < 11 || counts.Ended != 6+2 {
 		t.Errorf("played: %+v", counts)
@@ -87,6 +101,49 @@ func playground(ctx context.Context, t *testing.T) (*world.World, *Cluster) {
 		}
 	})
 	return w, c
+}
+
+// follow watches what is told of pods, until the function that it returns counts the stories.
+func follow(ctx context.Context, t *testing.T, w *world.World) (told func() map[string]int) {
+	t.Helper()
+	events, err := w.Core.CoreV1().Pods("play").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen sync.WaitGroup
+	stories := map[string]string{}
+	seen.Go(func() {
+		for e := range events.ResultChan() {
+			p, ok := e.Object.(*corev1.Pod)
+			if !ok || len(p.Status.ContainerStatuses) == 0 {
+				continue
+			}
+			word := "Running"
+			switch is := p.Status.ContainerStatuses[0].State; {
+			case is.Terminated != nil:
+				word = is.Terminated.Reason
+			case is.Waiting != nil:
+				word = is.Waiting.Reason
+			}
+			if !strings.HasSuffix(stories[p.Name], " "+word) {
+				stories[p.Name] += " " + word
+			}
+		}
+	})
+	return func() map[string]int {
+		events.Stop()
+		seen.Wait()
+		count := map[string]int{}
+		for name, story := range stories {
+			class, rest, _ := strings.Cut(name, "-")
+			role := "driver"
+			if strings.Contains(rest, "-exec-") {
+				role = "executor"
+			}
+			count[class+", "+role+":"+story]++
+		}
+		return count
+	}
 }
 
 func states(ctx context.Context, w *world.World) (map[string]string, error) {

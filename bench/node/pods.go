@@ -22,6 +22,7 @@ type pod struct {
 	driver                *driver   // what a driver pod is besides
 	started               time.Time
 	leaving               bool // its deletion was asked for
+	over                  bool // its program ended, and its status says so
 }
 
 // driver is what a simulated driver knows of itself.
@@ -30,6 +31,7 @@ type driver struct {
 	app     metav1.OwnerReference // the custom resource
 	attempt string                // as the label has it
 	appID   string                // spark-app-selector
+	stops   bool                  // its program is at its end
 }
 
 // known are the pods of the nodes. It is fed by a watch, and says what is to be done now about what it was told.
@@ -103,9 +105,44 @@ func (k *known) lifetime(p pod) time.Duration {
 	return 0
 }
 
+// stops notes that a driver is at its end, before anybody can see it.
+func (k *known) stops(uid types.UID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.pods[uid]; p != nil && p.driver != nil {
+		d := *p.driver // copies of the pod are about
+		d.stops = true
+		p.driver = &d
+	}
+}
+
+func (k *known) over(uid types.UID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.pods[uid]; p != nil {
+		p.over = true
+	}
+}
+
+// sigterm is the exit code of a program that a kubelet ended.
+const sigterm = 143
+
+// leaves is the exit code of a pod that is taken away while it runs: a driver that stops tells its executors to end before it deletes them.
+func (k *known) leaves(p pod) int32 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d := k.pods[p.owner]; d != nil && d.driver != nil && d.driver.stops {
+		return 0
+	}
+	return sigterm
+}
+
 // read takes from a pod what it needs to be played.
 func read(seen *corev1.Pod) (*pod, error) {
 	p := &pod{namespace: seen.Namespace, name: seen.Name, node: seen.Spec.NodeName, uid: seen.UID}
+	if seen.Status.Phase == corev1.PodRunning && seen.Status.StartTime != nil { // since before these nodes
+		p.started = seen.Status.StartTime.Time
+	}
 	for _, c := range seen.Spec.Containers {
 		p.containers = append(p.containers, c.Name)
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +13,66 @@ import (
 
 // statusPatch is a strategic merge patch of a pod's status. The UID makes it fail with a conflict where the pod is another one of the same name by now.
 func statusPatch(uid types.UID, status corev1.PodStatus) ([]byte, error) {
-	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": status})
+	sent := patched{PodStatus: status}
+	for _, c := range status.Conditions {
+		sent.Conditions = append(sent.Conditions, condition{c, text(c.Reason), text(c.Message)})
+	}
+	for _, c := range status.ContainerStatuses {
+		sent.ContainerStatuses = append(sent.ContainerStatuses, containerStatus{c, containerState(c.State)})
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": sent})
 }
 
-// running is what a kubelet writes once all containers run. It writes twice before that, which says nothing that anybody here waits for.
+// What the status before had and this has not is to be null: a patch leaves what it does not name, and the container would wait and run at once.
+type (
+	patched struct {
+		corev1.PodStatus
+		Conditions        []condition       `json:"conditions,omitempty"`
+		ContainerStatuses []containerStatus `json:"containerStatuses,omitempty"`
+	}
+	condition struct {
+		corev1.PodCondition
+		Reason  *string `json:"reason"`
+		Message *string `json:"message"`
+	}
+	containerStatus struct {
+		corev1.ContainerStatus
+		State containerState `json:"state"`
+	}
+	containerState struct {
+		Waiting    *corev1.ContainerStateWaiting    `json:"waiting"`
+		Running    *corev1.ContainerStateRunning    `json:"running"`
+		Terminated *corev1.ContainerStateTerminated `json:"terminated"`
+	}
+)
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// creating is what a kubelet writes of a pod that was bound to it. It writes once more before the containers run, when the pod has its network.
+func creating(containers []string, now time.Time) corev1.PodStatus {
+	at, waits := metav1.NewTime(now), corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostIP, StartTime: &at, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: at}, {Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: at},
+	}}
+	for _, kind := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady} {
+		status.Conditions = append(status.Conditions, corev1.PodCondition{
+			Type: kind, Status: corev1.ConditionFalse, Reason: "ContainersNotReady", Message: "containers with unready status: [" + strings.Join(containers, " ") + "]", LastTransitionTime: at,
+		})
+	}
+	for _, name := range containers {
+		s := container(name, false, waits)
+		s.ImageID, s.ContainerID = "", ""
+		status.ContainerStatuses = append(status.ContainerStatuses, s)
+	}
+	return status
+}
+
+// running is what a kubelet writes once all containers run.
 func running(containers []string, ip string, now time.Time) corev1.PodStatus {
 	at := metav1.NewTime(now)
 	status := corev1.PodStatus{Phase: corev1.PodRunning, HostIP: hostIP, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, StartTime: &at}
