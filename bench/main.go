@@ -126,7 +126,7 @@ func measure(ctx context.Context, o options, steps []scenario.Step, out io.Write
 	if o.world.Operator != "" {
 		run.Versions["operator"] = "a binary that was given, of " + revision(o.world.Operator)
 	}
-	err = scenario.Run(ctx, steps, worlds, run, out)
+	err = errors.Join(scenario.Run(ctx, steps, worlds, run, out), run.Err())
 	if sparks := submitted(run); len(sparks) > 0 {
 		run.Versions["Spark, of spark-submit"] = strings.Join(sparks, ", ")
 	}
