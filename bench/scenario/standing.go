@@ -27,7 +27,7 @@ type level struct {
 }
 
 // Standing measures the operator with live applications of a driver and five executors, at each of some levels, the lowest first: its memory, how a probe of short
-// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and pods get to Running in one write.
+// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and pods get to Running in two writes.
 func Standing(levels []int, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
