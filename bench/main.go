@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/node"
 	"github.com/sparkoperator/spark-operator/bench/ranges"
 	"github.com/sparkoperator/spark-operator/bench/report"
 	"github.com/sparkoperator/spark-operator/bench/scenario"
@@ -108,7 +109,10 @@ func (o options) steps() ([]scenario.Step, error) {
 
 // measure does the steps and returns what they measured, also where some failed.
 func measure(ctx context.Context, o options, steps []scenario.Step, out io.Writer) (run *figure.Run, err error) {
-	run = &figure.Run{Began: time.Now().UTC(), Plan: o.label(), Commit: commit(o.world.Root), Machine: machine(), Versions: versions(o.world.Root)}
+	run = &figure.Run{
+		Began: time.Now().UTC(), Plan: o.label(), Commit: commit(o.world.Root), Machine: machine(), Versions: versions(o.world.Root),
+		Setting: world.Setting(node.Nodes), Worlds: together(steps),
+	}
 	binaries, err := os.MkdirTemp("", "spark-bench-bin-")
 	if err != nil {
 		return run, err
@@ -132,6 +136,20 @@ func measure(ctx context.Context, o options, steps []scenario.Step, out io.Write
 	}
 	run.Took = time.Since(run.Began).Round(time.Second).String()
 	return run, err
+}
+
+// together are the steps that share a control plane, of each control plane that several share.
+func together(steps []scenario.Step) (worlds [][]string) {
+	for i := 0; i < len(steps); {
+		end, names := i, []string(nil)
+		for ; end < len(steps) && (end == i || steps[i].World != "" && steps[end].World == steps[i].World); end++ {
+			names = append(names, steps[end].Name)
+		}
+		if i = end; len(names) > 1 {
+			worlds = append(worlds, names)
+		}
+	}
+	return worlds
 }
 
 // keep prints a run, writes it, and holds it to its ranges.

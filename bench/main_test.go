@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/scenario"
 	"github.com/sparkoperator/spark-operator/bench/world"
@@ -66,6 +68,13 @@ func TestMeasures(t *testing.T) {
 		if got := (options{only: c.only}).measures(all, c.id); got != c.want {
 			t.Errorf("only %s measures %s: %t", c.only, c.id, got)
 		}
+	}
+}
+
+func TestTogether(t *testing.T) {
+	steps := []scenario.Step{{Name: "a"}, {Name: "b"}, {Name: "c", World: "x"}, {Name: "d", World: "x"}, {Name: "e", World: "y"}, {Name: "f", World: "z"}, {Name: "g", World: "z"}}
+	if diff := cmp.Diff([][]string{{"c", "d"}, {"f", "g"}}, together(steps)); diff != "" {
+		t.Error(diff)
 	}
 }
 

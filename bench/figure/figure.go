@@ -47,8 +47,12 @@ type Run struct {
 	Machine map[string]string `json:"machine"`
 	// Versions are those of Kubernetes, etcd, Go and each Spark, by name.
 	Versions map[string]string `json:"versions"`
-	Figures  []Figure          `json:"figures"`
-	Series   []Series          `json:"series,omitempty"`
+	// Setting says what is as in a cluster and what is not, in a paragraph.
+	Setting string `json:"setting,omitempty"`
+	// Worlds are the steps of each control plane that several shared.
+	Worlds  [][]string `json:"worlds,omitempty"`
+	Figures []Figure   `json:"figures"`
+	Series  []Series   `json:"series,omitempty"`
 	// Notes are what a reader should know of a scenario, in a sentence each.
 	Notes []Note `json:"notes,omitempty"`
 	// Failed are the steps that did not come to their end: what there is of them was measured before.

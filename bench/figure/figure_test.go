@@ -12,7 +12,7 @@ import (
 )
 
 func TestRunReadsBack(t *testing.T) {
-	r := &Run{Began: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Plan: "quick", Machine: map[string]string{"cores": "2"}, Versions: map[string]string{"Spark": "4.1.4"}}
+	r := &Run{Began: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Plan: "quick", Setting: "bare", Worlds: [][]string{{"a", "b"}}, Machine: map[string]string{"cores": "2"}, Versions: map[string]string{"Spark": "4.1.4"}}
 	r.Add(Figure{Scenario: "lives", Case: "operator", Name: "rate", Value: 1.5, Unit: "1/s"}, Figure{Scenario: "burst", Name: "CPU", Value: 2, Unit: "ms"})
 	r.Plot(Series{Scenario: "standing", Title: "memory", Name: "resident", X: "live", Y: "MB", Points: [][2]float64{{1, 2}}})
 	r.Say("lives", "%d at once", 3)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/ranges"
@@ -15,7 +16,8 @@ import (
 // Runs is where runs are kept in the repository.
 const Runs = "bench/runs"
 
-// Newest is the file of the run that the page is written from: the full one that began last; where there is none, the one of whatever plan that did.
+// Newest is the file of the run that the page is written from: the full one that began last, rather one of a commit than one of files that differ from it; where
+// there is none, the quick one. A part of a plan is no run of it.
 func Newest(dir string) (file string, run *figure.Run, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -26,23 +28,35 @@ func Newest(dir string) (file string, run *figure.Run, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if run == nil || better(r, run) {
+		if rank(r) > 0 && (run == nil || better(r, run)) {
 			file, run = f, r
 		}
 	}
 	if run == nil {
-		return "", nil, fmt.Errorf("%s holds no run", dir)
+		return "", nil, fmt.Errorf("%s holds no whole run of a plan", dir)
 	}
 	return file, run, nil
 }
 
 // better reports whether a page is to be written from a run rather than from another.
 func better(r, than *figure.Run) bool {
-	if full := r.Plan == "full"; full != (than.Plan == "full") {
-		return full
+	if a, b := rank(r), rank(than); a != b {
+		return a > b
 	}
 	return r.Began.After(than.Began)
 }
+
+// rank is how much a run says about what is released; 0 is nothing.
+func rank(r *figure.Run) int {
+	of := map[string]int{"quick": 2, "full": 4}[r.Plan]
+	if of > 0 && dirty(r) {
+		of--
+	}
+	return of
+}
+
+// dirty reports whether files differed from the commit that a run names.
+func dirty(r *figure.Run) bool { return strings.HasSuffix(r.Commit, "-dirty") }
 
 // Write writes docs/performance.md and its plots from the newest run of the repository at root, and removes plots that are none of its any more.
 func Write(root string) error {

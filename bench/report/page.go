@@ -16,20 +16,22 @@ import (
 // Plots is the directory of the plots beside the page.
 const Plots = "performance"
 
-// about says what each scenario does, before its table.
+// about says what each scenario does, before its table. How many there were of what is in the run's notes.
 var about = map[string]string{
-	figure.Lives: "Whole lives of a driver and five executors, as many as the operator carries. Beside it the raw limit: the same writes of all actors (users, operator, nodes,\n" +
-		"drivers), the operator's events included, made by plain clients with the same watches open and no operator, on the same API server.",
+	figure.Lives: "Whole lives of a driver and five executors, more than the operator carries. Beside it the raw limit: the same writes of all actors (users, operator, nodes,\n" +
+		"drivers), the operator's events included, made by plain clients with the same watches open and no operator, on the same API server. More of them are sent at a\n" +
+		"time until that is no faster. News of executors is put off on purpose, until they have been quiet for 2 s and for 10 s at most (twice that of more than 200), so\n" +
+		"that many of them are one write: their lag has a row of its own.",
 	figure.Burst:     "Driver-only applications, all created at once: what a submission costs.",
 	figure.HalfRate:  "Whole lives at half of the rate that was sustained: what latency is where nothing waits in a queue for long.",
 	figure.Standing:  "So many applications run, each with a driver and five executors; then some come and go beside them.",
-	figure.Finished:  "Whole lives while 10,000 applications that are over lie about.",
+	figure.Finished:  "Whole lives while applications that are over lie about.",
 	figure.ColdStart: "The operator is started where all is there already.",
-	figure.Failover:  "The replica that acts is killed while applications come; another takes over once the lease has run out.",
-	figure.Deletion: "1,000 applications with their drivers are deleted at once; and as many bare pods that each own a ConfigMap and a Service, which leaves all to the garbage\n" +
+	figure.Failover:  "The replica that acts ends, and another takes over: once the lease has run out where it is killed, at once where it is asked to end.",
+	figure.Deletion: "Applications with their drivers are deleted at once; and as many bare pods that each own a ConfigMap and a Service, which leaves all to the garbage\n" +
 		"collector of Kubernetes.",
-	figure.Hostile:  "Another namespace holds 50,000 pods and 1,000 ConfigMaps of 900 kB that are none of the operator's.",
-	figure.Fairness: "A single application is created while 5,000 new ones of another namespace wait.",
+	figure.Hostile:  "Another namespace is full of pods and of large ConfigMaps that are none of the operator's.",
+	figure.Fairness: "A single application is created while many new ones of another namespace wait.",
 	figure.Replicas: "The same lives, carried by several replicas that share the work (sharding, which is off by default).",
 	figure.Submit: "The real spark-submit of each Spark line against the same API server, one at a time and four at once: what a submission costs without this operator, and in\n" +
 		"those that run it.",
@@ -42,9 +44,7 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 	var text strings.Builder
 	text.WriteString("# Performance\n\n")
 	fmt.Fprintf(&text, "Written by `make bench` from [%s](../%s): edit neither. [The bench](../bench/README.md) says how it measures, [tuning](tuning.md) what to set.\n\n", file, file)
-	if run.Plan != "full" {
-		fmt.Fprintf(&text, "**This is a %s run, not the full one: sizes are small, and what it does not measure is missing below.**\n\n", run.Plan)
-	}
+	flaws(&text, run)
 	setting(&text, run)
 	bars(&text, verdicts)
 	drawn = map[string][]byte{}
@@ -107,9 +107,31 @@ func setting(text *strings.Builder, run *figure.Run) {
 			markdownRow(text, []string{name, facts[name]})
 		}
 	}
-	text.WriteString("\nThe operator shares these cores with etcd, the API server, the controller manager, the nodes and drivers that are simulated, and the load. Nodes are simulated: the\n" +
-		"pods are real objects that real controllers act on, and nothing runs in them. MB are 10⁶ bytes; p99 is what 99 of 100 do not pass. Ratios within one run mean more than\n" +
-		"any figure alone.\n\n")
+	text.WriteString("\nThe operator shares these cores with etcd, the API server, the controller manager, the nodes and drivers that are simulated, and the load. MB are 10⁶ bytes; p99\n" +
+		"is what 99 of 100 do not pass; memory `at rest` is after a forced collection of garbage, `peak` is not. Ratios within one run mean more than any figure alone.\n\n")
+	if run.Setting != "" {
+		text.WriteString(run.Setting + "\n\n")
+	}
+	if len(run.Worlds) > 0 {
+		var shared []string
+		for _, names := range run.Worlds {
+			shared = append(shared, strings.Join(names, ", "))
+		}
+		fmt.Fprintf(text, "These have shared an API server, one after the other: %s. Every other scenario had one of its own, on the same machine in the same run.\n\n", strings.Join(shared, "; "))
+	}
+}
+
+// flaws says what keeps a run from being what a page should be of.
+func flaws(text *strings.Builder, run *figure.Run) {
+	if run.Plan != "full" {
+		fmt.Fprintf(text, "**This is a %s run, not the full one: sizes are small, and what it does not measure is missing below.**\n\n", run.Plan)
+	}
+	if dirty(run) {
+		text.WriteString("**What was measured differs from the commit that is named: there were changes that are in none.**\n\n")
+	}
+	if len(run.Failed) > 0 {
+		fmt.Fprintf(text, "**Failed in this run: %s. What there is of them below was measured before they failed.**\n\n", strings.Join(run.Failed, ", "))
+	}
 }
 
 // bars writes what was demanded and what became of it.

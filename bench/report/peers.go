@@ -30,7 +30,7 @@ var published = []told{
 		here:  id(figure.Lives, figure.Operator, figure.DriverLag99), times: 1, unit: "s (p99, at full rate)"},
 	{who: "kubeflow operator 1.x", what: "130 s from application to driver pod with 500 at once, up to 20 minutes with 1,200",
 		setup: "a user's, in the project's issue 1990 of April 2024; processors idle meanwhile",
-		here:  id(figure.Fairness, "", figure.Delay), times: 1, unit: "s more for one application while 5,000 of another namespace wait"},
+		here:  id(figure.Fairness, figure.Beside, figure.SlowestOfCrowd), times: 1, unit: "s (p99 of 5,000 at once, drivers only)"},
 	{who: "a port of spark-submit to Go at Salesforce", what: "300 to 380 applications a minute, after 80 with the JVM",
 		setup: "told in the kubeflow operator's issue 1574 of August 2023, without what it ran on",
 		here:  id(figure.Lives, figure.Operator, figure.Rate), times: 60, unit: "applications a minute"},
@@ -42,20 +42,19 @@ var published = []told{
 		here:  id(figure.Deletion, figure.Applications, figure.UntilGone), times: 1, unit: "s to delete 1,000"},
 }
 
-// alike were taken on two cores that were shared with etcd and the API server, as ours are, but in other runs: other operators of August 2026, each at its
-// default branch.
+// alike were taken on two cores that were shared with etcd and the API server, as ours are, but in other runs: each operator at its default branch of a day.
 var alike = []told{
-	{who: "kubeflow operator, 10 workers", what: "141 s until the last of 20 driver pods", setup: "20 applications at once, on a control plane alone",
+	{who: "kubeflow operator, default branch of 2026-08-21, 10 workers", what: "141 s until the last of 20 driver pods", setup: "20 applications at once, on a control plane alone",
 		here: id(figure.Burst, "", figure.Launch99), times: 1, unit: "s (p99 of a burst)"},
-	{who: "kubeflow operator, 10 workers", what: "11,900 ms of CPU an application, 2.7 GB resident at most", setup: "the same",
+	{who: "the same", what: "11,900 ms of CPU an application, 2.7 GB resident at most", setup: "the same",
 		here: id(figure.Burst, "", figure.CPU), times: 1, unit: "ms"},
-	{who: "operator of spark.apache.org, JVM warm", what: "15 to 23 submissions a second", setup: "200 driver-only applications at once",
-		here: id(figure.Burst, "", figure.Rate), times: 1, unit: "a second"},
-	{who: "operator of spark.apache.org, JVM warm", what: "37 to 50 ms of CPU an application (86 to 139 with a fresh JVM)", setup: "the same",
+	{who: "operator of spark.apache.org, default branch of 2026-08-18, JVM warm", what: "15 to 23 submissions a second", setup: "200 driver-only applications at once",
+		here: id(figure.Burst, "", figure.Launches), times: 1, unit: "driver pods a second"},
+	{who: "the same", what: "37 to 50 ms of CPU an application (86 to 139 with a fresh JVM)", setup: "the same",
 		here: id(figure.Burst, "", figure.CPU), times: 1, unit: "ms"},
-	{who: "operator of spark.apache.org", what: "1.8 GB resident as its chart starts it, 375 MB without touching the heap first", setup: "the same",
+	{who: "the same", what: "1.8 GB resident as its chart starts it, 375 MB without touching the heap first", setup: "the same",
 		here: id(figure.Burst, "", figure.Peak), times: 1, unit: "MB"},
-	{who: "operator of spark.apache.org", what: "122 s to delete 200 applications", setup: "the same",
+	{who: "the same", what: "122 s to delete 200 applications", setup: "the same",
 		here: id(figure.Deletion, figure.Applications, figure.UntilGone), times: 1, unit: "s to delete 1,000"},
 }
 
@@ -72,7 +71,7 @@ func (t told) ours(run *figure.Run) string {
 func peers(text *strings.Builder, run *figure.Run) {
 	text.WriteString("## Beside other operators\n\n" +
 		"Figures of others were taken on other machines, by other people, of other loads: none of the first table can be divided by ours. They show of what order\n" +
-		"the differences are. Nobody has published a figure of the kubeflow operator after 2.1.0, nor one of the operator of spark.apache.org with executors.\n\n")
+		"the differences are. Their nodes were real ones that started containers, where they are not told of otherwise; ours are simulated. Nobody has published a figure of the kubeflow operator after 2.1.0, nor one of the operator of spark.apache.org with executors.\n\n")
 	toldTable(text, run, published)
 	text.WriteString("Taken on two cores that were shared with etcd and the API server, as here, but not in the same run:\n\n")
 	toldTable(text, run, alike)

@@ -123,18 +123,28 @@ func TestNewest(t *testing.T) {
 	if _, _, err := Newest(dir); err == nil {
 		t.Error("a run was found where none is")
 	}
-	keep := func(name, plan string, day int) {
+	if err := (&figure.Run{Plan: "full-lives"}).Save(filepath.Join(dir, "part.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Newest(dir); err == nil {
+		t.Error("a part of a plan was taken for a run of it")
+	}
+	keep := func(name, plan, commit string, day int) {
 		t.Helper()
-		if err := (&figure.Run{Plan: plan, Began: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}).Save(filepath.Join(dir, name)); err != nil {
+		if err := (&figure.Run{Plan: plan, Commit: commit, Began: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}).Save(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, c := range []struct {
-		name, plan string
-		day        int
-		want       string
-	}{{"b.json", "quick", 2, "b.json"}, {"a.json", "quick", 3, "a.json"}, {"c.json", "full", 1, "c.json"}, {"d.json", "quick", 4, "c.json"}, {"0.json", "full", 2, "0.json"}} {
-		keep(c.name, c.plan, c.day)
+		name, plan, commit string
+		day                int
+		want               string
+	}{
+		{"b.json", "quick", "1-dirty", 2, "b.json"}, {"a.json", "quick", "1-dirty", 3, "a.json"}, {"q.json", "quick", "1", 1, "q.json"}, {"p.json", "full-lives", "1", 9, "q.json"},
+		{"t.json", "tiny", "1", 9, "q.json"}, {"e.json", "full", "2-dirty", 1, "e.json"}, {"c.json", "full", "2", 1, "c.json"}, {"d.json", "quick", "2", 4, "c.json"},
+		{"f.json", "full", "3-dirty", 5, "c.json"}, {"0.json", "full", "", 2, "0.json"},
+	} {
+		keep(c.name, c.plan, c.commit, c.day)
 		if file, run, err := Newest(dir); err != nil || filepath.Base(file) != c.want || run == nil {
 			t.Errorf("with %s the newest is %s, %v, want %s", c.name, file, err, c.want)
 		}
