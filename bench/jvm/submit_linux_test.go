@@ -21,7 +21,7 @@ func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts a control plane and Java machines")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	w := worldtest.New(ctx, t, world.Options{Operator: "none"})
 	var s figure.Run
