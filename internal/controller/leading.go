@@ -2,7 +2,15 @@ package controller
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/shard"
 )
 
@@ -13,13 +21,13 @@ func (op *Operator) stopAsked() bool {
 }
 
 // whileLeading is the context of a pass. It is bounded in time, and it outlives a shutdown that was asked for: the lease is renewed until the passes in
-// flight are over. Where the lease is lost it ends at once: leaderElection.leaseDuration - renewDeadline later another replica may act, which may lead an
-// attempt to its end and clean up before a creation that is late finds nothing in its way.
+// flight are over. Where the lease is lost it ends at once, also while the operator ends: leaderElection.leaseDuration - renewDeadline later another replica
+// may act, which may lead an attempt to its end and clean up before a creation that is late finds nothing in its way.
 func (r *Reconciler[T]) whileLeading(reconciling context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(reconciling, func() {
-		if r.asked != nil && !r.asked() {
+		if r.asked != nil && (!r.asked() || r.lock.lost(ctx)) {
 			end(shard.ErrOver)
 		}
 	})
@@ -27,5 +35,75 @@ func (r *Reconciler[T]) whileLeading(reconciling context.Context) (context.Conte
 		unhook()
 		end(nil)
 		cancel()
+	}
+}
+
+// lock is the leader election's, and knows until when the lease is this replica's. The elector tells of a lease that is lost by ending the manager, which says
+// nothing to a pass where the manager is ending already.
+type lock struct {
+	resourcelock.Interface
+	term  time.Duration // leaderElection.renewDeadline: the elector gives up then, or a little later
+	until atomic.Pointer[time.Time]
+}
+
+// newLock makes the lock of an operator that has a leader; else nil. It is of use once it was connected.
+func newLock(cfg config.Configuration) *lock {
+	if !*cfg.LeaderElection.Enabled || cfg.Sharding.Enabled {
+		return nil
+	}
+	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
+}
+
+// connect makes what the lock stands before: what the manager would make for itself.
+func (l *lock) connect(rc *rest.Config, events recorder.Provider, election config.LeaderElection) (err error) {
+	if l == nil {
+		return nil
+	}
+	l.Interface, err = leaderelection.NewResourceLock(rc, events, leaderelection.Options{
+		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.term,
+	})
+	return err
+}
+
+// Create implements resourcelock.Interface.
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+}
+
+// Update implements resourcelock.Interface.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+}
+
+// write notes the term of a lease that was renewed, from before it was asked for: the others count from after that. One that is released is over at once.
+func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
+	until := time.Now()
+	if record.HolderIdentity != l.Identity() {
+		l.until.Store(&until)
+		return send()
+	}
+	until = until.Add(l.term)
+	err := send()
+	if err == nil {
+		l.until.Store(&until)
+	}
+	return err
+}
+
+// lost waits until the lease is not this replica's any more, and reports whether it is so; it is not where ctx ends first. Without a leader nothing is lost.
+func (l *lock) lost(ctx context.Context) bool {
+	if l == nil {
+		return false
+	}
+	for {
+		until := l.until.Load()
+		if until == nil || !time.Now().Before(*until) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(time.Until(*until)):
+		}
 	}
 }

@@ -53,6 +53,7 @@ type Reconciler[T client.Object] struct {
 	rush      *rush
 	sentinels *sentinels
 	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
+	lock      *lock       // nil without a leader
 	shards    *shard.Member
 	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
 	passes    atomic.Uint64                        // that have ended

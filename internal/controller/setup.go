@@ -68,6 +68,7 @@ type Operator struct {
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
 	shards    *shard.Member // nil where the work is not shared
+	lock      *lock         // nil without a leader
 	// until is the context that Start was given; nil before that.
 	until atomic.Pointer[context.Context]
 }
@@ -89,11 +90,15 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	rc.Wrap(traces.Transport)
-	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme))
+	lock := newLock(cfg)
+	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock))
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, rush: rush{atOnce: cfg.Controller.Workers}}
+	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
+		return nil, err
+	}
+	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, lock: lock, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if op.shards, err = newShards(cfg, rc, env); err != nil {
 		return nil, err
@@ -138,9 +143,9 @@ func unlimited(base *rest.Config) *rest.Config {
 	return rest.AddUserAgent(unlimited, telemetry.Component)
 }
 
-func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme) manager.Options {
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock) manager.Options {
 	election := cfg.LeaderElection
-	return manager.Options{
+	options := manager.Options{
 		Scheme:         scheme,
 		Logger:         env.Log,
 		Cache:          cacheOptions(cfg),
@@ -161,7 +166,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		PprofBindAddress:       cfg.Pprof.BindAddress,
 
 		// Where the work is shared each custom resource has a replica of its own, and there is nothing left that only one may do.
-		LeaderElection:          *election.Enabled && !cfg.Sharding.Enabled,
+		LeaderElection:          lock != nil,
 		LeaderElectionID:        election.LeaseName,
 		LeaderElectionNamespace: election.Namespace,
 		LeaseDuration:           &election.LeaseDuration.Duration,
@@ -177,6 +182,10 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			SkipNameValidation: new(env.SkipNameValidation),
 		},
 	}
+	if lock != nil {
+		options.LeaderElectionResourceLockInterface = lock
+	}
+	return options
 }
 
 // watchChildren indexes what reconcilers look up, which also begins to watch it.
