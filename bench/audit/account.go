@@ -2,6 +2,7 @@ package audit
 
 import (
 	"io"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 )
@@ -13,6 +14,8 @@ type Account struct {
 	Lives Lives
 	// Astray are the operator's writes within the time, in any namespace, that are for no application at all, by Event.Kind; Leases are left out.
 	Astray map[string]int
+	// Answered are when the load's, the operator's and the nodes' writes were answered that were carried out.
+	Answered []time.Time
 }
 
 // ReadAccount reads a log once. What was made before the time that is looked at tells whose it is.
@@ -31,6 +34,9 @@ func ReadAccount(in io.Reader, s Scope) (Account, error) {
 			return nil
 		}
 		a.Tally.Add(e)
+		if actor := e.Actor(); e.OK() && (actor == Load || actor == Operator || actor == Node) {
+			a.Answered = append(a.Answered, e.Done)
+		}
 		if known {
 			lags.add(e, of)
 			a.Lives.add(e, of.app)

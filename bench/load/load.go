@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,14 @@ type Range struct{ From, To time.Duration }
 // For is the range that has one duration only.
 func For(d time.Duration) Range { return Range{d, d} }
 
+// String is a range in words: "2s to 5s".
+func (r Range) String() string {
+	if r.From == r.To {
+		return r.From.String()
+	}
+	return r.From.String() + " to " + r.To.String()
+}
+
 // UnmarshalJSON reads "2s" and "2s..5s".
 func (r *Range) UnmarshalJSON(text []byte) error {
 	var s string
@@ -95,6 +104,44 @@ func (s Spec) Count() (n int) {
 		n += c.Count
 	}
 	return n
+}
+
+// Rate is how many applications are sent a second while all classes are; 0 where some are sent at once.
+func (s Spec) Rate() (rate float64) {
+	for _, c := range s.Classes {
+		if c.Rate == 0 {
+			return 0
+		}
+		rate += c.Rate
+	}
+	return rate
+}
+
+// Sized is the same load of n applications: as many of each class as are due to it, but one at least, and the rest of the first. Rates stay as they are.
+func (s Spec) Sized(n int) Spec {
+	all := s.Count()
+	s.Classes = slices.Clone(s.Classes)
+	first := n
+	for i := len(s.Classes) - 1; i >= 0; i-- {
+		c := &s.Classes[i]
+		if i > 0 {
+			c.Count = max(1, c.Count*n/all)
+			first -= c.Count
+		} else {
+			c.Count = max(1, first)
+		}
+		c.Namespaces = min(c.Namespaces, c.Count)
+	}
+	return s
+}
+
+// Named is the same load of classes of other names, in other namespaces.
+func (s Spec) Named(name, namespace string) Spec {
+	s.Classes = slices.Clone(s.Classes)
+	for i := range s.Classes {
+		s.Classes[i].Name, s.Classes[i].Namespace = name+"-"+s.Classes[i].Name, namespace
+	}
+	return s
 }
 
 // Namespaces are those that the applications go to, each once.

@@ -115,6 +115,47 @@ func TestApplicationsAreThoseOfTheSeed(t *testing.T) {
 	}
 }
 
+func TestRate(t *testing.T) {
+	for want, classes := range map[float64][]Class{20: {{Rate: 19.5}, {Rate: 0.5}}, 0: {{Rate: 3}, {}}} {
+		if got := (Spec{Classes: classes}).Rate(); got != want {
+			t.Errorf("%v a second, want %v", got, want)
+		}
+	}
+}
+
+func TestRangeInWords(t *testing.T) {
+	for want, r := range map[string]Range{"200ms": For(200 * time.Millisecond), "2s to 5s": {2 * time.Second, 5 * time.Second}} {
+		if got := r.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestSized(t *testing.T) {
+	s := Spec{Seed: 3, Classes: []Class{{Name: "many", Namespaces: 10, Count: 780, Rate: 2}, {Name: "few", Namespaces: 10, Count: 20}}}
+	for n, want := range map[int][]int{800: {780, 20}, 400: {390, 10}, 60: {59, 1}, 10: {9, 1}, 1600: {1560, 40}, 1: {1, 1}} {
+		got := s.Sized(n)
+		if diff := cmp.Diff(want, []int{got.Classes[0].Count, got.Classes[1].Count}); diff != "" {
+			t.Errorf("%d: %s", n, diff)
+		}
+		if got.Classes[1].Namespaces > got.Classes[1].Count || got.Classes[0].Rate != 2 || got.Seed != 3 {
+			t.Errorf("%d: %+v", n, got)
+		}
+	}
+	if s.Count() != 800 || s.Classes[1].Namespaces != 10 {
+		t.Errorf("the load that was given is changed: %+v", s)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	s := Spec{Seed: 3, Classes: []Class{{Name: "a", Namespace: "n", Count: 5, Run: For(time.Second)}}}
+	got := s.Named("b", "m")
+	want := Spec{Seed: 3, Classes: []Class{{Name: "b-a", Namespace: "m", Count: 5, Run: For(time.Second)}}}
+	if diff := cmp.Diff(want, got); diff != "" || s.Classes[0].Name != "a" {
+		t.Error(diff, s)
+	}
+}
+
 func programOf(t *testing.T, a Application) Program {
 	t.Helper()
 	var args []string

@@ -35,6 +35,13 @@ type Plan struct {
 	Stale int
 }
 
+// First is a plan of no more than the first n applications.
+func (p *Plan) First(n int) *Plan {
+	part := *p
+	part.Applications = p.Applications[:min(n, len(p.Applications))]
+	return &part
+}
+
 // Application is the writes of all actors for one application.
 type Application struct {
 	Namespace, Name string

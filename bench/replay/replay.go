@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
@@ -23,85 +20,109 @@ type Result struct {
 	Workers      int // applications at a time
 	Applications int
 	Took         time.Duration
+	// Answered are when each write was.
+	Answered []time.Time
 	// Writes were carried out. Gone are deletions that found nothing, as the pod was not bound yet when its deletion was asked for the first time. Failed writes are
-	// no part of a limit: with more than a few of them it is none. First is the first of them.
+	// no part of a limit: with more than a few of them it is none (Err). First is the first of them.
 	Writes, Gone, Failed int
 	First                error
 	// Bound is the share of the pods that the scheduler bound while this went on.
 	Bound float64
-	// Client is the CPU time of the process that sent them, which the API server did not have.
+	// Client is the CPU time of the process that sent them, which the API server did not have; CPU is that of the control plane's parts meanwhile.
 	Client time.Duration
+	CPU    map[string]time.Duration
 }
 
-// Rate is how many applications were written a second.
-func (r Result) Rate() float64 { return float64(r.Applications) / r.Took.Seconds() }
+// Rate is how many applications were written a second: that of the writes (figure.Sustained), divided by how many an application has.
+func (r Result) Rate() float64 {
+	return figure.Sustained(r.Answered) * float64(r.Applications) / float64(len(r.Answered))
+}
 
-// Best replays a plan with each number of workers and returns all results, the fastest first. Every replay has namespaces of its own, and what it made is removed
-// before the next begins. Nobody may play nodes in them; nodes have to be ready for the scheduler.
-func Best(ctx context.Context, w *world.World, p *Plan, workers ...int) ([]Result, error) {
-	var results []Result
-	for i, n := range workers {
-		r, err := Once(ctx, w, p, fmt.Sprintf("replay-%d-", i), n)
-		if err != nil {
-			return results, err
-		}
-		results = append(results, r)
-		if last := len(results) - 1; results[last].Rate() > results[0].Rate() {
-			results[0], results[last] = results[last], results[0]
-		}
+// fewFail is the share of writes that may fail: what is not written is not waited for, so that a replay of which more fails is faster than the limit.
+const fewFail = 0.001
+
+// Err says whether so much failed that the result is no limit.
+func (r Result) Err() error {
+	if float64(r.Failed) > fewFail*float64(r.Failed+r.Writes) {
+		return fmt.Errorf("%d of %d writes failed, which is no limit; the first with: %w", r.Failed, r.Failed+r.Writes, r.First)
 	}
-	return results, nil
+	return nil
 }
 
-// Once replays a plan once, in namespaces with a prefix before their names, and removes what it made.
-func Once(ctx context.Context, w *world.World, p *Plan, prefix string, workers int) (r Result, err error) {
+// Stage is where a plan is replayed once: namespaces of its own, with the watches open.
+type Stage struct {
+	w          *world.World
+	scripts    []*script
+	namespaces []string
+	watches    *watches
+	bound      bool
+}
+
+// Stage makes namespaces with a prefix before their names, and opens the watches there. Nobody may play nodes in them; nodes have to be ready for the scheduler.
+func (p *Plan) Stage(ctx context.Context, w *world.World, prefix string) (*Stage, error) {
 	into := func(namespace string) string {
 		if namespace == "" {
 			return ""
 		}
 		return prefix + namespace
 	}
-	scripts, namespaces, err := p.scripts(into)
-	if err != nil {
-		return r, err
+	s := &Stage{w: w, bound: p.Bound}
+	var err error
+	if s.scripts, s.namespaces, err = p.scripts(into); err != nil {
+		return nil, err
 	}
-	for _, namespace := range namespaces {
+	for _, namespace := range s.namespaces {
 		if err := w.Namespace(ctx, namespace); err != nil {
-			return r, err
+			return nil, err
 		}
 	}
-	open, err := open(ctx, w.Config, p.Watches, into)
-	if err != nil {
-		return r, err
+	if s.watches, err = open(ctx, w.Config, p.Watches, into); err != nil {
+		return nil, err
 	}
-	r, err = p.run(ctx, w, scripts, namespaces, workers)
-	return r, errors.Join(err, open.close(), remove(ctx, w, namespaces))
+	return s, nil
 }
 
-// run sends the scripts, and sees how the scheduler kept up.
-func (p *Plan) run(ctx context.Context, w *world.World, scripts []*script, namespaces []string, workers int) (Result, error) {
+// Close closes the watches, removes what the replay made, and returns when it is gone. It tells of watches that had ended before.
+func (s *Stage) Close(ctx context.Context) error {
+	return errors.Join(s.watches.close(), remove(ctx, s.w, s.namespaces))
+}
+
+// Run sends the scripts from a number of workers, and sees how the scheduler kept up.
+func (s *Stage) Run(ctx context.Context, workers int) (Result, error) {
 	var b *bindings
-	if p.Bound {
-		made, stop, err := watchBindings(ctx, w)
+	if s.bound {
+		made, stop, err := watchBindings(ctx, s.w)
 		if err != nil {
 			return Result{}, err
 		}
 		defer stop()
 		b = made
 	}
-	from, err := end(w.AuditLog())
+	from, err := end(s.w.AuditLog())
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := run(ctx, w.Config, scripts, b, workers)
+	before, err := s.w.Components()
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := run(ctx, s.w.Config, s.scripts, b, workers)
 	if err != nil {
 		return r, err
 	}
+	after, err := s.w.Components()
+	if err != nil {
+		return r, err
+	}
+	r.CPU = map[string]time.Duration{}
+	for who, u := range after {
+		r.CPU[who] = u.CPU - before[who].CPU
+	}
 	in := map[string]bool{}
-	for _, namespace := range namespaces {
+	for _, namespace := range s.namespaces {
 		in[namespace] = true
 	}
-	created, bound, err := countBound(w.AuditLog(), from, in)
+	created, bound, err := countBound(s.w.AuditLog(), from, in)
 	r.Bound = float64(bound) / float64(max(1, created))
 	return r, err
 }
@@ -156,35 +177,12 @@ func run(ctx context.Context, config *rest.Config, scripts []*script, b *binding
 	took := time.Since(start)
 	after, err := world.UsageOf(os.Getpid())
 	return Result{
-		Workers: workers, Applications: len(scripts), Took: took, Writes: int(o.writes.Load()), Gone: int(o.gone.Load()), Failed: int(o.failed.Load()), First: o.first,
+		Workers: workers, Applications: len(scripts), Answered: o.answered, Took: took, Writes: int(o.writes.Load()), Gone: int(o.gone.Load()), Failed: int(o.failed.Load()), First: o.first,
 		Client: after.CPU - before.CPU,
 	}, errors.Join(err, context.Cause(ctx))
 }
 
-// remove deletes what replays leave: pods first and at once, as no kubelet ends them.
-func remove(ctx context.Context, w *world.World, namespaces []string) error {
-	now, background := int64(0), metav1.DeletePropagationBackground
-	resources := []schema.GroupVersionResource{
-		{Version: "v1", Resource: "pods"}, world.Applications, {Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "services"}, {Version: "v1", Resource: "events"},
-	}
-	for _, namespace := range namespaces {
-		if !strings.Contains(namespace, "replay") { // never what was measured
-			return fmt.Errorf("namespace %s is none of a replay", namespace)
-		}
-		for _, resource := range resources {
-			options := metav1.DeleteOptions{PropagationPolicy: &background}
-			if resource.Resource == "pods" {
-				options.GracePeriodSeconds = &now
-			}
-			if err := w.Metadata.Resource(resource).Namespace(namespace).DeleteCollection(ctx, options, metav1.ListOptions{}); err != nil {
-				return fmt.Errorf("remove %s of namespace %s: %w", resource.Resource, namespace, err)
-			}
-		}
-	}
-	return nil
-}
-
-// Figures are the best result as figures of a scenario, beside an operator's.
+// Figures are a result as figures of a scenario, beside an operator's.
 func (r Result) Figures(scenario string) []figure.Figure {
 	of := func(name string, value float64, unit string) figure.Figure {
 		return figure.Figure{Scenario: scenario, Case: figure.Raw, Name: name, Value: value, Unit: unit}

@@ -36,8 +36,16 @@ func client(config *rest.Config) (*rest.RESTClient, error) {
 type outcome struct {
 	writes, gone, failed atomic.Int64
 
-	mu    sync.Mutex
-	first error // that failed
+	mu       sync.Mutex
+	answered []time.Time
+	first    error // that failed
+}
+
+// answer notes when a write was answered, in whatever way.
+func (o *outcome) answer(at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answered = append(o.answered, at)
 }
 
 func (o *outcome) fail(err error) {
@@ -87,6 +95,7 @@ func (s *script) send(ctx context.Context, clients map[audit.Actor]*rest.RESTCli
 			continue
 		}
 		uid, err := r.send(ctx, clients[r.actor], body)
+		o.answer(time.Now())
 		if r.teaches > 0 {
 			fresh[r.teaches-1] = uid
 		}

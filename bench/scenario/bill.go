@@ -41,8 +41,9 @@ func meter(w *world.World, op user) (map[string]world.Usage, error) {
 type bill struct {
 	began, ended  time.Time                // of the work
 	quiet         time.Time                // from then on the operator did nothing any more
-	cpu           map[string]time.Duration // until it was quiet, by who took it
+	cpu           map[string]time.Duration // until the work ended, but the operator's until it was quiet; by who took it
 	before, after world.Usage              // of the operator
+	sustained     float64                  // applications a second (perApplication), where a load was measured
 }
 
 func (b bill) took() time.Duration { return b.ended.Sub(b.began) }
@@ -60,54 +61,89 @@ func charge(ctx context.Context, w *world.World, op user, work func() (ended tim
 	if b.took() < 0 {
 		return b, fmt.Errorf("the work ended %s before it began: what ended is not what was begun", -b.took())
 	}
-	if b.quiet, err = settle(ctx, op.Usage); err != nil {
-		return b, err
-	}
 	after, err := meter(w, op)
 	if err != nil {
 		return b, err
 	}
-	b.before, b.after = before[theOperator], after[theOperator]
-	b.cpu = map[string]time.Duration{}
-	for who, u := range after {
-		b.cpu[who] = u.CPU - before[who].CPU
+	since, quiet, err := settleIfEver(ctx, op)
+	if err != nil {
+		return b, err
 	}
+	if b.quiet = since; !quiet { // then all that it took so long counts
+		b.quiet = time.Now()
+	}
+	if after[theOperator], err = op.Usage(); err != nil {
+		return b, err
+	}
+	b.before, b.after, b.cpu = before[theOperator], after[theOperator], took(before, after)
 	return b, nil
 }
 
-// rest is the CPU that an operator may take within a calm second and still be called quiet: its leases and timers.
+// took is the CPU that everybody took between two readings.
+func took(before, after map[string]world.Usage) map[string]time.Duration {
+	cpu := map[string]time.Duration{}
+	for who, u := range after {
+		cpu[who] = u.CPU - before[who].CPU
+	}
+	return cpu
+}
+
 const (
-	rest = 20 * time.Millisecond
-	calm = time.Second
+	// idle is the CPU that an operator may take within a second and still be called quiet: its leases and timers.
+	idle = 20 * time.Millisecond
+	// calm is how long it has to be idle: longer than it puts anything off (patience, internal/controller/pace.go), so that what it had put off when the work ended
+	// is paid for, and found among its writes.
+	calm = 11 * time.Second
 )
 
-// settle waits until a process does nothing worth naming for a second, and returns since when. Its CPU says so without asking it.
+// stillness is since when a process does nothing worth naming, as readings of its CPU tell.
+type stillness struct {
+	since time.Time
+	from  time.Time     // of the second that is looked at
+	cpu   time.Duration // when it began
+}
+
+func (s *stillness) see(at time.Time, cpu time.Duration) {
+	switch {
+	case cpu-s.cpu > idle:
+		s.since, s.from, s.cpu = at, at, cpu
+	case at.Sub(s.from) >= time.Second:
+		s.from, s.cpu = at, cpu
+	}
+}
+
+// settle waits until a process has been calm, and returns since when it is. Its CPU says so without asking it.
 func settle(ctx context.Context, usage func() (world.Usage, error)) (since time.Time, err error) {
-	last, err := usage()
+	return settleFor(ctx, calm, usage)
+}
+
+// settleFor waits until a process does nothing worth naming for so long, and returns since when.
+func settleFor(ctx context.Context, long time.Duration, usage func() (world.Usage, error)) (since time.Time, err error) {
+	first, err := usage()
 	if err != nil {
 		return since, err
 	}
-	since = time.Now()
-	return since, world.Until(ctx, "the operator to be quiet", func() (bool, error) {
-		now, err := usage()
+	now := time.Now()
+	s := stillness{since: now, from: now, cpu: first.CPU}
+	err = world.Until(ctx, "the operator to be quiet", func() (bool, error) {
+		u, err := usage()
 		if err != nil {
 			return false, err
 		}
-		if now.CPU-last.CPU > rest {
-			last, since = now, time.Now()
-		}
-		return time.Since(since) > calm, nil
+		now := time.Now()
+		s.see(now, u.CPU)
+		return now.Sub(s.since) > long, nil
 	})
+	return s.since, err
 }
 
 // figures are a bill for so many applications, in a case of a scenario.
 func (b bill) figures(scenario, in string, apps int) []figure.Figure {
 	out := []figure.Figure{
 		{Scenario: scenario, Case: in, Name: figure.CPU, Value: b.cpu[theOperator].Seconds() * 1000 / float64(apps), Unit: "ms"},
-		{Scenario: scenario, Case: in, Name: figure.Peak, Value: float64(b.after.Peak) / 1e6, Unit: "MB"},
-		{Scenario: scenario, Case: in, Name: figure.Resident, Value: float64(b.after.Resident) / 1e6, Unit: "MB"},
+		megabytes(scenario, in, figure.Peak, b.after.Peak), megabytes(scenario, in, figure.Resident, b.after.Resident),
 	}
-	return append(out, parts(scenario, in, b.cpu, b.quiet.Sub(b.began))...)
+	return append(out, parts(scenario, in, b.cpu, b.took())...)
 }
 
 // parts says who took the CPU, and how much of the machine was taken in all: what binds.
@@ -115,16 +151,18 @@ func parts(scenario, in string, cpu map[string]time.Duration, span time.Duration
 	var sum time.Duration
 	for _, who := range slices.Sorted(maps.Keys(cpu)) {
 		sum += cpu[who]
-		out = append(out, figure.Figure{Scenario: scenario, Case: in, Name: "CPU of " + who, Value: cpu[who].Seconds(), Unit: "s"})
+		out = append(out, seconds(scenario, in, "CPU of "+who, cpu[who]))
 	}
-	return append(out, figure.Figure{
-		Scenario: scenario, Case: in, Name: figure.Taken, Value: sum.Seconds() / span.Seconds() / float64(runtime.NumCPU()),
-	})
+	return append(out, figure.Figure{Scenario: scenario, Case: in, Name: figure.Taken, Value: sum.Seconds() / span.Seconds() / float64(runtime.NumCPU())})
 }
 
 // rate is how many applications ended a second, and a minute, from the first creation to the last end.
 func (b bill) rate(scenario, in string, apps int) []figure.Figure {
-	rate := float64(apps) / b.took().Seconds()
+	return perSecond(scenario, in, float64(apps)/b.took().Seconds())
+}
+
+// perSecond is a rate a second, and a minute.
+func perSecond(scenario, in string, rate float64) []figure.Figure {
 	return []figure.Figure{
 		{Scenario: scenario, Case: in, Name: figure.Rate, Value: rate, Unit: "1/s"},
 		{Scenario: scenario, Case: in, Name: "applications a minute", Value: rate * 60, Unit: "1/min"},

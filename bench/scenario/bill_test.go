@@ -1,6 +1,10 @@
 package scenario
 
 import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
 	"runtime"
 	"testing"
 	"time"
@@ -28,7 +32,7 @@ func TestBill(t *testing.T) {
 	}
 	want := map[string]float64{
 		figure.CPU: 20, figure.Resident: 20, figure.Peak: 30, "CPU of operator": 2, "CPU of etcd": 3,
-		figure.Taken: 0.5 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
+		figure.Taken: 1.25 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -42,14 +46,58 @@ func TestBinds(t *testing.T) {
 	}
 }
 
-func TestSettleWaitsForWork(t *testing.T) {
-	began := time.Now()
-	busyUntil := began.Add(300 * time.Millisecond)
-	since, err := settle(t.Context(), func() (world.Usage, error) {
-		return world.Usage{CPU: min(time.Since(began), busyUntil.Sub(began))}, nil
-	})
-	if err != nil || since.Before(busyUntil.Add(-2*rest)) || time.Since(since) < calm {
-		t.Errorf("quiet since %s after the begin, known %s after that, %v", since.Sub(began), time.Since(since), err)
+// TestStillness has a process take CPU at moments: a trickle within what is idle does not end its rest, more does, and so does work that it had put off.
+func TestStillness(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	type reading struct{ at, cpu int } // milliseconds
+	for name, tc := range map[string]struct {
+		readings []reading
+		since    int
+	}{
+		"nothing at all":                 {[]reading{{20, 0}, {900, 0}, {5000, 0}}, 0},
+		"a trickle, for long":            {[]reading{{500, 10}, {1000, 20}, {2000, 40}, {3000, 60}, {4000, 80}}, 0},
+		"work":                           {[]reading{{20, 30}, {40, 60}, {60, 60}, {1060, 70}}, 40},
+		"work that comes late":           {[]reading{{500, 0}, {1000, 0}, {9000, 0}, {9020, 40}, {9900, 50}}, 9020},
+		"little by little in one second": {[]reading{{300, 10}, {600, 20}, {900, 30}, {2000, 30}}, 900},
+	} {
+		s := stillness{since: begin, from: begin}
+		for _, r := range tc.readings {
+			s.see(begin.Add(time.Duration(r.at)*time.Millisecond), time.Duration(r.cpu)*time.Millisecond)
+		}
+		if got := s.since.Sub(begin); got != time.Duration(tc.since)*time.Millisecond {
+			t.Errorf("%s: still since %s, want %d ms", name, got, tc.since)
+		}
+	}
+}
+
+func TestSettleEnds(t *testing.T) {
+	bad := errors.New("bad")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(bad)
+	still := func() (world.Usage, error) { return world.Usage{}, nil }
+	if _, err := settle(ctx, still); !errors.Is(err, bad) {
+		t.Errorf("with the context: %v", err)
+	}
+	if _, err := settle(t.Context(), func() (world.Usage, error) { return world.Usage{}, bad }); !errors.Is(err, bad) {
+		t.Errorf("with what it reads: %v", err)
+	}
+	if _, err := settleFor(t.Context(), -1, still); err != nil {
+		t.Errorf("when it is still: %v", err)
+	}
+}
+
+// TestCalmIsLongerThanWhatIsPutOff reads how long the operator puts a status off: were it more, the bench would look away before it is written.
+func TestCalmIsLongerThanWhatIsPutOff(t *testing.T) {
+	text, err := os.ReadFile("../../internal/controller/pace.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^\s*patience\s*=\s*(\d+) \* time\.Second$`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("pace.go does not say what patience is: see what the operator puts off, and that calm is longer")
+	}
+	if patience, err := time.ParseDuration(string(found[1]) + "s"); err != nil || patience >= calm {
+		t.Errorf("the operator puts off for %s, and is called calm after %s (%v)", patience, calm, err)
 	}
 }
 

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/figure"
@@ -15,17 +19,22 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
+// offer is the share of the offered rate that has to be left over for what was carried to be called all that can be.
+const offer = 0.9
+
+// mostWorkers is how many applications are replayed at a time at most.
+const mostWorkers = 128
+
 // Lives has the operator carry whole lives that are offered faster than they can be carried, and then, on the same API server, plain clients make the same writes
-// without it: with each of these numbers of applications at a time, of which the fastest counts.
-func Lives(spec load.Spec, workers ...int) Func {
+// without it. How many applications these have at a time is sought with the first of the writes, of so many applications, from a number of workers on; of all of them
+// the limit is taken.
+func Lives(spec load.Spec, workers, part int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) error {
 		b, err := operatorLives(ctx, w, s, spec)
 		if err != nil {
 			return err
 		}
-		s.Say(figure.Lives, "%s applications of a driver and five executors are created at %.0f a second, over %d namespaces; drivers run 2 to 5 s, and %d of them fail.",
-			figure.Count(spec.Count()), spec.Classes[0].Rate, len(spec.Namespaces()), failing(spec))
-		return rawLives(ctx, w, s, scope(b, spec), workers)
+		return rawLives(ctx, w, s, scope(b, spec), workers, part)
 	}
 }
 
@@ -36,40 +45,114 @@ func operatorLives(ctx context.Context, w *world.World, s *Sink, spec load.Spec)
 		return b, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	b, err = r.measure(ctx, spec, s, figure.Lives, figure.Operator)
-	s.Say(figure.Lives, "%s", binds(b.cpu, b.quiet.Sub(b.began), runtime.NumCPU()))
-	return b, err
+	if b, err = r.measure(ctx, spec, s, figure.Lives, figure.Operator); err != nil {
+		return b, err
+	}
+	s.Say(figure.Lives, "%s applications of a driver and five executors are created at %.0f a second, over %d namespaces; %d of the drivers fail.",
+		figure.Count(spec.Count()), spec.Rate(), len(spec.Namespaces()), failing(spec))
+	for _, c := range spec.Classes {
+		s.Say(figure.Lives, "%d drivers run %s.", c.Count, c.Run)
+	}
+	s.Say(figure.Lives, "Rates are those of the writes between the tenth and the ninetieth in a hundred, divided by how many an application has.")
+	s.Say(figure.Lives, "%s", binds(b.cpu, b.took(), runtime.NumCPU()))
+	return b, sated(b.sustained, spec.Rate())
+}
+
+// sated says whether more was offered than was carried: otherwise the rate is that of the load, and not what the operator can do.
+func sated(carried, offered float64) error {
+	if offered > 0 && carried > offer*offered {
+		return fmt.Errorf("%.1f applications a second were carried of %.1f that were offered: more have to be for a limit to be seen", carried, offered)
+	}
+	return nil
 }
 
 // rawLives makes the writes of what was done again, and notes how fast that goes.
-func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, workers []int) error {
+func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, workers, part int) error {
 	plan, err := writesOf(w.AuditLog(), of)
 	if err != nil {
 		return err
+	}
+	plan.Bound = true // so that the scheduler writes as much as it did
+	if n := len(plan.Left); n > 0 {
+		s.Say(figure.Lives, "Of the writes of the load, the operator and the nodes these belong to no application and are not made again: %s.", counts(plan.Left))
+	}
+	if plan.Stale > 0 {
+		return fmt.Errorf("the log has %d references to owners that nobody made: what is owned like that is garbage when it is made again", plan.Stale)
 	}
 	stop, err := node.Keep(ctx, w, node.Nodes)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	results, err := replay.Best(ctx, w, plan, workers...)
+	best, err := rawLimit(ctx, w, s, plan, workers, part)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	best := results[0]
 	s.Add(best.Figures(figure.Lives)...)
+	s.Add(parts(figure.Lives, figure.Raw, besides(best.CPU, theHarness, best.Client), best.Took)...)
+	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Raw, Name: untilLast, Value: float64(best.Applications) / best.Took.Seconds(), Unit: "1/s"})
+	if best.Failed > 0 {
+		s.Say(figure.Lives, "%d of %d writes of the raw limit failed, the first with: %v", best.Failed, best.Failed+best.Writes, best.First)
+	}
 	done, ok := s.Value(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Rate}.ID())
 	if !ok {
 		return errors.New("the operator's rate was not measured")
 	}
 	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Share, Value: done.Value / best.Rate()})
-	if best.Failed > 0 {
-		s.Say(figure.Lives, "%d of %d writes of the raw limit failed, the first with: %v", best.Failed, best.Failed+best.Writes, best.First)
+	return best.Err()
+}
+
+// rawLimit seeks how many workers are the fastest with a part of a plan, and has them replay all of it.
+func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, workers, part int) (replay.Result, error) {
+	var tries int
+	try := func(plan *replay.Plan, workers int) (replay.Result, error) {
+		tries++
+		return replayOnce(ctx, w, plan, fmt.Sprintf("replay-%d-", tries), workers)
+	}
+	results, found, err := replay.Search(workers, mostWorkers, func(workers int) (replay.Result, error) { return try(plan.First(part), workers) })
+	if err != nil {
+		return replay.Result{}, err
 	}
 	for _, r := range results {
-		s.Say(figure.Lives, "The raw limit with %d applications at a time: %.1f a second.", r.Workers, r.Rate())
+		s.Say(figure.Lives, "The raw limit, sought with %s of the applications, %d at a time: %.1f a second.", figure.Count(r.Applications), r.Workers, r.Rate())
 	}
-	return nil
+	best := replay.Fastest(results)
+	if !found {
+		return best, fmt.Errorf("%d applications at a time are still faster than half as many: no limit was found", best.Workers)
+	}
+	if best.Applications == len(plan.Applications) {
+		return best, nil
+	}
+	return try(plan, best.Workers)
+}
+
+// replayOnce replays a plan once the control plane has done what came before.
+func replayOnce(ctx context.Context, w *world.World, plan *replay.Plan, prefix string, workers int) (r replay.Result, err error) {
+	stage, err := plan.Stage(ctx, w, prefix)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, stage.Close(ctx)) }()
+	if err := calmWorld(ctx, w); err != nil {
+		return r, err
+	}
+	return stage.Run(ctx, workers)
+}
+
+// besides are CPU times with one more.
+func besides(cpu map[string]time.Duration, who string, took time.Duration) map[string]time.Duration {
+	all := maps.Clone(cpu)
+	all[who] = took
+	return all
+}
+
+// counts are how often there was what, in words.
+func counts(of map[string]int) string {
+	var words []string
+	for _, what := range slices.Sorted(maps.Keys(of)) {
+		words = append(words, fmt.Sprintf("%s %d times", what, of[what]))
+	}
+	return strings.Join(words, ", ")
 }
 
 // writesOf reads what was written from an audit log.

@@ -26,15 +26,16 @@ func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n, pressi
 	if err != nil {
 		return fmt.Errorf("the probe: %w", err)
 	}
-	if err := r.note(b, seen, spec, s, scenario, in); err != nil {
+	if _, err := r.note(b, seen, spec, s, scenario, in); err != nil {
 		return err
 	}
 	spec = press(pressing)
 	if b, seen, err = r.watched(ctx, s, spec, scenario, in); err != nil {
 		return fmt.Errorf("as many as can be carried: %w", err)
 	}
-	s.Add(b.rate(scenario, in, pressing)...)
-	return r.note(b, seen, spec, s, scenario, pressed(in))
+	sustained, err := r.note(b, seen, spec, s, scenario, pressed(in))
+	s.Add(perSecond(scenario, in, sustained)...)
+	return err
 }
 
 // watched carries a load once the control plane is calm, and looks at the operator meanwhile.
@@ -218,7 +219,7 @@ func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
 const quietLimit = time.Minute
 
 // settleIfEver waits until an operator is quiet, and returns since when; or false when it was not within quietLimit.
-func settleIfEver(ctx context.Context, op *world.Operator) (since time.Time, quiet bool, err error) {
+func settleIfEver(ctx context.Context, op user) (since time.Time, quiet bool, err error) {
 	short, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
 	since, err = settle(short, op.Usage)

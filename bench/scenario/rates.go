@@ -8,6 +8,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/loads"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
@@ -19,10 +20,13 @@ func Burst(n int) Func {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.close()) }()
-		_, err = r.measure(ctx, load.Spec{Classes: []load.Class{{Name: "burst", Namespace: "burst", Count: n, Run: load.For(200 * time.Millisecond)}}}, s, figure.Burst, "")
-		s.Say(figure.Burst, "%s driver-only applications are created at once; their drivers run 200 ms. The CPU counts from the first creation to the last event.",
-			figure.Count(n))
-		return err
+		spec := described(loads.Burst).Sized(n)
+		if _, err := r.measure(ctx, spec, s, figure.Burst, ""); err != nil {
+			return err
+		}
+		s.Say(figure.Burst, "%s driver-only applications are created at once; their drivers run %s. The CPU counts from the first creation to the last event.",
+			figure.Count(n), spec.Classes[0].Run)
+		return nil
 	}
 }
 
@@ -40,9 +44,11 @@ func HalfRate(spec load.Spec, long time.Duration) Func {
 		}
 		defer func() { err = errors.Join(err, r.close()) }()
 		paced := atRate(spec, found.Value/2, long)
-		_, err = r.measure(ctx, paced, s, figure.HalfRate, "")
+		if _, err := r.measure(ctx, paced, s, figure.HalfRate, ""); err != nil {
+			return err
+		}
 		s.Say(figure.HalfRate, "%s applications of a driver and five executors are created at %.1f a second.", figure.Count(paced.Count()), found.Value/2)
-		return err
+		return nil
 	}
 }
 

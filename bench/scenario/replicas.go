@@ -27,7 +27,7 @@ func Replicas(spec load.Spec, replicas ...int) Func {
 				return err
 			}
 		}
-		s.Say(replicasName, "The same load as that of %s, and as fast. CPU and memory are those of all replicas together; queues are those of the first.", figure.Lives)
+		s.Say(replicasName, "A load like that of %s, %s applications, and as fast. CPU and memory are those of all replicas together; queues are those of the first.", figure.Lives, figure.Count(spec.Count()))
 		return nil
 	}
 }
@@ -40,13 +40,11 @@ func share(ctx context.Context, w *world.World, s *Sink, spec load.Spec, n int, 
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	in := figure.Count(n) + " replicas"
-	c := spec.Classes[0]
-	c.Name, c.Namespace = fresh("shared"), fmt.Sprintf("shared-by-%d", n)
-	b, err := r.measure(ctx, load.Spec{Seed: spec.Seed, Classes: []load.Class{c}}, s, replicasName, in)
+	b, err := r.measure(ctx, spec.Named(fresh("shared"), fmt.Sprintf("shared-by-%d", n)), s, replicasName, in)
 	if err != nil {
 		return err
 	}
-	s.Add(figure.Figure{Scenario: replicasName, Case: in, Name: "rate in those of one replica", Value: float64(c.Count) / b.took().Seconds() / one})
+	s.Add(figure.Figure{Scenario: replicasName, Case: in, Name: "rate in those of one replica", Value: b.sustained / one})
 	return nil
 }
 

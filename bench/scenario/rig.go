@@ -51,13 +51,24 @@ func raiseTeam(ctx context.Context, w *world.World, replicas int, settings strin
 	if r.nodes, err = node.Start(ctx, w, node.Options{}); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	warm := load.Spec{Classes: []load.Class{{
-		Name: fresh("warm"), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
-	}}}
-	if _, err := r.carry(ctx, warm); err != nil {
+	if err := r.warm(ctx, replicas); err != nil {
 		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
 	}
 	return r, nil
+}
+
+// warm has the operators carry a few applications.
+func (r *rig) warm(ctx context.Context, replicas int) error {
+	spec := load.Spec{Classes: []load.Class{{
+		Name: fresh("warm"), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
+	}}}
+	return r.pass(ctx, spec, func(send func() (time.Time, error)) error {
+		if _, err := send(); err != nil {
+			return err
+		}
+		_, err := settleFor(ctx, time.Second, r.team.Usage)
+		return err
+	})
 }
 
 // close stops the operators and the nodes, and returns what went wrong in them.
@@ -74,52 +85,81 @@ func (r *rig) close() error {
 
 // carry sends a load and waits until all of it has ended and the operator is quiet.
 func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
+	err = r.pass(ctx, spec, func(send func() (time.Time, error)) (err error) {
+		b, err = charge(ctx, r.w, r.team, send)
+		return err
+	})
+	return b, err
+}
+
+// pass does what a load needs before and after it, and has around call send, which sends the load and returns when all of it has ended, with the moment of the last
+// end.
+func (r *rig) pass(ctx context.Context, spec load.Spec, around func(send func() (time.Time, error)) error) error {
 	for _, name := range spec.Namespaces() {
 		if err := r.w.Namespace(ctx, name); err != nil {
-			return b, err
+			return err
 		}
 	}
 	seen, err := watchEnds(ctx, r.load, spec) // whose watch is opened again by the replay
 	if err != nil {
-		return b, err
+		return err
 	}
 	defer seen.stop()
-	b, err = charge(ctx, r.w, r.team, func() (time.Time, error) {
+	err = around(func() (time.Time, error) {
 		if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
 			return time.Time{}, err
 		}
 		return seen.wait(ctx)
 	})
 	if err := errors.Join(err, r.nodes.Err()); err != nil {
-		return b, err
+		return err
 	}
-	return b, seen.held(spec)
+	return seen.held(spec)
 }
 
-// measure carries a load and notes its figures in a case of a scenario: rates, cost, latencies and writes; and how the operator was meanwhile.
+// measure carries a load and notes its figures in a case of a scenario: rates, cost, latencies and writes; and how the operator was meanwhile. It begins when the
+// control plane has done what came before.
 func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in string) (bill, error) {
+	if err := calmWorld(ctx, r.w); err != nil {
+		return bill{}, err
+	}
 	samples := r.op.Sample(ctx, sampleEvery)
 	b, err := r.carry(ctx, spec)
 	seen, e := samples.Stop()
 	if err := errors.Join(err, e); err != nil {
 		return b, err
 	}
-	s.Add(b.rate(scenario, in, spec.Count())...)
 	s.Plot(courses(scenario, seen)...)
-	return b, r.note(b, seen, spec, s, scenario, in)
+	if b.sustained, err = r.note(b, seen, spec, s, scenario, in); err != nil {
+		return b, err
+	}
+	s.Add(perSecond(scenario, in, b.sustained)...)
+	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: untilLast, Value: float64(spec.Count()) / b.took().Seconds(), Unit: "1/s"})
+	return b, nil
 }
 
-// note adds what a load that was carried cost, and how it fared: CPU, the queue, latencies and writes.
-func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenario, in string) error {
+// untilLast is a rate that has in it how the work began, and how few were left in the end.
+const untilLast = "applications a second, from the first creation to the last end"
+
+// perApplication is how many applications a second writes were made for, of which these were answered, of so many applications in all. It is taken of the writes and
+// not of the ends of the applications, as an operator that begins all before it goes on with any would have its ends in a short time, of work that it did before; and
+// clients that go on with as many at a time as they are would have theirs in heaps.
+func perApplication(answered []time.Time, apps int) float64 {
+	return figure.Sustained(answered) * float64(apps) / float64(len(answered))
+}
+
+// note adds what a load that was carried cost, and how it fared: CPU, the queue, latencies and writes. It returns how many applications a second were carried
+// (perApplication).
+func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenario, in string) (sustained float64, err error) {
 	account, err := r.heard(scope(b, spec))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	n := spec.Count()
 	s.Add(b.figures(scenario, in, n)...)
 	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
 	s.Add(account.Figures(scenario, in, n)...)
-	return nil
+	return perApplication(account.Answered, n), nil
 }
 
 // scope is what of the audit log was done for a load.
