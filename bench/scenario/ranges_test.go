@@ -34,6 +34,13 @@ func TestEveryLevelIsHeld(t *testing.T) {
 			}
 		}
 	}
+	for _, in := range cases {
+		for _, name := range []string{figure.CPU, figure.Launch99, figure.DriverLag99, figure.ExecutorLag99, figure.NoDriver, figure.NoStatus} {
+			if id := (figure.Figure{Scenario: in[0], Case: pressed(in[1]), Name: name}).ID(); !held[id] {
+				t.Errorf("no range demands %s", id)
+			}
+		}
+	}
 	for _, in := range []string{figure.LiveCase(large.levels[len(large.levels)-1]), FinishedCase(large.finished)} {
 		for _, name := range []string{figure.FirstDecision, figure.Peak, figure.Resident} {
 			if id := (figure.Figure{Scenario: figure.ColdStart, Case: "about " + in, Name: name}).ID(); !held[id] {
