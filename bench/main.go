@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/node"
 	"github.com/sparkoperator/spark-operator/bench/ranges"
 	"github.com/sparkoperator/spark-operator/bench/report"
@@ -38,8 +39,9 @@ type options struct {
 	page  bool   // write docs/performance.md
 	world world.Options
 
-	schedules int // measure so many schedules instead of a plan
-	kill      int // runs after which the operator of the schedules is killed; 0 for never
+	load      string // a description of load (package load) that is carried instead of a plan
+	schedules int    // measure so many schedules instead of a plan
+	kill      int    // runs after which the operator of the schedules is killed; 0 for never
 }
 
 func main() {
@@ -50,6 +52,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "fail where a figure is not in its range")
 	flag.StringVar(&o.keeps, "record", "", "a run's file: add what it measured to the ranges of its plan, and measure nothing")
 	flag.BoolVar(&o.page, "page", false, "write docs/performance.md from the newest run of bench/runs")
+	flag.StringVar(&o.load, "load", "", "a description of load, such as loads/day.yaml, to carry instead of a plan")
 	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of a plan")
 	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
 	flag.StringVar(&o.world.Root, "root", "..", "the repository's root")
@@ -88,7 +91,7 @@ func start(ctx context.Context, o options, out io.Writer) error {
 }
 
 // held reports whether the figures are held to ranges.
-func (o options) held() bool { return o.check && o.schedules == 0 }
+func (o options) held() bool { return o.check && o.schedules == 0 && o.load == "" }
 
 // names are those of the scenarios that are asked for; none for all.
 func (o options) names() []string {
@@ -99,6 +102,14 @@ func (o options) names() []string {
 func (o options) steps() ([]scenario.Step, error) {
 	if o.schedules > 0 {
 		return []scenario.Step{scenario.SchedulesStep(o.schedules, o.kill)}, nil
+	}
+	if o.load != "" {
+		text, err := os.ReadFile(o.load)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := load.Parse(text)
+		return []scenario.Step{scenario.LoadStep(spec)}, err
 	}
 	all, err := scenario.Plan(o.plan, o.world.Root)
 	if err != nil {
@@ -218,6 +229,8 @@ func (o options) label() string {
 	switch {
 	case o.schedules > 0:
 		return "schedules"
+	case o.load != "":
+		return "load"
 	case o.only == "":
 		return o.plan
 	}

@@ -21,8 +21,21 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
+// TestSteps has a load that is described be carried, and nothing of a plan with it.
+func TestSteps(t *testing.T) {
+	steps, err := options{plan: "full", load: "loads/day.yaml"}.steps()
+	if err != nil || len(steps) != 1 || steps[0].Name != "load" || !strings.Contains(steps[0].About, "2,550") {
+		t.Errorf("%+v, %v", steps, err)
+	}
+	for load, want := range map[string]string{"none.yaml": "none.yaml", "main.go": "load:"} {
+		if _, err := (options{load: load}).steps(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", load, err)
+		}
+	}
+}
+
 func TestLabel(t *testing.T) {
-	for want, o := range map[string]options{"full": {plan: "full"}, "quick-burst-lives": {plan: "quick", only: "burst,lives"}, "schedules": {plan: "full", schedules: 3}} {
+	for want, o := range map[string]options{"full": {plan: "full"}, "quick-burst-lives": {plan: "quick", only: "burst,lives"}, "schedules": {plan: "full", schedules: 3}, "load": {plan: "full", load: "x.yaml"}} {
 		if got := o.label(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

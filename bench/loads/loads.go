@@ -12,3 +12,18 @@ var Lives []byte
 //
 //go:embed burst.yaml
 var Burst []byte
+
+// Standing are applications that go on running.
+//
+//go:embed standing.yaml
+var Standing []byte
+
+// Finished are applications that are soon over.
+//
+//go:embed finished.yaml
+var Finished []byte
+
+// Probe are short whole lives that come one after the other.
+//
+//go:embed probe.yaml
+var Probe []byte

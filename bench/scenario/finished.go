@@ -3,10 +3,10 @@ package scenario
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/loads"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
@@ -23,9 +23,7 @@ func Finished(n, probe, pressing int) Func {
 		}
 		defer func() { err = errors.Join(err, r.close()) }()
 		in := FinishedCase(n)
-		b, err := r.carry(ctx, load.Spec{Classes: []load.Class{{
-			Name: fresh("finished"), Namespace: "finished", Namespaces: min(n, 1+n/1000), Count: n, Run: load.For(50 * time.Millisecond),
-		}}})
+		b, err := r.carry(ctx, ending(n))
 		if err != nil {
 			return err
 		}
@@ -38,4 +36,12 @@ func Finished(n, probe, pressing int) Func {
 		s.Say(figure.Finished, "The finished applications were carried to their ends by the same operator in the same run; they had no executors, and their driver pods are kept. %s", atRestSays)
 		return r.probe(ctx, s, figure.Finished, in, probe, pressing)
 	}
+}
+
+// ending is load that is soon over, over as many namespaces as have a thousand each.
+func ending(n int) load.Spec {
+	spec := described(loads.Finished).Sized(n)
+	c := &spec.Classes[0]
+	c.Name, c.Namespaces = fresh(c.Name), min(n, 1+n/1000)
+	return spec
 }

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/loads"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
@@ -43,10 +43,7 @@ func (r *rig) watched(ctx context.Context, s *Sink, spec load.Spec, scenario, in
 	if err := calmIfEver(ctx, r.w, s, scenario, in); err != nil {
 		return bill{}, nil, err
 	}
-	samples := r.op.Sample(ctx, sampleEvery)
-	b, err := r.carry(ctx, spec)
-	seen, e := samples.Stop()
-	return b, seen, errors.Join(err, e)
+	return r.sampled(ctx, spec)
 }
 
 // press is load like that of Lives, in namespaces of its own.
@@ -65,7 +62,10 @@ const probeNamespace = "probe"
 
 // probing is the load of a probe.
 func probing(n int) load.Spec {
-	return load.Spec{Classes: []load.Class{{Name: fresh("probe"), Namespace: probeNamespace, Count: n, Rate: probeRate, Executors: 5, Run: load.For(time.Second)}}}
+	spec := described(loads.Probe).Sized(n)
+	c := &spec.Classes[0]
+	c.Name, c.Namespace = fresh(c.Name), probeNamespace
+	return spec
 }
 
 // fresh is a name that was not used in this run.

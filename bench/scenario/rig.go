@@ -60,7 +60,7 @@ func raiseTeam(ctx context.Context, w *world.World, replicas int, settings strin
 // warm has the operators carry a few applications.
 func (r *rig) warm(ctx context.Context, replicas int) error {
 	spec := load.Spec{Classes: []load.Class{{
-		Name: fresh("warm"), Namespace: "warm", Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
+		Name: fresh("warm"), Namespace: warmNamespace, Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
 	}}}
 	return r.pass(ctx, spec, func(send func() (time.Time, error)) error {
 		if _, err := send(); err != nil {
@@ -123,10 +123,8 @@ func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in
 	if err := calmWorld(ctx, r.w); err != nil {
 		return bill{}, err
 	}
-	samples := r.op.Sample(ctx, sampleEvery)
-	b, err := r.carry(ctx, spec)
-	seen, e := samples.Stop()
-	if err := errors.Join(err, e); err != nil {
+	b, seen, err := r.sampled(ctx, spec)
+	if err != nil {
 		return b, err
 	}
 	s.Plot(courses(scenario, seen)...)
@@ -136,6 +134,14 @@ func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in
 	s.Add(perSecond(scenario, in, b.sustained)...)
 	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: untilLast, Value: float64(spec.Count()) / b.took().Seconds(), Unit: "1/s"})
 	return b, nil
+}
+
+// sampled carries a load, and looks at the operator meanwhile.
+func (r *rig) sampled(ctx context.Context, spec load.Spec) (bill, []world.Sample, error) {
+	samples := r.op.Sample(ctx, sampleEvery)
+	b, err := r.carry(ctx, spec)
+	seen, e := samples.Stop()
+	return b, seen, errors.Join(err, e)
 }
 
 // untilLast is a rate that has in it how the work began, and how few were left in the end.

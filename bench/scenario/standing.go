@@ -8,6 +8,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/bench/loads"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
@@ -27,7 +28,7 @@ type level struct {
 }
 
 // Standing measures the operator with live applications of a driver and five executors, at each of some levels, the lowest first: its memory, how a probe of short
-// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and pods get to Running in two writes.
+// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and get to Running in one write.
 func Standing(levels []int, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
@@ -78,9 +79,10 @@ func (r *rig) level(ctx context.Context, s *Sink, n, before, probe, pressing int
 // standing is load that goes on running, n applications up to a level: over as many namespaces of that level as keep each below 3,000 pods, which is what
 // Kubernetes calls large.
 func standing(level, n int) load.Spec {
-	return load.Spec{Classes: []load.Class{{
-		Name: fresh("standing"), Namespace: fmt.Sprintf("standing-%d", level), Namespaces: min(n, 1+n/400), Count: n, Executors: standingExecutors, Placed: true, Run: load.For(12 * time.Hour),
-	}}}
+	spec := described(loads.Standing).Sized(n)
+	c := &spec.Classes[0]
+	c.Name, c.Namespace, c.Namespaces = fresh(c.Name), fmt.Sprintf("%s-%d", c.Namespace, level), min(n, 1+n/400)
+	return spec
 }
 
 // slopes are what an application more costs: between the first two levels, and the last two. Linear growth has both alike.
