@@ -104,7 +104,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	if op.shards != nil {
-		telemetry.RegisterShards(env.Registerer, cfg.Sharding.Shards, op.shards.Owned)
+		telemetry.RegisterShards(env.Registerer, cfg.LeaderElection.LeaseName, cfg.Sharding.Shards, op.shards.Owned)
 	}
 	op.sentinels = newSentinels(op.settings, op.GetLogger())
 	if err := errors.Join(op.Add(op.sentinels), op.followSettings(ctx)); err != nil {

@@ -342,6 +342,13 @@ prometheus:
 	if strings.Contains(fmt.Sprint(shared), "NoLeader") {
 		t.Error("a leader is missed where all act")
 	}
+	i := slices.IndexFunc(shared, func(a alert) bool { return a.Alert == "SparkOperatorShardsWithoutOwner" })
+	if i < 0 {
+		t.Fatal("nobody is told of shards without an owner")
+	}
+	if expr := shared[i].Expr; strings.Count(expr, `{name="spark-operator-controller-lock"}`) != 3 {
+		t.Errorf("another installation's shards count as well: %s", expr)
+	}
 }
 
 // TestMonitoringObjectsAreValid: the Prometheus operator's own definitions take them, and know every field.
