@@ -88,7 +88,7 @@ func Write(root string) error {
 	return nil
 }
 
-// Files are the page and its plots by path in the repository, written from its newest run.
+// Files are the page and its plots by path in the repository, written from its newest run, and the pages that quote figures.
 func Files(root string) (map[string][]byte, error) {
 	file, run, err := Newest(filepath.Join(root, Runs))
 	if err != nil {
@@ -103,7 +103,27 @@ func Files(root string) (map[string][]byte, error) {
 	for name, picture := range drawn {
 		files[filepath.Join("docs", Plots, name)] = picture
 	}
-	return files, nil
+	return files, quotes(root, run, files)
+}
+
+// quotes adds the pages that quote figures of the run, as far as they are there.
+func quotes(root string, run *figure.Run, to map[string][]byte) error {
+	for _, name := range quoting {
+		name = filepath.Join("docs", name)
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		page, err := quote(string(text), run)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		to[name] = []byte(page)
+	}
+	return nil
 }
 
 // Stale lists the files of the page that are not as the newest run has it, those among them that should not be there.
