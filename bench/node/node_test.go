@@ -126,7 +126,7 @@ func TestKnown(t *testing.T) {
 	}
 	k.begun("driver", noon)
 	got, _ := k.get("driver")
-	want := pod{namespace: "n", name: "driver", node: "node-1", uid: "driver", containers: []string{"sidecar", "spark"}, started: noon, driver: &driver{
+	want := pod{namespace: "n", name: "driver", node: "node-1", uid: "driver", placed: true, containers: []string{"sidecar", "spark"}, started: noon, driver: &driver{
 		program: load.Program{Executors: 3, Run: 2 * time.Second, ExecutorRun: 9 * time.Second, Exit: 1}, app: longer.OwnerReferences[0], attempt: "2", appID: "spark-1",
 	}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pod{}, driver{})); diff != "" {
@@ -149,6 +149,12 @@ func TestKnown(t *testing.T) {
 	}
 	if run := k.lifetime(executor); run != 9*time.Second {
 		t.Errorf("the executor runs for %s", run)
+	}
+	scheduled := bound("driver", func(p *corev1.Pod) {
+		p.UID, p.Status.Conditions = "scheduled", []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	})
+	if p, err := read(scheduled); err != nil || p.placed {
+		t.Errorf("a pod that was bound by the scheduler is taken for one that was placed: %v", err)
 	}
 	k.forget("driver")
 	if run := k.lifetime(executor); run != 0 {

