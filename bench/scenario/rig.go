@@ -59,9 +59,13 @@ func raiseTeam(ctx context.Context, w *world.World, replicas int, settings strin
 
 // warm has the operators carry a few applications.
 func (r *rig) warm(ctx context.Context, replicas int) error {
-	spec := load.Spec{Classes: []load.Class{{
+	return r.through(ctx, load.Spec{Classes: []load.Class{{
 		Name: fresh("warm"), Namespace: warmNamespace, Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
-	}}}
+	}}})
+}
+
+// through has the operators carry a load of which nothing is noted.
+func (r *rig) through(ctx context.Context, spec load.Spec) error {
 	return r.pass(ctx, spec, func(send func() (time.Time, error)) error {
 		if _, err := send(); err != nil {
 			return err
@@ -128,11 +132,15 @@ func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in
 		return b, err
 	}
 	s.Plot(courses(scenario, seen)...)
-	if b.sustained, err = r.note(b, seen, spec, s, scenario, in); err != nil {
+	account, err := r.heard(scope(b, spec))
+	if err != nil {
 		return b, err
 	}
+	n := spec.Count()
+	b.sustained = perApplication(account.Answered, n)
 	s.Add(perSecond(scenario, in, b.sustained)...)
-	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: untilLast, Value: float64(spec.Count()) / b.took().Seconds(), Unit: "1/s"})
+	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: untilLast, Value: float64(n) / b.took().Seconds(), Unit: "1/s"})
+	enter(b, seen, account, n, s, scenario, in)
 	return b, nil
 }
 
@@ -161,11 +169,15 @@ func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenari
 	if err != nil {
 		return 0, err
 	}
-	n := spec.Count()
+	enter(b, seen, account, spec.Count(), s, scenario, in)
+	return perApplication(account.Answered, spec.Count()), nil
+}
+
+// enter adds what so many applications cost, and how they fared.
+func enter(b bill, seen []world.Sample, account audit.Account, n int, s *Sink, scenario, in string) {
 	s.Add(b.figures(scenario, in, n)...)
 	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
 	s.Add(account.Figures(scenario, in, n)...)
-	return perApplication(account.Answered, n), nil
 }
 
 // scope is what of the audit log was done for a load.
