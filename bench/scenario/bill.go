@@ -65,7 +65,7 @@ func charge(ctx context.Context, w *world.World, op user, work func() (ended tim
 	if err != nil {
 		return b, err
 	}
-	since, quiet, err := settleIfEver(ctx, op)
+	since, quiet, err := settleIfEver(ctx, calm, op)
 	if err != nil {
 		return b, err
 	}
@@ -112,12 +112,7 @@ func (s *stillness) see(at time.Time, cpu time.Duration) {
 	}
 }
 
-// settle waits until a process has been calm, and returns since when it is. Its CPU says so without asking it.
-func settle(ctx context.Context, usage func() (world.Usage, error)) (since time.Time, err error) {
-	return settleFor(ctx, calm, usage)
-}
-
-// settleFor waits until a process does nothing worth naming for so long, and returns since when.
+// settleFor waits until a process does nothing worth naming for so long, and returns since when. Its CPU says so without asking it.
 func settleFor(ctx context.Context, long time.Duration, usage func() (world.Usage, error)) (since time.Time, err error) {
 	first, err := usage()
 	if err != nil {

@@ -75,10 +75,10 @@ func TestSettleEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(bad)
 	still := func() (world.Usage, error) { return world.Usage{}, nil }
-	if _, err := settle(ctx, still); !errors.Is(err, bad) {
+	if _, err := settleFor(ctx, calm, still); !errors.Is(err, bad) {
 		t.Errorf("with the context: %v", err)
 	}
-	if _, err := settle(t.Context(), func() (world.Usage, error) { return world.Usage{}, bad }); !errors.Is(err, bad) {
+	if _, err := settleFor(t.Context(), calm, func() (world.Usage, error) { return world.Usage{}, bad }); !errors.Is(err, bad) {
 		t.Errorf("with what it reads: %v", err)
 	}
 	if _, err := settleFor(t.Context(), -1, still); err != nil {

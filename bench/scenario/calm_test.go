@@ -67,3 +67,41 @@ func TestCalmOfEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// worker is a process that takes a core for so long.
+type worker struct {
+	began time.Time
+	long  time.Duration
+}
+
+func (w worker) Usage() (world.Usage, error) {
+	return world.Usage{CPU: min(time.Since(w.began), w.long)}, nil
+}
+
+func TestSettleIfEver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		busy, took time.Duration
+		quiet      bool
+	}{
+		"quiet at once":      {0, time.Second, true},
+		"quiet in a while":   {20 * time.Second, 21 * time.Second, true},
+		"not quiet in time":  {time.Hour, quietLimit, false},
+		"quiet but not long": {quietLimit - time.Second/2, quietLimit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				_, quiet, err := settleIfEver(t.Context(), time.Second, worker{began, tc.busy})
+				if took := time.Since(began); err != nil || quiet != tc.quiet || (took-tc.took).Abs() > 100*time.Millisecond {
+					t.Errorf("quiet: %v after %s, want %v after %s; %v", quiet, took, tc.quiet, tc.took, err)
+				}
+			})
+		})
+	}
+	bad := errors.New("bad")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(bad)
+	if _, quiet, err := settleIfEver(ctx, time.Second, worker{time.Now(), time.Hour}); quiet || !errors.Is(err, bad) {
+		t.Errorf("%v, %v", quiet, err)
+	}
+}

@@ -61,7 +61,7 @@ func coldStart(ctx context.Context, w *world.World, s *Sink, in string, arrival 
 		return err
 	}
 	s.Add(seconds(figure.ColdStart, in, "until it is ready", ready), seconds(figure.ColdStart, in, figure.FirstDecision, decided.Sub(began)))
-	since, quiet, err := settleIfEver(ctx, op)
+	since, quiet, err := settleIfEver(ctx, calm, op)
 	if err != nil {
 		return err
 	}

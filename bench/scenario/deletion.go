@@ -58,11 +58,11 @@ func deleteBoth(ctx context.Context, w *world.World, s *Sink, n int, in, setting
 		if err := r.bare(ctx, n); err != nil {
 			return fmt.Errorf("bare pods: %w", err)
 		}
-		pods, err := r.gone(ctx, pods, bareNamespace, bareName, n)
+		bare, err := r.gone(ctx, pods, bareNamespace, bareName, n)
 		if err != nil {
 			return fmt.Errorf("bare pods: %w", err)
 		}
-		s.Add(pods.figures(figure.Pods, n)...)
+		s.Add(bare.figures(figure.Pods, n)...)
 	}
 	apps, err := r.gone(ctx, world.Applications, appsNamespace, func(i int) string { return fmt.Sprintf("deleted-%d", i) }, n)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d deletion) figures(in string, n int) []figure.Figure {
 	if in != figure.Pods {
 		out = append(out, figure.Figure{Scenario: figure.Deletion, Case: in, Name: figure.CPU, Value: d.bill.cpu[theOperator].Seconds() * 1000 / float64(n), Unit: "ms"})
 	}
-	return append(out, parts(figure.Deletion, in, d.bill.cpu, d.bill.quiet.Sub(d.bill.began))...)
+	return append(out, parts(figure.Deletion, in, d.bill.cpu, d.bill.took())...)
 }
 
 // gone deletes n objects of a namespace once the control plane is calm, and waits until the namespace is empty.

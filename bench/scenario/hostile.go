@@ -94,7 +94,7 @@ func once(ctx context.Context, w *world.World, probe int) (u world.Usage, err er
 	if err := calmWorld(ctx, w); err != nil {
 		return u, err
 	}
-	if _, err := r.carry(ctx, probing(probe)); err != nil {
+	if err := r.through(ctx, probing(probe)); err != nil {
 		return u, err
 	}
 	if u, err = atRest(ctx, r.op); err != nil {

@@ -203,7 +203,7 @@ const ease = 5 * time.Second
 // atRest returns what an operator keeps resident once it is at rest: after a collection of garbage, as when the next one is due is a matter of chance. With many
 // applications it is never quite quiet, so that it is waited for a while only.
 func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
-	if _, _, err := settleIfEver(ctx, op); err != nil {
+	if _, _, err := settleIfEver(ctx, time.Second, op); err != nil {
 		return world.Usage{}, err
 	}
 	if _, err := op.Profile(ctx, "heap?gc=1", 0); err != nil {
@@ -218,11 +218,11 @@ func atRest(ctx context.Context, op *world.Operator) (world.Usage, error) {
 // quietLimit is how long an operator is given to become quiet.
 const quietLimit = time.Minute
 
-// settleIfEver waits until an operator is quiet, and returns since when; or false when it was not within quietLimit.
-func settleIfEver(ctx context.Context, op user) (since time.Time, quiet bool, err error) {
+// settleIfEver waits until an operator has been quiet for so long, and returns since when it is; or false when it was not within quietLimit.
+func settleIfEver(ctx context.Context, long time.Duration, op user) (since time.Time, quiet bool, err error) {
 	short, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
-	since, err = settle(short, op.Usage)
+	since, err = settleFor(short, long, op.Usage)
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
 		return since, false, nil
 	}

@@ -27,7 +27,7 @@ type sizes struct {
 
 // large is what the bars speak of.
 var large = sizes{
-	levels: []int{100, 1_000, 10_000}, probe: 100, pressing: 200, finished: 10_000, failovers: 3, deleted: 1_000, hostilePods: 50_000, hostileMaps: 1_000, hostileProbe: 40, crowd: 5_000,
+	levels: []int{100, 1_000, 10_000}, probe: 100, pressing: 200, finished: 10_000, failovers: 3, deleted: 1_000, hostilePods: 50_000, hostileMaps: 1_000, hostileProbe: 20, crowd: 5_000,
 }
 
 // tiny says nothing about the operator, and within minutes that all of it can be measured.
