@@ -143,30 +143,52 @@ func bars(text *strings.Builder, verdicts []ranges.Verdict) {
 	markdownRow(text, []string{"demanded", "figure", "measured", "range", ""})
 	markdownRow(text, []string{"---", "---", "---:", "---", "---"})
 	missing := 0
-	for _, v := range verdicts {
-		bounded := v.Range.Min != nil || v.Range.Max != nil
-		if !bounded && v.Known {
+	for len(verdicts) > 0 {
+		of := verdicts[0].Range
+		n := max(1, len(of.Each)) // its verdicts stand one after the other (ranges.Check)
+		each := verdicts[:n]
+		verdicts = verdicts[n:]
+		var rows [][]string
+		for _, v := range each {
+			measured, mark := judged(v)
+			if mark == notMeasured {
+				missing++
+			}
+			rows = append(rows, []string{of.Why, v.What(), measured, of.Wanted(), mark})
+		}
+		if of.Min == nil && of.Max == nil {
 			continue // it is in its table
 		}
-		measured, mark := "-", "holds"
-		if v.Known {
-			measured = figure.Format(v.Value, v.Unit)
+		if alike := !slices.ContainsFunc(rows, func(row []string) bool { return row[2] != rows[0][2] || row[4] != rows[0][4] }); alike && n > 1 {
+			rows = rows[:1]
+			rows[0][1] = ranges.Verdict{Range: of, ID: of.Figure}.What() + ", of each of " + figure.Count(n)
 		}
-		switch {
-		case strings.HasPrefix(v.Problem, ranges.Missing):
-			mark = "not measured"
-			missing++
-		case !v.OK():
-			mark = "**missed**"
-		}
-		if bounded {
-			markdownRow(text, []string{v.Range.Why, v.What(), measured, v.Range.Wanted(), mark})
+		for _, row := range rows {
+			markdownRow(text, row)
 		}
 	}
 	text.WriteString("\n")
 	if missing > 0 {
 		fmt.Fprintf(text, "%d figures that a full run has are not in this one.\n\n", missing)
 	}
+}
+
+// notMeasured is what became of a range whose figure a run does not have.
+const notMeasured = "not measured"
+
+// judged is what was measured, and what became of the range.
+func judged(v ranges.Verdict) (measured, mark string) {
+	measured = "-"
+	if v.Known {
+		measured = figure.Format(v.Value, v.Unit)
+	}
+	switch {
+	case strings.HasPrefix(v.Problem, ranges.Missing):
+		return measured, notMeasured
+	case !v.OK():
+		return measured, "**missed**"
+	}
+	return measured, "holds"
 }
 
 // pictures shows the plots of a scenario, and draws them.
