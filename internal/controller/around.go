@@ -128,6 +128,20 @@ func (a *around) note(key types.NamespacedName, is aroundState) {
 	a.tries.update(key, func(aroundState, bool) (aroundState, bool) { return is, is.failures > 0 || len(is.made) > 0 })
 }
 
+// went reports whether this operator has deleted an object and nothing else is left to do about what stands beside the driver: that it is gone tells nothing
+// then. It is not remembered any longer.
+func (a *around) went(key types.NamespacedName, object client.Object) (was bool) {
+	a.tries.update(key, func(is aroundState, known bool) (aroundState, bool) {
+		if !known || is.failures > 0 || is.made[nameOf(object)].content != gone {
+			return is, known
+		}
+		is.made, was = maps.Clone(is.made), true // others read what was there
+		delete(is.made, nameOf(object))
+		return is, len(is.made) > 0
+	})
+	return was
+}
+
 func (a *around) forget(key types.NamespacedName) {
 	a.tries.forget(key)
 	a.edits.forget(key)

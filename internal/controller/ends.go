@@ -87,18 +87,28 @@ func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod 
 	return pods
 }
 
-// gather is how long the news of executors that fail nobody is waited with, for more of the same: five executors that start are fifteen events within a second,
-// and each look at the application costs as much as all of them together. A status tells of executors later than that anyway (quiet).
-const gather = 500 * time.Millisecond
+// gather is how long news is waited with that nobody waits for, for more of the same: five executors that start are fifteen events within a second or two, and
+// each look at the application costs as much as all of them together. A status tells of executors later than that anyway (quiet).
+const gather = time.Second
 
-// gathered is a queue that takes in what is of executors.
+// gathered is a queue that takes in what can wait.
 type gathered struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
 
-// witness brings the events of pods to the queue: those of drivers and of executors that fail at once, which it notes, and those of other executors gathered.
+// arrivals brings the events of children to the queue, and those that one has come gathered: this operator made it, most likely in the pass that is still at
+// work, or another made it for an object whose own coming tells the same.
+type arrivals struct{ handler.EventHandler }
+
+// Create puts the owner into the queue, to be looked at with what else comes.
+func (a arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	a.EventHandler.Create(ctx, e, gathered{q})
+}
+
+// witness brings the events of pods to the queue: those of drivers and of executors that fail at once, which it notes, and those of other executors and of drivers
+// that are about to start gathered.
 type witness struct {
 	handler.EventHandler
 	owner handler.MapFunc
@@ -109,23 +119,43 @@ type witness struct {
 	shards *shard.Member
 }
 
+// Create puts the owner of a pod that has come into the queue.
 func (w witness) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	w.EventHandler.Create(ctx, e, gatheredUnless(w.see(ctx, nil, e.Object), e.Object, q))
+	if w.concerned(ctx, e.Object) {
+		w.EventHandler.Create(ctx, e, gatheredUnless(w.see(ctx, nil, e.Object), e.Object, q))
+	}
 }
 
+// Update does so with one that has changed.
 func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	w.EventHandler.Update(ctx, e, gatheredUnless(w.see(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
+	if w.concerned(ctx, e.ObjectNew) || w.concerned(ctx, e.ObjectOld) {
+		w.EventHandler.Update(ctx, e, gatheredUnless(w.see(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
+	}
 }
 
+// Delete does so with one that is gone.
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	w.EventHandler.Delete(ctx, e, gatheredUnless(false, e.Object, q))
+	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[labelRole] != roleExecutor, e.Object, q))
 }
+
+// concerned reports whether a pod is of the kind's at all: every kind hears of all pods, and most are another's.
+func (w witness) concerned(ctx context.Context, pod client.Object) bool { return len(w.owner(ctx, pod)) > 0 }
 
 func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	if fails || pod.GetLabels()[labelRole] != roleExecutor {
-		return q
+	if !fails && (pod.GetLabels()[labelRole] == roleExecutor || starts(pod)) {
+		return gathered{q}
 	}
-	return gathered{q}
+	return q
+}
+
+// starts reports whether a driver is on its way and lacks nothing, of which no status tells.
+func starts(object client.Object) bool {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || !isDriver(pod) || pod.DeletionTimestamp != nil {
+		return false
+	}
+	driver := lifecycle.DriverFacts(pod, sparkContainer(pod))
+	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
 // see notes an executor that fails now, and reports whether it does.

@@ -94,8 +94,8 @@ func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
 	q.later[after]++
 }
 
-// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once, and that of an executor that does not fail a moment later, with
-// others. The queue's limiter is for passes that failed.
+// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once, and that of an executor that does not fail, or of a driver that
+// is about to start, a moment later, with others. The queue's limiter is for passes that failed.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
 	leads := make(chan struct{})
@@ -104,6 +104,11 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil}
 	driver := endedExecutor("d", -1)
 	driver.Labels[labelRole] = roleDriver
+	waits := driver.DeepCopy()
+	driver.Status.Phase = corev1.PodRunning
+	stuck, going := waits.DeepCopy(), waits.DeepCopy()
+	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	going.DeletionTimestamp = new(metav1.Now())
 	runs, failed := endedExecutor("1", -1), endedExecutor("1", 1)
 	for _, test := range []struct {
 		name        string
@@ -112,6 +117,10 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 		later       map[time.Duration]int
 	}{
 		{"of a driver", driver, driver, 102, map[time.Duration]int{}},
+		{"of a driver that is about to start", waits, waits, 1, map[time.Duration]int{gather: 101}},
+		{"of a driver that lacks something", stuck, stuck, 102, map[time.Duration]int{}},
+		{"of a driver that is deleted before it starts", going, going, 102, map[time.Duration]int{}},
+		{"of a driver that starts", waits, driver, 101, map[time.Duration]int{gather: 1}},
 		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gather: 2}},
 		{"of an executor", runs, runs, 0, map[time.Duration]int{gather: 102}},
 	} {

@@ -71,6 +71,9 @@ type Kind[T client.Object] struct {
 	// CrowdNews lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
 	// then. The status must need nothing but the next look at it to tell.
 	CrowdNews bool
+	// Concludes says that a pass which wrote a status decided all that follows from what it saw, so that nothing follows from the status itself: the next look is
+	// due when something else changes, or when the plan says. The machine's simulator looks no sooner either.
+	Concludes bool
 	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
 	// Without the function all are.
 	Selects func(T) bool

@@ -68,7 +68,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		// RUNNING either way: the first executors are there, and not yet enough of them.
 		Minor:    func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		Standing: standingOf,
+		Standing: standingOf, Concludes: true,
 		Yields: func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
 		},

@@ -118,24 +118,29 @@ func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind sc
 // custom resource, an executor is one that the custom resource or such a driver owns, or a set of the driver's. Anybody who may create pods can set a label.
 func sortPods(pods []corev1.Pod, uid types.UID) children {
 	var c children
-	for _, pod := range pods {
-		if ref := metav1.GetControllerOf(&pod); ref == nil || ref.UID != uid {
+	executors := 0
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Labels[labelRole] == roleExecutor {
+			executors++
+		}
+		if ref := metav1.GetControllerOfNoCopy(pod); ref == nil || ref.UID != uid {
 			continue
 		}
 		switch {
-		case isDriver(&pod):
-			c.drivers = append(c.drivers, pod)
+		case isDriver(pod):
+			c.drivers = append(c.drivers, *pod)
 		case pod.Labels[labelRole] == roleSubmitter:
-			c.submitters = append(c.submitters, pod)
+			c.submitters = append(c.submitters, *pod)
 		}
 	}
-	for _, pod := range pods {
-		if pod.Labels[labelRole] != roleExecutor {
-			continue
-		}
-		byDriver := slices.ContainsFunc(c.drivers, func(driver corev1.Pod) bool { return owned(&pod, driver.UID) || inSetOf(&pod, &driver) })
-		if byDriver || owned(&pod, uid) {
-			c.executors = append(c.executors, pod)
+	if executors > 0 {
+		c.executors = make([]corev1.Pod, 0, executors)
+	}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Labels[labelRole] == roleExecutor && (owned(pod, uid) || c.driven(pod)) {
+			c.executors = append(c.executors, *pod)
 		}
 	}
 	byName := func(a, b corev1.Pod) int { return compareNames(a.Name, b.Name) }
@@ -143,6 +148,16 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	slices.SortFunc(c.submitters, byName)
 	slices.SortFunc(c.executors, byName)
 	return c
+}
+
+// driven reports whether an executor is one of the drivers'.
+func (c *children) driven(executor *corev1.Pod) bool {
+	for i := range c.drivers {
+		if owned(executor, c.drivers[i].UID) || inSetOf(executor, &c.drivers[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // compareNames orders executors as people count them: exec-9 before exec-10.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
@@ -30,8 +31,10 @@ func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], w
 // classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. It waits until the cache
 // is full, or the context ends: else a shutdown would wait for it.
 func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kind[T], writes *ownWrites) func(reconcile.Request) queue.Class {
+	objects := sync.Pool{New: func() any { return kind.New() }} // each event of a pod asks
 	return func(request reconcile.Request) queue.Class {
-		object := kind.New()
+		object := objects.Get().(T)
+		defer objects.Put(object)
 		err := cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
@@ -78,6 +80,9 @@ func writeResult(err error) string {
 // statusPatch returns the merge patch from the stored status to the decided one, or nil when they are equal as JSON. The rest of the
 // object is not compared: a pass writes nothing else.
 func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
+	if reflect.DeepEqual(r.kind.Status(p.stored), r.kind.Status(p.object)) { // most passes come to nothing, and JSON costs more than to see that
+		return nil, nil
+	}
 	before, err := json.Marshal(r.kind.Status(p.stored))
 	if err != nil {
 		return nil, fmt.Errorf("encode the stored status: %w", err)
@@ -139,6 +144,21 @@ func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool
 	return ahead, doubted
 }
 
+// echo reports whether an object is what a write of ours made of it, and nobody has met an older one since: the pass that wrote has decided from the same, and
+// said when to look again.
+func (w *ownWrites) echo(obj metav1.Object) bool {
+	last, known := w.get(keyOf(obj))
+	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
+}
+
+// noEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with
+// nothing changed is let through.
+func (r *Reconciler[T]) noEchoes() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !r.kind.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.echo(e.ObjectNew)
+	}}
+}
+
 // newer reports whether the write is newer than a read of the same object.
 func (w ownWrite) newer(obj metav1.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), w.version)
@@ -155,10 +175,18 @@ func (w *ownWrites) after(read metav1.Object) bool {
 // asked: after a restore of its store it will not come, and the application would never be looked at again.
 func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
 	ahead, doubted := r.writes.ahead(stored, r.clock())
-	if !ahead || !doubted {
-		return ahead, nil
+	if !ahead {
+		return false, nil
 	}
 	key := client.ObjectKeyFromObject(stored)
+	if !doubted {
+		// It may have come between the read and the look at what was written, and its event may have been left out as an echo. From now on it is none.
+		if err := r.client.Get(ctx, key, stored); err != nil {
+			return true, client.IgnoreNotFound(err)
+		}
+		ahead, _ = r.writes.ahead(stored, r.clock())
+		return ahead, nil
+	}
 	live := r.kind.New()
 	if err := r.live.Get(ctx, key, live); err != nil {
 		return true, client.IgnoreNotFound(err)

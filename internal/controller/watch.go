@@ -22,8 +22,9 @@ import (
 
 // Add gives the operator a kind to reconcile.
 //
-// The queue is fed at once by every event of the custom resource and of its pods, and by the coming and going of its other children.
-// There is no predicate that drops an update, since every update may hold the fact that a decision waits for.
+// The queue is fed by every event of the custom resource and of its pods, and by the coming and going of its other children; what nobody waits for may wait
+// for more of the same (gather). But for a status of ours that comes back (noEchoes) there is no predicate that drops an update, since every update may hold the
+// fact that a decision waits for.
 func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -57,13 +58,13 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	options := controller.Options{
 		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(ctx, op, kind, &r.writes),
 	}
-	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()))).WithOptions(options)
+	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()), r.noEchoes())).WithOptions(options)
 	if kind.Runs != nil {
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
 		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected(), op.shards})
 		for _, child := range childKinds {
-			work = work.WatchesMetadata(metadataOnly(child), toOwner, builder.WithPredicates(changesOf(child.Kind, kind.Vital)))
+			work = work.WatchesMetadata(metadataOnly(child), arrivals{toOwner}, builder.WithPredicates(changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
@@ -131,6 +132,17 @@ func changesOf(kind string, vital []string) predicate.Predicate {
 		return comingOrChanged()
 	}
 	return comingAndGoing()
+}
+
+// unexpected leaves out that an object went which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.
+func (r *Reconciler[T]) unexpected(owner handler.MapFunc) predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		if !r.kind.Concludes { // and may wait for what it had to be gone
+			return true
+		}
+		requests := owner(context.Background(), e.Object)
+		return !slices.ContainsFunc(requests, func(of reconcile.Request) bool { return r.around.went(of.NamespacedName, e.Object) })
+	}}
 }
 
 // comingOrChanged passes on as well that somebody may have changed what stands beside a driver: a Service has no generation, and its metadata does not tell.
