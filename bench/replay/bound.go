@@ -26,6 +26,11 @@ const patience = time.Minute
 type bindings struct {
 	mu   sync.Mutex
 	pods map[string]chan struct{} // by namespace/name; closed when it is bound
+	over chan struct{}            // closed when nobody looks any more
+}
+
+func newBindings() *bindings {
+	return &bindings{pods: map[string]chan struct{}{}, over: make(chan struct{})}
 }
 
 // watchBindings follows the pods that are bound from now on, until stop.
@@ -39,9 +44,10 @@ func watchBindings(ctx context.Context, w *world.World) (b *bindings, stop func(
 	if err != nil {
 		return nil, nil, err
 	}
-	b = &bindings{pods: map[string]chan struct{}{}}
+	b = newBindings()
 	var running sync.WaitGroup
 	running.Go(func() {
+		defer close(b.over)
 		for e := range events.ResultChan() {
 			if pod, err := meta.Accessor(e.Object); err == nil && e.Type == watch.Added {
 				b.bound(pod.GetNamespace() + "/" + pod.GetName())
@@ -80,6 +86,8 @@ func (b *bindings) wait(ctx context.Context, pod string) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-b.over:
+		return fmt.Errorf("pod %s: the watch that tells of bindings ended", pod)
 	case <-time.After(patience):
 		return fmt.Errorf("pod %s was not bound within %s", pod, patience)
 	}

@@ -35,7 +35,7 @@ func TestCountBound(t *testing.T) {
 }
 
 func TestBindings(t *testing.T) {
-	b := &bindings{pods: map[string]chan struct{}{}}
+	b := newBindings()
 	b.bound("a/early")
 	if err := b.wait(t.Context(), "a/early"); err != nil {
 		t.Error(err)
@@ -47,6 +47,11 @@ func TestBindings(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+	close(b.over)
+	if err := b.wait(t.Context(), "a/never"); err == nil {
+		t.Error("a binding is waited for that nobody tells of")
+	}
+	b = newBindings()
 	over := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(over)
