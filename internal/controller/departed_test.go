@@ -2,18 +2,23 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -28,15 +33,26 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler[*v1beta2.Spark
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := newOperator(w.t.Context(), testConfig(w.namespace), env)
+	cfg := testConfig(w.namespace)
+	op, err := newOperator(w.t.Context(), cfg, env)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.run(op)
+	if _, err := op.GetCache().GetInformer(w.t.Context(), &v1beta2.SparkApplication{}); err != nil {
+		w.t.Fatal(err)
+	}
 	if !op.GetCache().WaitForCacheSync(w.t.Context()) {
 		w.t.Fatal("the caches are not full")
 	}
-	return &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: op.GetClient(), optional: op.optional}
+	scope, err := newScope(cfg.Namespaces, op.GetClient())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &Reconciler[*v1beta2.SparkApplication]{
+		kind: tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
+		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush, sentinels: op.sentinels,
+	}
 }
 
 // waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
@@ -212,6 +228,68 @@ func TestSweepOfAnother(t *testing.T) {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+}
+
+// webhookless is an API server that fails to delete while it is told so, as where a webhook does not answer.
+type webhookless struct {
+	client.Client
+	fails atomic.Bool
+}
+
+func (c *webhookless) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if c.fails.Load() {
+		return apierrors.NewInternalError(errors.New("failed calling webhook"))
+	}
+	return c.Client.Delete(ctx, object, options...)
+}
+
+// TestSweepHoldsNothingUp: what cannot be deleted of one that is gone does not keep another of its name from its own life, and is tried again until it is gone.
+func TestSweepHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	keeps := &webhookless{}
+	r := w.sweeper(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { keeps.Client = c; return keeps }
+	})
+	other, app := w.application("other"), w.application("pi")
+	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
+	w.waitCached(r, other.UID, 1)
+	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error { return r.client.Get(ctx, keyOf(app), &v1beta2.SparkApplication{}) })
+	keeps.fails.Store(true)
+	keys := []types.NamespacedName{keyOf(app), {Namespace: w.namespace, Name: "gone"}}
+	for _, key := range keys {
+		r.departed.update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
+	}
+
+	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > lookAgain {
+		t.Errorf("the pass over the other one ended with %v, %v", result, err)
+	}
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("its state is %q", state)
+	}
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
+		t.Error("where there is no other one, the failure is not told")
+	}
+	if diff := cmp.Diff([]string{"map other-conf", "map pi-conf", "pod pi-driver"}, w.stays()); diff != "" {
+		t.Errorf("what is left at first (-want +got):\n%s", diff)
+	}
+
+	keeps.fails.Store(false)
+	for _, key := range keys {
+		if _, known := r.departed.get(key); !known {
+			t.Errorf("what %s has left is forgotten", key)
+		}
+		testkit.Wait(t, "the sweep", func(ctx context.Context) error {
+			if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key}); err != nil {
+				return err
+			}
+			_, known := r.departed.get(key)
+			return want(known, false)
+		})
+	}
+	if diff := cmp.Diff([]string{"map pi-conf", "pod pi-driver"}, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
 }

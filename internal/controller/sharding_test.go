@@ -269,6 +269,9 @@ func TestReplicasShareTheWork(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	const applications, rounds = 72, 6
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed) // of the moments alone: what the replicas make of them is theirs
+	random, gaps := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, 1))
 	replicas := []*one{f.start(), f.start(), f.start()}
 	f.shared(replicas)
 
@@ -283,11 +286,11 @@ func TestReplicasShareTheWork(t *testing.T) {
 		created.Go(func() {
 			for i := range applications / rounds {
 				f.application(fmt.Sprintf("app-%d", round*applications/rounds+i), withDriver)
-				time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+				time.Sleep(time.Duration(gaps.IntN(60)) * time.Millisecond)
 			}
 		})
-		time.Sleep(time.Duration(rand.IntN(700)) * time.Millisecond)
-		victim := rand.IntN(len(replicas))
+		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
+		victim := random.IntN(len(replicas))
 		begun, what := time.Now(), ""
 		switch round % 3 {
 		case 0:

@@ -159,6 +159,7 @@ func TestLatePassBesideAnother(t *testing.T) {
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)
 	if !strings.Contains(breach, "is started twice") {
-		t.Errorf("breach %q; the world is too tame to see what a pass may do that goes on beside another operator's", breach)
+		t.Errorf("breach %q; the world is too tame to see what a pass may do that goes on beside another operator's.\n"+
+			"That is no fault of the machine: any change of it moves the lives that the seeds make. Play more of them, and doubt the world if none has it", breach)
 	}
 }
