@@ -14,7 +14,8 @@ import (
 func FinishedCase(n int) string { return figure.Count(n) + " finished" }
 
 // Finished measures the operator with applications lying about that are over: its memory, how a probe of short applications fares beside them, and how many more it
-// carries at its full rate. The operator has carried each of them to its end; they have no executors, so that this does not take longer than what is measured, and leave their driver pods.
+// carries at its full rate. The operator has carried each of them to its end; they have no executors, so that this does not take longer than what is measured, and
+// leave their driver pods.
 func Finished(n, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")

@@ -15,9 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-// probeRate is how many applications of a probe are sent a second: less than any operator here carries, so that what is seen is its latency and not a queue.
-const probeRate = 4
-
 // probe has short whole lives pass through and notes how they fared: latencies, and CPU an application. Then it has as many lives come as a cluster of 200 nodes is
 // offered, faster than they can be carried, and notes how many a second it carries, and in a case of their own how those fared.
 func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n, pressing int) error {

@@ -12,9 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-// standingExecutors is how many each live application has.
-const standingExecutors = 5
-
 // residentSettled is the operator's memory at rest: after a collection of garbage, with nothing to do.
 const residentSettled = "operator resident, at rest"
 
@@ -28,7 +25,8 @@ type level struct {
 }
 
 // Standing measures the operator with live applications of a driver and five executors, at each of some levels, the lowest first: its memory, how a probe of short
-// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and get to Running in one write.
+// applications fares beside them, and how many more it carries at its full rate. Their drivers are scheduled as any; executors say their node, and get
+// to Running in one write.
 func Standing(levels []int, probe, pressing int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
@@ -51,8 +49,8 @@ func Standing(levels []int, probe, pressing int) Func {
 		s.Add(slopes(seen)...)
 		s.Plot(growth(seen)...)
 		s.Say(figure.Standing, "Each live application has a driver and %d executors. Their executors are created with their node's name, which leaves the scheduler out; "+
-			"the %d applications of the probe are whole lives of the same size, %d a second, and scheduled as any. Rates, and what is at full rate, are of %d lives like those of %s. "+
-			"%s", standingExecutors, probe, probeRate, pressing, figure.Lives, atRestSays)
+			"the %d applications of the probe are whole lives of the same size, %.0f a second, and scheduled as any. Rates, and what is at full rate, are of %d lives like those of %s. "+
+			"%s", standing(1, 1).Classes[0].Executors, probe, probing(1).Classes[0].Rate, pressing, figure.Lives, atRestSays)
 		return nil
 	}
 }
