@@ -2,21 +2,28 @@ package replay
 
 import "slices"
 
-// rises is by how much the rate has to rise with twice the workers for twice as many to be tried again.
-const rises = 1.05
+// A search ends when twice the workers, and twice as many again, are not by this much faster than the fastest before. One try alone may be slow by chance.
+const (
+	rises = 1.05
+	vain  = 2
+)
 
-// Search has a plan replayed by a number of workers, and then by twice as many as before, for as long as that is faster by a twentieth at least, up to a number.
-// It returns the results in this order. Whether the last was not faster, so that there is a limit, is what found says.
+// Search has a plan replayed by a number of workers, and then by twice as many as before, for as long as that is faster, up to a number. It returns the results in
+// this order. Whether the last ones were not faster, so that there is a limit, is what found says.
 func Search(first, most int, replay func(workers int) (Result, error)) (results []Result, found bool, err error) {
+	fastest, tries := 0.0, 0
 	for workers := first; workers <= most; workers *= 2 {
 		r, err := replay(workers)
 		if err != nil {
 			return results, false, err
 		}
 		results = append(results, r)
-		if n := len(results); n > 1 && results[n-1].Rate() < rises*results[n-2].Rate() {
+		if r.Rate() >= rises*fastest {
+			tries = 0
+		} else if tries++; tries == vain {
 			return results, true, nil
 		}
+		fastest = max(fastest, r.Rate())
 	}
 	return results, false, nil
 }

@@ -23,11 +23,11 @@ import (
 const offer = 0.9
 
 // mostWorkers is how many applications are replayed at a time at most.
-const mostWorkers = 128
+const mostWorkers = 256
 
 // Lives has the operator carry whole lives that are offered faster than they can be carried, and then, on the same API server, plain clients make the same writes
-// without it. How many applications these have at a time is sought with the first of the writes, of so many applications, from a number of workers on; of all of them
-// the limit is taken.
+// without it. How many applications these have at a time is sought with the first of the writes, of so many applications, from a number of workers on; then
+// all of them are made, and what was the fastest is the limit.
 func Lives(spec load.Spec, workers, part int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) error {
 		b, err := operatorLives(ctx, w, s, spec)
@@ -107,23 +107,25 @@ func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, w
 	var tries int
 	try := func(plan *replay.Plan, workers int) (replay.Result, error) {
 		tries++
-		return replayOnce(ctx, w, plan, fmt.Sprintf("replay-%d-", tries), workers)
+		r, err := replayOnce(ctx, w, plan, fmt.Sprintf("replay-%d-", tries), workers)
+		if err == nil {
+			s.Say(figure.Lives, "The raw limit of %s applications, %d at a time: %.1f a second.", figure.Count(r.Applications), r.Workers, r.Rate())
+		}
+		return r, err
 	}
 	results, found, err := replay.Search(workers, mostWorkers, func(workers int) (replay.Result, error) { return try(plan.First(part), workers) })
 	if err != nil {
 		return replay.Result{}, err
 	}
-	for _, r := range results {
-		s.Say(figure.Lives, "The raw limit, sought with %s of the applications, %d at a time: %.1f a second.", figure.Count(r.Applications), r.Workers, r.Rate())
-	}
 	best := replay.Fastest(results)
 	if !found {
-		return best, fmt.Errorf("%d applications at a time are still faster than half as many: no limit was found", best.Workers)
+		return best, fmt.Errorf("%d applications at a time are still faster than fewer: no limit was found", best.Workers)
 	}
 	if best.Applications == len(plan.Applications) {
 		return best, nil
 	}
-	return try(plan, best.Workers)
+	whole, err := try(plan, best.Workers)
+	return replay.Fastest([]replay.Result{whole, best}), err
 }
 
 // replayOnce replays a plan once the control plane has done what came before.

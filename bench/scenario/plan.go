@@ -52,7 +52,7 @@ func full() []Step {
 	return []Step{
 		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
 		{Name: figure.Lives, About: "800 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 30 * time.Minute,
-			Do: Lives(lives(800), 8, 160)},
+			Do: Lives(lives(800), 16, 160)},
 		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(400), time.Minute)},
 		{Name: replicasName, About: "3 replicas share half as many lives", World: rates, Scheduler: true, Bodies: true, Do: Replicas(lives(400), 3)},
 		{Name: figure.Submit, About: "the real spark-submit of each Spark line", World: rates, Scheduler: true, Limit: 15 * time.Minute, Do: submit(jvm.Versions()...)},
