@@ -39,8 +39,9 @@ func quick() []Step {
 	short := described(loads.Lives)
 	short.Classes = short.Classes[:1]
 	return []Step{
-		{Name: figure.Burst, About: "100 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(100)},
-		{Name: figure.Lives, About: "40 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Do: Lives(short.Sized(40), 16, 40)},
+		{Name: figure.Burst, About: "60 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Limit: 2 * time.Minute, Do: Burst(60)},
+		{Name: figure.Lives, About: "40 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 4 * time.Minute,
+			Do: Lives(short.Sized(40), 16, 40)},
 	}
 }
 
