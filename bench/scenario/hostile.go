@@ -23,7 +23,7 @@ const (
 	// hostileBytes is the size of each ConfigMap: a little less than what an API server takes.
 	hostileBytes = 900_000
 	// starts is how often an operator is started in each case: what a process keeps resident depends on when garbage was collected, and the median counts.
-	starts = 5
+	starts = 3
 )
 
 // Hostile measures whether a namespace full of what is none of the operator's, which it watches all the same, costs it memory: unrelated pods, and large ConfigMaps.
