@@ -8,7 +8,7 @@ import "runtime/debug"
 // but in the sum that GOMEMLIMIT bounds.
 const (
 	heapGrowth  = 50       // percent
-	heapReserve = 32 << 20 // bytes
+	heapReserve = 48 << 20 // bytes
 )
 
 // reserve is what the runtime takes for live.
