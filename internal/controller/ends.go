@@ -139,7 +139,9 @@ func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Ty
 }
 
 // concerned reports whether a pod is of the kind's at all: every kind hears of all pods, and most are another's.
-func (w witness) concerned(ctx context.Context, pod client.Object) bool { return len(w.owner(ctx, pod)) > 0 }
+func (w witness) concerned(ctx context.Context, pod client.Object) bool {
+	return len(w.owner(ctx, pod)) > 0
+}
 
 func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	if !fails && (pod.GetLabels()[labelRole] == roleExecutor || starts(pod)) {
