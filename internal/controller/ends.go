@@ -150,7 +150,7 @@ func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimiting
 	return q
 }
 
-// starts reports whether a driver is on its way and lacks nothing, of which no status tells.
+// starts reports whether a driver is on its way and lacks nothing, of which no status tells but that of a driver that spark-submit makes: its name, a little later.
 func starts(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !isDriver(pod) || pod.DeletionTimestamp != nil {

@@ -54,12 +54,12 @@ func newLock(cfg config.Configuration) *lock {
 	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
 }
 
-// connect makes what the lock stands before: what the manager would make for itself.
+// connect makes what the lock stands before: what the manager would make for itself. It writes a timeout and a name into its configuration, which are for it alone.
 func (l *lock) connect(rc *rest.Config, events recorder.Provider, election config.LeaderElection) (err error) {
 	if l == nil {
 		return nil
 	}
-	l.Interface, err = leaderelection.NewResourceLock(rc, events, leaderelection.Options{
+	l.Interface, err = leaderelection.NewResourceLock(rest.CopyConfig(rc), events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.term,
 	})
 	return err

@@ -14,11 +14,11 @@ import (
 
 // queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
 // wakes it does not matter, so the priorities that handlers know of are left out.
-func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites, left *departed) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
 			Name: name, Limiter: limiter,
-			Class:  classIn(ctx, op.GetClient(), kind, writes),
+			Class:  classIn(ctx, op.GetClient(), kind, writes, left),
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})
 		if kind.Runs != nil {
@@ -28,9 +28,10 @@ func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], w
 	}
 }
 
-// classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. It waits until the cache
-// is full, or the context ends: else a shutdown would wait for it.
-func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kind[T], writes *ownWrites) func(reconcile.Request) queue.Class {
+// classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. What is gone is urgent while there is
+// something to delete that it left: a replica that stands by has the keys of all that went meanwhile, of which the leader has swept what was left. It waits until
+// the cache is full, or the context ends: else a shutdown would wait for it.
+func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kind[T], writes *ownWrites, left *departed) func(reconcile.Request) queue.Class {
 	objects := sync.Pool{New: func() any { return kind.New() }} // each event of a pod asks
 	return func(request reconcile.Request) queue.Class {
 		object := objects.Get().(T)
@@ -38,7 +39,10 @@ func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kin
 		err := cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
-			return queue.Leaving
+			if _, unswept := left.get(request.NamespacedName); unswept {
+				return queue.Leaving
+			}
+			return queue.Settled
 		case err != nil:
 			return queue.Changed // the pass meets the error as well, and tells
 		}

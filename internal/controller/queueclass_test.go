@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -48,6 +49,27 @@ func TestClasses(t *testing.T) {
 			s.Status.ObservedGeneration = seen
 		}, false)
 	})
+}
+
+// TestClassOfWhatIsGone: it is urgent while something is to be deleted that it left, and not where another replica did that long since.
+func TestClassOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var left departed
+	class := classIn(t.Context(), w.api, tinyKind(), &ownWrites{}, &left)
+	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "gone", UID: "1"}}
+	request := reconcile.Request{NamespacedName: keyOf(gone)}
+	if got := class(request); got != queue.Settled {
+		t.Errorf("of one that left nothing: class %d", got)
+	}
+	left.note(gone)
+	if got := class(request); got != queue.Leaving {
+		t.Errorf("of one that left something: class %d", got)
+	}
+	left.swept(keyOf(gone), gone.UID)
+	if got := class(request); got != queue.Settled {
+		t.Errorf("once that is deleted: class %d", got)
+	}
 }
 
 func testClasses[T client.Object](t *testing.T, kind Kind[T], decided func(T, int64, lifecycle.Phase), ends bool) {

@@ -110,8 +110,8 @@ func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
 	})
 }
 
-// ownWrites remembers the resourceVersion of the last status write of each object, until the cache has it. A decision from an older
-// read would take what was just done for not done.
+// ownWrites remembers the resourceVersion of the last status write of each object, until a pass has read it from the cache: of one that is over, mostly for good.
+// A decision from an older read would take what was just done for not done.
 type ownWrites struct {
 	memory[types.NamespacedName, ownWrite]
 }

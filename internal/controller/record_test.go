@@ -232,8 +232,9 @@ func TestRestoredStore(t *testing.T) {
 	w := newWorld(t)
 	app := w.application("pi")
 	now := noon
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api, clock: func() time.Time { return now }}
 	cached := w.get("pi")
+	late := frozen{w.api, cached.DeepCopy()}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: late, live: w.api, clock: func() time.Time { return now }}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
 		now = noon.Add(at)
@@ -255,4 +256,33 @@ func TestRestoredStore(t *testing.T) {
 	stale(2*time.Hour+29*time.Second, true)
 	stale(2*time.Hour+30*time.Second, false)
 	stale(2*time.Hour+31*time.Second, false)
+}
+
+// TestComesMeanwhile: what a cache had not yet when it was read, and has when the write is looked up, is what a pass goes on from: its event may have been left out
+// before anybody met the older one.
+func TestComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
+	written := older.DeepCopy()
+	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
+	r.writes.wrote(written)
+	if !r.writes.echo(written) {
+		t.Error("the event that brings a write back is no echo")
+	}
+	read := older.DeepCopy()
+	if stale, err := r.stale(t.Context(), read); stale || err != nil {
+		t.Errorf("stale is %t, %v", stale, err)
+	}
+	if diff := cmp.Diff(written, read); diff != "" {
+		t.Errorf("the pass goes on from (-want +got):\n%s", diff)
+	}
+	r.client = frozen{app: older} // whose event is still to come
+	r.writes.wrote(written)
+	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
+		t.Errorf("of a cache that has it neither time, stale is %t, %v", stale, err)
+	}
+	if r.writes.echo(written) {
+		t.Error("an event that a pass waits for would be left out as an echo")
+	}
 }

@@ -56,7 +56,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := controller.Options{
-		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(ctx, op, kind, &r.writes),
+		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(ctx, op, kind, &r.writes, &r.departed),
 	}
 	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()), r.noEchoes())).WithOptions(options)
 	if kind.Runs != nil {
