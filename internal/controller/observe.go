@@ -38,6 +38,11 @@ var childKinds = []schema.GroupVersionKind{
 	policyv1.SchemeGroupVersion.WithKind(kindBudget),
 }
 
+// alwaysWatched reports whether an object is of one of childKinds. Another may be of a kind whose watch has not begun yet, and go before it does.
+func alwaysWatched(object client.Object) bool {
+	return slices.ContainsFunc(childKinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == kindOf(object) })
+}
+
 // observe finds the children in the cache and reads them into facts.
 func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	if r.kind.Runs != nil {

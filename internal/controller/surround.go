@@ -161,9 +161,10 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 			continue
 		}
 		was, name := last.made[nameOf(object)], nameOf(object)
-		if next.made[name] = was; !was.holds(content, p.now) {
-			next.made[name] = written{content, p.now}
-		} else {
+		if !was.holds(content, p.now) {
+			was = written{content, p.now}
+		}
+		if next.made[name] = was; was.at.Before(p.now) || !alwaysWatched(object) { // else its coming brings the next look
 			p.check = soonest(p.check, ownTrust-p.now.Sub(was.at)) // somebody may have deleted it since
 		}
 	}
