@@ -45,7 +45,8 @@ func TestLabel(t *testing.T) {
 // TestHold has a part of a plan be held to all that it should have measured, and a whole one to everything.
 func TestHold(t *testing.T) {
 	run := &figure.Run{}
-	for _, name := range []string{figure.NoDriver, figure.NoStatus, figure.Launches, figure.Rate, figure.Launch50, figure.Launch99, figure.CPU, figure.Peak} {
+	for _, name := range []string{figure.NoDriver, figure.NoStatus, figure.Launches, figure.Rate, figure.Launch50, figure.Launch99, figure.CPU, figure.Peak,
+		figure.MostObjects, figure.MostStatusWrites, figure.MostEventWrites, figure.MostOtherWrites, figure.Astray, figure.Conflicts} {
 		run.Add(figure.Figure{Scenario: figure.Burst, Name: name})
 	}
 	for _, c := range []struct {
