@@ -43,16 +43,7 @@ func TestQuote(t *testing.T) {
 
 // TestWriteQuotes: a page that quotes figures is written with the page of the figures, its own words stay, and it is stale where they are of another run.
 func TestWriteQuotes(t *testing.T) {
-	root := t.TempDir()
-	for _, dir := range []string{Runs, "docs"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run, _ := example(t)
-	if err := run.Save(filepath.Join(root, Runs, "one.json")); err != nil {
-		t.Fatal(err)
-	}
+	root := repository(t)
 	page := filepath.Join(root, "docs", "tuning.md")
 	if err := os.WriteFile(page, []byte("Mine: <!--figure lives/operator/operator CPU an application-->1 ms<!--/figure-->.\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -157,8 +157,9 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// TestWrite: what is written is not stale, what is changed or left over is, and is put right by writing again.
-func TestWrite(t *testing.T) {
+// repository makes a repository with a page's directory and one run, and returns its root.
+func repository(t *testing.T) string {
+	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{Runs, "docs"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -169,6 +170,12 @@ func TestWrite(t *testing.T) {
 	if err := run.Save(filepath.Join(root, Runs, "one.json")); err != nil {
 		t.Fatal(err)
 	}
+	return root
+}
+
+// TestWrite: what is written is not stale, what is changed or left over is, and is put right by writing again.
+func TestWrite(t *testing.T) {
+	root := repository(t)
 	want := func(when string, stale ...string) {
 		t.Helper()
 		got, err := Stale(root)

@@ -39,11 +39,11 @@ func meter(w *world.World, op user) (map[string]world.Usage, error) {
 
 // bill is what a piece of work took.
 type bill struct {
-	began, ended  time.Time                // of the work
-	quiet         time.Time                // from then on the operator did nothing any more
-	cpu           map[string]time.Duration // until the work ended, but the operator's until it was quiet; by who took it
-	before, after world.Usage              // of the operator
-	sustained     float64                  // applications a second (perApplication), where a load was measured
+	began, ended time.Time                // of the work
+	quiet        time.Time                // from then on the operator did nothing any more
+	cpu          map[string]time.Duration // until the work ended, but the operator's until it was quiet; by who took it
+	after        world.Usage              // of the operator
+	sustained    float64                  // applications a second (perApplication), where a load was measured
 }
 
 func (b bill) took() time.Duration { return b.ended.Sub(b.began) }
@@ -75,7 +75,7 @@ func charge(ctx context.Context, w *world.World, op user, work func() (ended tim
 	if after[theOperator], err = op.Usage(); err != nil {
 		return b, err
 	}
-	b.before, b.after, b.cpu = before[theOperator], after[theOperator], took(before, after)
+	b.after, b.cpu = after[theOperator], took(before, after)
 	return b, nil
 }
 
