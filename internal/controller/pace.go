@@ -13,8 +13,8 @@ import (
 )
 
 // How long a status waits that is to be written for its crowd alone (Kind.Crowd): a thousand executors that come, run and go are three thousand events, and
-// each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, so that executors that
-// start one after the other are one write and not as many; and it does not wait for ever for that.
+// each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, which it is not
+// while some of it come or go (settled), so that executors that start one after the other are one write and not as many; and it does not wait for ever.
 const (
 	quiet    = 2 * time.Second
 	patience = 10 * time.Second
@@ -110,12 +110,20 @@ func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
 }
 
-// pauseOf is how long a pass waits for quiet: with a minor transition for the next one, which mostly comes.
+// pauseOf is how long a pass waits for quiet: for as long as it may where more is to come by all appearances, which is after a minor transition, and while
+// executors come or go. A cluster that is busy starts them seconds apart.
 func pauseOf[T client.Object](p *pass[T]) time.Duration {
-	if len(p.plan.Trail) > 0 {
+	if len(p.plan.Trail) > 0 || !settled(p.seen.Executors) {
 		return patience
 	}
 	return quiet
+}
+
+// settled reports whether there are executors, none of which is on its way in or out. One that failed is on neither.
+func settled(executors []lifecycle.Executor) bool {
+	return len(executors) > 0 && !slices.ContainsFunc(executors, func(e lifecycle.Executor) bool {
+		return e.Phase == lifecycle.DriverPending || e.Phase == lifecycle.DriverSucceeded
+	})
 }
 
 // pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost

@@ -138,15 +138,32 @@ func TestOfTheCrowd(t *testing.T) {
 	}
 }
 
-// TestPauseOf: a minor transition waits for the one that takes its place, however often it is looked at meanwhile.
+// TestPauseOf: a minor transition waits for the one that takes its place, however often it is looked at meanwhile; and executors that come or go for the others.
 func TestPauseOf(t *testing.T) {
 	t.Parallel()
+	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
+		for _, phase := range phases {
+			executors = append(executors, lifecycle.Executor{Phase: phase})
+		}
+		return executors
+	}
+	const pending, runs, done = lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded
 	for _, test := range []struct {
-		name  string
-		trail []lifecycle.Transition
-		want  time.Duration
-	}{{"the crowd alone", nil, quiet}, {"a minor transition", []lifecycle.Transition{{}}, patience}} {
-		if got := pauseOf(&pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}}); got != test.want {
+		name      string
+		trail     []lifecycle.Transition
+		executors []lifecycle.Executor
+		want      time.Duration
+	}{
+		{"all run", nil, in(runs, runs), quiet},
+		{"one is yet to come", nil, in(runs, pending), patience},
+		{"one is done", nil, in(done, runs), patience},
+		{"all are gone", nil, nil, patience},
+		{"one failed", nil, in(lifecycle.DriverFailed, runs), quiet},
+		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), quiet},
+		{"a minor transition", []lifecycle.Transition{{}}, in(runs), patience},
+	} {
+		p := &pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}, seen: lifecycle.Observed{Executors: test.executors}}
+		if got := pauseOf(p); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
