@@ -46,7 +46,7 @@ type Class struct {
 	ExecutorRun Range `json:"executorRun,omitzero"`
 	// Fail is the share of drivers that exit with 1.
 	Fail float64 `json:"fail,omitempty"`
-	// Spec is merged into the applications' spec, over what they have anyway; a list replaces the list that was there.
+	// Spec is merged into the applications' spec, over what they have anyway; a list replaces the list that was there, and null takes a field away.
 	Spec map[string]any `json:"spec,omitempty"`
 }
 
@@ -219,9 +219,13 @@ func (s Spec) application(class, i int) Application {
 	return a
 }
 
-// merge lays one object over another.
+// merge lays one object over another. What is null there is left out.
 func merge(under, over map[string]any) {
 	for key, value := range over {
+		if value == nil {
+			delete(under, key)
+			continue
+		}
 		if sub, ok := value.(map[string]any); ok {
 			if has, ok := under[key].(map[string]any); ok {
 				merge(has, sub)

@@ -192,17 +192,21 @@ func TestProgramTravels(t *testing.T) {
 }
 
 func TestSpecIsMerged(t *testing.T) {
-	over := map[string]any{"driver": map[string]any{"memory": "1g"}, "restartPolicy": map[string]any{"type": "Never"}, "type": "Python"}
+	over := map[string]any{"driver": map[string]any{"memory": "1g"}, "restartPolicy": map[string]any{"type": "Never"}, "type": "Python",
+		"executor": map[string]any{"instances": nil}, "volumes": nil}
 	s := Spec{Classes: []Class{{Name: "a", Namespace: "n", Count: 2, Executors: 3, Spec: over}}}
 	for a := range s.Applications() {
 		spec := a.Object.Object["spec"].(map[string]any)
 		got := map[string]any{"driver": spec["driver"], "type": spec["type"], "restartPolicy": spec["restartPolicy"], "executor": spec["executor"]}
 		want := map[string]any{
 			"driver": map[string]any{"cores": int64(1), "memory": "1g", "serviceAccount": "default"}, "type": "Python",
-			"restartPolicy": map[string]any{"type": "Never"}, "executor": map[string]any{"instances": int64(3), "cores": int64(1), "memory": "512m"},
+			"restartPolicy": map[string]any{"type": "Never"}, "executor": map[string]any{"cores": int64(1), "memory": "512m"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+		if v, there := spec["volumes"]; there {
+			t.Errorf("what null takes away is %v", v)
 		}
 		spec["restartPolicy"].(map[string]any)["type"] = "Always" // what one application is made of is not another's
 	}

@@ -30,7 +30,7 @@ var published = []told{
 		here:  id(figure.Lives, figure.Operator, figure.DriverLag99), times: 1, unit: "s (p99, at full rate)"},
 	{who: "kubeflow operator 1.x", what: "130 s from application to driver pod with 500 at once, up to 20 minutes with 1,200",
 		setup: "a user's, in the project's issue 1990 of April 2024; processors idle meanwhile",
-		here:  id(figure.Fairness, figure.Beside, figure.SlowestOfCrowd), times: 1, unit: "s (p99 of 5,000 at once, drivers only)"},
+		here:  id(figure.Fairness, figure.Beside, figure.UntilFirst), times: 1, unit: "s until 1,200 of 5,000 at once have theirs (drivers only)"},
 	{who: "a port of spark-submit to Go at Salesforce", what: "300 to 380 applications a minute, after 80 with the JVM",
 		setup: "told in the kubeflow operator's issue 1574 of August 2023, without what it ran on",
 		here:  id(figure.Lives, figure.Operator, figure.Rate), times: 60, unit: "applications a minute"},

@@ -11,15 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
-	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
 // Namespaces of what is deleted.
 const (
-	appsNamespace = "deletion"
-	bareNamespace = "bare"
+	appsNamespace          = "deletion"
+	bareNamespace          = "bare"
+	uncountedNamespace     = "uncounted"
+	uncountedBareNamespace = "uncounted-bare"
 )
+
+// bareName begins the names of bare pods.
+const bareName = "bare"
 
 // withoutUI is an operator that makes one Service an application, as a bare pod has here, instead of two: that of the driver's web UI is left out.
 const withoutUI = "ui: {service: false}\n"
@@ -37,7 +41,7 @@ func Deletion(n int) Func {
 			}
 		}
 		s.Say(figure.Deletion, "%s of each are deleted by %d workers. Bare pods are copies of driver pods, each with a ConfigMap and a Service that it owns. An application has two of "+
-			"each: a ConfigMap for its executors' template, and the Service of its UI.", figure.Count(n), senders)
+			"each: a ConfigMap for its executors' template, and the Service of its UI. A twentieth as many of each are deleted before and not counted.", figure.Count(n), senders)
 		return nil
 	}
 }
@@ -50,25 +54,45 @@ func deleteBoth(ctx context.Context, w *world.World, s *Sink, n int, in, setting
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	spec := load.Spec{Classes: []load.Class{{Name: "deleted", Namespace: appsNamespace, Count: n, Run: load.For(12 * time.Hour)}}}
-	if err := r.stand(ctx, spec); err != nil {
+	few := max(1, n/20) // what is done for the first time is not counted, of either
+	if err := r.stand(ctx, driversAlone("uncounted", uncountedNamespace, few)); err != nil {
+		return err
+	}
+	if err := r.stand(ctx, driversAlone("deleted", appsNamespace, n)); err != nil {
 		return err
 	}
 	if settings == "" {
-		if err := r.bare(ctx, n); err != nil {
+		if err := r.deleteBare(ctx, s, n, few); err != nil {
 			return fmt.Errorf("bare pods: %w", err)
 		}
-		bare, err := r.gone(ctx, pods, bareNamespace, bareName, n)
-		if err != nil {
-			return fmt.Errorf("bare pods: %w", err)
-		}
-		s.Add(bare.figures(figure.Pods, n)...)
 	}
-	apps, err := r.gone(ctx, world.Applications, appsNamespace, func(i int) string { return fmt.Sprintf("deleted-%d", i) }, n)
+	if _, err := r.remove(ctx, world.Applications, uncountedNamespace, "uncounted", few); err != nil {
+		return err
+	}
+	apps, err := r.gone(ctx, s, in, world.Applications, appsNamespace, "deleted", n)
 	if err != nil {
 		return err
 	}
 	s.Add(apps.figures(in, n)...)
+	return nil
+}
+
+// deleteBare measures n bare pods, after a few in a namespace of their own.
+func (r *rig) deleteBare(ctx context.Context, s *Sink, n, few int) error {
+	if err := r.bare(ctx, uncountedBareNamespace, few); err != nil {
+		return err
+	}
+	if err := r.bare(ctx, bareNamespace, n); err != nil {
+		return err
+	}
+	if _, err := r.remove(ctx, pods, uncountedBareNamespace, bareName, few); err != nil {
+		return err
+	}
+	bare, err := r.gone(ctx, s, figure.Pods, pods, bareNamespace, bareName, n)
+	if err != nil {
+		return err
+	}
+	s.Add(bare.figures(figure.Pods, n)...)
 	return nil
 }
 
@@ -87,23 +111,30 @@ func (d deletion) figures(in string, n int) []figure.Figure {
 }
 
 // gone deletes n objects of a namespace once the control plane is calm, and waits until the namespace is empty.
-func (r *rig) gone(ctx context.Context, of schema.GroupVersionResource, namespace string, name func(i int) string, n int) (d deletion, err error) {
-	if err := calmWorld(ctx, r.w); err != nil {
+func (r *rig) gone(ctx context.Context, s *Sink, in string, of schema.GroupVersionResource, namespace, name string, n int) (d deletion, err error) {
+	if err := calmIfEver(ctx, r.w, s, figure.Deletion, in); err != nil {
 		return d, err
 	}
 	d.bill, err = charge(ctx, r.w, r.op, func() (time.Time, error) {
 		began := time.Now()
-		err := world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error {
-			return r.load.Resource(of).Namespace(namespace).Delete(ctx, name(i), metav1.DeleteOptions{})
-		})
-		d.asked = time.Since(began)
-		if err == nil {
-			err = empty(ctx, r.w, namespace)
-		}
+		d.asked, err = r.remove(ctx, of, namespace, name, n)
 		d.gone = time.Since(began)
 		return time.Now(), err
 	})
 	return d, errors.Join(err, r.nodes.Err())
+}
+
+// remove deletes n objects of a namespace and waits until it is empty. It returns how long it took to ask for it.
+func (r *rig) remove(ctx context.Context, of schema.GroupVersionResource, namespace, name string, n int) (asked time.Duration, err error) {
+	began := time.Now()
+	err = world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error {
+		return r.load.Resource(of).Namespace(namespace).Delete(ctx, numbered(name, i), metav1.DeleteOptions{})
+	})
+	asked = time.Since(began)
+	if err == nil {
+		err = empty(ctx, r.w, namespace)
+	}
+	return asked, err
 }
 
 // empty waits until nothing is left in a namespace of what applications have. What is gone is not looked at again: nobody makes more of it.
@@ -126,11 +157,12 @@ func empty(ctx context.Context, w *world.World, namespace string) error {
 	return nil
 }
 
-func bareName(i int) string { return fmt.Sprintf("bare-%d", i) }
+// numbered is the name of one of several.
+func numbered(name string, i int) string { return fmt.Sprintf("%s-%d", name, i) }
 
 // bare makes pods like the drivers that stand, with no application, and waits until they run.
-func (r *rig) bare(ctx context.Context, n int) error {
-	if err := r.w.Namespace(ctx, bareNamespace); err != nil {
+func (r *rig) bare(ctx context.Context, namespace string, n int) error {
+	if err := r.w.Namespace(ctx, namespace); err != nil {
 		return err
 	}
 	list, err := r.w.Core.CoreV1().Pods(appsNamespace).List(ctx, metav1.ListOptions{LabelSelector: "spark-role=driver", Limit: 1})
@@ -141,7 +173,9 @@ func (r *rig) bare(ctx context.Context, n int) error {
 		return errors.New("there is no driver to copy")
 	}
 	want := r.nodes.Counts().Running + int64(n)
-	err = world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error { return r.barePod(ctx, &list.Items[0], bareName(i)) })
+	err = world.ForEach(ctx, senders, n, func(ctx context.Context, i int) error {
+		return r.barePod(ctx, &list.Items[0], namespace, numbered(bareName, i))
+	})
 	if err != nil {
 		return err
 	}
@@ -149,18 +183,18 @@ func (r *rig) bare(ctx context.Context, n int) error {
 }
 
 // barePod makes one pod of a driver's spec, its ConfigMap and its Service.
-func (r *rig) barePod(ctx context.Context, driver *corev1.Pod, name string) error {
+func (r *rig) barePod(ctx context.Context, driver *corev1.Pod, namespace, name string) error {
 	core, create := r.w.Core.CoreV1(), metav1.CreateOptions{}
 	labels := map[string]string{"bare": name}
-	made, err := core.Pods(bareNamespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: bareSpec(driver.Spec)}, create)
+	made, err := core.Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: bareSpec(driver.Spec)}, create)
 	if err != nil {
 		return err
 	}
 	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: made.UID}}}
-	if _, err := core.ConfigMaps(bareNamespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"spark.properties": "spark.app.name=" + name}}, create); err != nil {
+	if _, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"spark.properties": "spark.app.name=" + name}}, create); err != nil {
 		return err
 	}
-	_, err = core.Services(bareNamespace).Create(ctx, &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{
+	_, err = core.Services(namespace).Create(ctx, &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
 	}}, create)
 	return err

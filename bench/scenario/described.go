@@ -33,3 +33,12 @@ func LoadStep(spec load.Spec) Step {
 		},
 	}
 }
+
+// driversAlone are n applications whose drivers run for long and ask for no executors. They say that they want none: of those that want some and have none an
+// operator asks the API server again and again why, and that is not what is measured.
+func driversAlone(name, namespace string, n int) load.Spec {
+	return load.Spec{Classes: []load.Class{{Name: name, Namespace: namespace, Count: n, Run: load.For(12 * time.Hour), Spec: map[string]any{
+		"executor":          map[string]any{"instances": nil},
+		"dynamicAllocation": map[string]any{"enabled": true, "initialExecutors": int64(0), "minExecutors": int64(0)},
+	}}}}
+}

@@ -24,8 +24,12 @@ const crowdNamespace = "crowd"
 // stillWaiting is the share of the crowd that has no driver pod yet when the single applications come. With fewer the bar, which speaks of all of them, would say less.
 const stillWaiting = 0.8
 
+// firstOfCrowd is how many of the crowd are waited for: as many as others have told of, and all of a smaller one. What is held is how long single ones wait, which is
+// known by then.
+const firstOfCrowd = 1_200
+
 // Fairness measures how long a single application waits for its driver pod while another namespace's new applications, n at once, queue; and how long alone; and how
-// long those of the crowd wait.
+// long it takes until the first of the crowd have theirs.
 func Fairness(n int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) (err error) {
 		r, err := raise(ctx, w, "")
@@ -45,15 +49,16 @@ func Fairness(n int) Func {
 			return err
 		}
 		s.Add(fair(alone, beside)...)
-		s.Add(seconds(figure.Fairness, figure.Beside, figure.SlowestOfCrowd, figure.Quantile(crowd.Launch, 0.99)),
-			figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: figure.Launches, Value: float64(len(crowd.Launch)) / crowd.Launched.Seconds(), Unit: "1/s"})
+		rate := float64(len(crowd.Launch)) / crowd.Launched.Seconds()
+		s.Add(figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: figure.UntilFirst, Value: float64(min(n, firstOfCrowd)) / rate, Unit: "s"},
+			figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: figure.Launches, Value: rate, Unit: "1/s"})
 		s.Say(figure.Fairness, "%s applications of one namespace were created before; %d of another follow each other. The delay is the longest of these against the median alone. "+
-			"Driver pods a second are those of the crowd, whose drivers go on running.", figure.Count(n), singles)
+			"Driver pods a second are those of the crowd, whose drivers go on running; more of them are not waited for than are told of.", figure.Count(n), singles)
 		return nil
 	}
 }
 
-// crowd sends the crowd, then the single applications, and waits until all of the crowd have their driver pods. It returns how long each took.
+// crowd sends the crowd, then the single applications, and waits until the first of the crowd have their driver pods. It returns how long each took.
 func (r *rig) crowd(ctx context.Context, s *Sink, n int) (beside []time.Duration, crowd audit.Lags, err error) {
 	if err := r.w.Namespace(ctx, crowdNamespace); err != nil {
 		return nil, crowd, err
@@ -63,7 +68,7 @@ func (r *rig) crowd(ctx context.Context, s *Sink, n int) (beside []time.Duration
 	}
 	of := audit.Scope{From: time.Now(), Namespace: func(name string) bool { return name == crowdNamespace }}
 	// Their drivers go on, as those of Spark do for longer than it takes to launch all of them: what is looked at is who waits for a driver.
-	sent := load.Spec{Classes: []load.Class{{Name: crowdNamespace, Namespace: crowdNamespace, Count: n, Run: load.For(time.Hour)}}}
+	sent := driversAlone(crowdNamespace, crowdNamespace, n)
 	if _, err := load.Send(ctx, r.load, sent, senders); err != nil {
 		return nil, crowd, err
 	}
@@ -80,13 +85,14 @@ func (r *rig) crowd(ctx context.Context, s *Sink, n int) (beside []time.Duration
 	}
 	s.Add(figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, before", Value: float64(before)},
 		figure.Figure{Scenario: figure.Fairness, Case: figure.Beside, Name: "applications that wait, after", Value: float64(after)})
-	if err := r.launched(ctx, n); err != nil {
+	first := min(n, firstOfCrowd)
+	if err := r.launched(ctx, n, first); err != nil {
 		return nil, crowd, err
 	}
 	of.To = time.Now()
 	crowd, err = lagsOf(r.w.AuditLog(), of)
-	if err == nil && len(crowd.Launch) != n {
-		err = fmt.Errorf("the audit log has the driver pods of %d applications of %d", len(crowd.Launch), n)
+	if err == nil && len(crowd.Launch) < first {
+		err = fmt.Errorf("the audit log has the driver pods of %d applications of %d", len(crowd.Launch), first)
 	}
 	return beside, crowd, err
 }
@@ -102,14 +108,14 @@ func crowded(n, before, after int) error {
 	return nil
 }
 
-// launched waits until all of the crowd have their driver pods.
-func (r *rig) launched(ctx context.Context, n int) error {
+// launched waits until the first of the n of the crowd have their driver pods.
+func (r *rig) launched(ctx context.Context, n, first int) error {
 	return world.Until(ctx, "the driver pods of the crowd", func() (bool, error) {
 		if err := pause(ctx, 2*time.Second); err != nil { // the list is long, and reading it takes what is measured
 			return false, err
 		}
 		left, err := waiting(ctx, r.w, n)
-		return left == 0, errors.Join(err, r.nodes.Err())
+		return left <= n-first, errors.Join(err, r.nodes.Err())
 	})
 }
 
