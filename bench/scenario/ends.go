@@ -31,21 +31,20 @@ type ends struct {
 // watchEnds begins to note the ends of a load's applications, and of no others: in a namespace that is used again there are those of a load before.
 func watchEnds(ctx context.Context, client dynamic.Interface, spec load.Spec) (*ends, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	in := metav1.NamespaceAll
-	if names := spec.Namespaces(); len(names) == 1 {
-		in = names[0] // a watch begins with all that there is, and elsewhere there may be thousands
-	}
-	open := func() (watch.Interface, error) {
-		return client.Resource(world.Applications).Namespace(in).Watch(ctx, metav1.ListOptions{})
-	}
-	events, err := open()
-	if err != nil {
-		cancel()
-		return nil, err
-	}
 	e := newEnds(spec)
 	e.stopWatch = cancel
-	e.done.Go(func() { e.follow(ctx, events, open) })
+	// One for each namespace: a watch begins with all that there is, and of all namespaces that may be thousands that are none of the load's.
+	for _, in := range spec.Namespaces() {
+		open := func() (watch.Interface, error) {
+			return client.Resource(world.Applications).Namespace(in).Watch(ctx, metav1.ListOptions{})
+		}
+		events, err := open()
+		if err != nil {
+			e.stop()
+			return nil, err
+		}
+		e.done.Go(func() { e.follow(ctx, events, open) })
+	}
 	return e, nil
 }
 
