@@ -26,8 +26,8 @@ const offer = 0.9
 const mostWorkers = 256
 
 // Lives has the operator carry whole lives that are offered faster than they can be carried, and then, on the same API server, plain clients make the same writes
-// without it. How many applications these have at a time is sought with the first of the writes, of so many applications, from a number of workers on; then
-// all of them are made, and what was the fastest is the limit.
+// without it. How many applications these have at a time is sought with the first of the writes, of so many applications at most, from a number of workers on; what
+// was the fastest is the limit.
 func Lives(spec load.Spec, workers, part int) Func {
 	return func(ctx context.Context, w *world.World, s *Sink) error {
 		b, err := operatorLives(ctx, w, s, spec)
@@ -102,18 +102,28 @@ func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, work
 	return best.Err()
 }
 
-// rawLimit seeks how many workers are the fastest with a part of a plan, and has them replay all of it.
+const (
+	// rounds is how many applications each worker of a try has at least, where there are as many: with fewer the first and the last of them are most of it.
+	rounds = 3
+	// fewest is how many applications a try has at least: some 15 s.
+	fewest = 80
+)
+
+// ofTry is how many applications are replayed by so many workers.
+func ofTry(workers, part int) int { return min(part, max(fewest, rounds*workers)) }
+
+// rawLimit seeks how many workers are the fastest with a part of a plan.
 func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, workers, part int) (replay.Result, error) {
 	var tries int
-	try := func(plan *replay.Plan, workers int) (replay.Result, error) {
+	try := func(workers int) (replay.Result, error) {
 		tries++
-		r, err := replayOnce(ctx, w, plan, fmt.Sprintf("replay-%d-", tries), workers)
+		r, err := replayOnce(ctx, w, plan.First(ofTry(workers, part)), fmt.Sprintf("replay-%d-", tries), workers)
 		if err == nil {
 			s.Say(figure.Lives, "The raw limit of %s applications, %d at a time: %.1f a second.", figure.Count(r.Applications), r.Workers, r.Rate())
 		}
 		return r, err
 	}
-	results, found, err := replay.Search(workers, mostWorkers, func(workers int) (replay.Result, error) { return try(plan.First(part), workers) })
+	results, found, err := replay.Search(workers, mostWorkers, try)
 	if err != nil {
 		return replay.Result{}, err
 	}
@@ -121,11 +131,7 @@ func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, w
 	if !found {
 		return best, fmt.Errorf("%d applications at a time are still faster than fewer: no limit was found", best.Workers)
 	}
-	if best.Applications == len(plan.Applications) {
-		return best, nil
-	}
-	whole, err := try(plan, best.Workers)
-	return replay.Fastest([]replay.Result{whole, best}), err
+	return best, nil
 }
 
 // replayOnce replays a plan once the control plane has done what came before.

@@ -50,6 +50,15 @@ func TestLivesOfThePlans(t *testing.T) {
 	}
 }
 
+// TestOfTry holds that each worker of a try has some applications, and no try more than the part.
+func TestOfTry(t *testing.T) {
+	for _, c := range [...]struct{ workers, part, want int }{{4, 320, 80}, {16, 320, 80}, {64, 320, 192}, {128, 320, 320}, {4, 10, 10}} {
+		if got := ofTry(c.workers, c.part); got != c.want {
+			t.Errorf("%d workers replay %d of %d applications, want %d", c.workers, got, c.part, c.want)
+		}
+	}
+}
+
 func TestCounts(t *testing.T) {
 	if got, want := counts(map[string]int{"update leases": 2, "create pods": 1}), "create pods 1 times, update leases 2 times"; got != want {
 		t.Errorf("%q, want %q", got, want)
