@@ -16,6 +16,8 @@ type Surroundings struct {
 	Objects []submit.Object
 	// Unsettled leaves everything as it is.
 	Unsettled bool
+	// Stays leaves what stands as it is, though nothing is wanted any more: it goes with the driver's pod.
+	Stays bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string
 	// Told writes what became of the surroundings into the status of the custom resource that was asked about, and returns what is to be told of them once

@@ -13,15 +13,15 @@ import (
 // Surroundings is what is to stand beside an application's driver for others than Spark.
 type Surroundings = dialect.Surroundings
 
-// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch to its end. A
-// driver that is over serves nothing, so that its pod alone is kept: a Service of each finished application would use up the cluster's addresses.
-func (d Dialect) Surroundings(app *v1beta2.SparkApplication) Surroundings {
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch on. Beside a driver
+// that has ended it stays as long as its pod does, so that an end costs no deletions; the next attempt takes it over. Addresses are bounded by driver pods.
+func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1:
 		return Surroundings{Unsettled: true}
 	case !m.Phase.Live():
-		return Surroundings{Told: func(is []lifecycle.Surrounding, now time.Time) []Event {
+		return Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(is []lifecycle.Surrounding, now time.Time) []Event {
 			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // where the UI was is part of the record of what is over
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}

@@ -154,14 +154,14 @@ func TestExposure(t *testing.T) {
 			}
 			d := Dialect{Options{UI: test.ui}}
 			var got []string
-			for _, object := range d.Surroundings(app).Objects {
+			for _, object := range d.Surroundings(app, lifecycle.Observed{}).Objects {
 				got = append(got, brief(t, object))
 				checkIdentity(t, app, object)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
-			d.Surroundings(app).Told(nil, t0)
+			d.Surroundings(app, lifecycle.Observed{}).Told(nil, t0)
 			told := meta.FindStatusCondition(app.Status.Conditions, ConditionExposed)
 			if len(test.wrong) == 0 {
 				if told != nil {
@@ -227,7 +227,7 @@ func TestUIExample(t *testing.T) {
 		t.Errorf("it is refused: %v", wrong)
 	}
 	var got []string
-	for _, object := range (Dialect{Options{UI: UI{Service: true}}}).Surroundings(standingIn(app, lifecycle.Launched)).Objects {
+	for _, object := range (Dialect{Options{UI: UI{Service: true}}}).Surroundings(standingIn(app, lifecycle.Launched), lifecycle.Observed{}).Objects {
 		got = append(got, brief(t, object))
 	}
 	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-9999 ClusterIP events 9999->9999"}
@@ -243,7 +243,7 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServiceLabels: theirs, ServiceAnnotations: map[string]string{"a": "b"}}
 		a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(1)), ServicePortName: new("p"), ServiceLabels: theirs}}
 	}), lifecycle.Running)
-	objects := Dialect{Options{UI: everything()}}.Surroundings(app).Objects
+	objects := Dialect{Options{UI: everything()}}.Surroundings(app, lifecycle.Observed{}).Objects
 	for _, object := range objects {
 		checkIdentity(t, app, object)
 	}
@@ -252,36 +252,32 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestSurroundingsByPhase: from the launch to the end.
+// TestSurroundingsByPhase: from the launch to the end, and beside a driver that has ended for as long as its pod is there.
 func TestSurroundingsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: UI{Service: true}}}
-	for phase, want := range map[lifecycle.Phase]string{
-		lifecycle.New:        "none",
-		lifecycle.Waiting:    "none",
-		lifecycle.Launched:   "1",
-		lifecycle.Started:    "1",
-		lifecycle.Ready:      "1",
-		lifecycle.Scaling:    "1",
-		lifecycle.Running:    "1",
-		lifecycle.Unknown:    "1",
-		lifecycle.Ended:      "none",
-		lifecycle.Retained:   "none",
-		lifecycle.Done:       "none",
-		lifecycle.Suspending: "none",
-		lifecycle.Suspended:  "none",
-		lifecycle.Resuming:   "none",
-		lifecycle.Editing:    "none",
+	beside := func(attempt int32) lifecycle.Observed {
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverSucceeded}}}
+	}
+	for _, phase := range []lifecycle.Phase{
+		lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
+		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
 	} {
-		got := d.Surroundings(standingIn(sample(), phase))
-		is := fmt.Sprint(len(got.Objects))
-		switch {
-		case got.Unsettled:
-			is = "left"
-		case len(got.Objects) == 0:
-			is = "none"
-		}
-		if is != want {
-			t.Errorf("%q: %s, want %s", phase, is, want)
+		for name, test := range map[string]struct {
+			seen    lifecycle.Observed
+			objects int
+			stays   bool
+		}{
+			"no pod":                  {lifecycle.Observed{}, 0, false},
+			"its pod":                 {beside(1), 0, true},
+			"a pod of another number": {beside(2), 0, false},
+		} {
+			if phase.Live() {
+				test.objects, test.stays = 1, false
+			}
+			got := d.Surroundings(standingIn(sample(), phase), test.seen)
+			if got.Unsettled || len(got.Objects) != test.objects || got.Stays != test.stays {
+				t.Errorf("%q, %s: %+v, want %d, which stays: %v", phase, name, got, test.objects, test.stays)
+			}
 		}
 	}
 	deleted := standingIn(sample(), lifecycle.Running)
@@ -289,7 +285,7 @@ func TestSurroundingsByPhase(t *testing.T) {
 	foreign := sample()
 	foreign.Status.AppState.State = v1beta2.ApplicationStateRunning // and nobody decided about it yet
 	for name, app := range map[string]*v1beta2.SparkApplication{"deleted": deleted, "another operator's": foreign} {
-		if got := d.Surroundings(app); !got.Unsettled {
+		if got := d.Surroundings(app, lifecycle.Observed{}); !got.Unsettled {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -299,7 +295,7 @@ func TestSurroundingsByPhase(t *testing.T) {
 func TestContentTellsDifferences(t *testing.T) {
 	d := Dialect{Options{UI: everything()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {
-		for _, object := range d.Surroundings(standingIn(sample(change...), lifecycle.Running)).Objects {
+		for _, object := range d.Surroundings(standingIn(sample(change...), lifecycle.Running), lifecycle.Observed{}).Objects {
 			all = append(all, object.GetLabels()[lifecycle.ContentLabel])
 		}
 		return all
@@ -439,7 +435,7 @@ func TestSurrounded(t *testing.T) {
 			standingIn(app, lifecycle.Suspended)
 		}
 		now = now.Add(time.Minute)
-		told := d.Surroundings(app).Told(step.is, now)
+		told := d.Surroundings(app, lifecycle.Observed{}).Told(step.is, now)
 		info := app.Status.DriverInfo
 		got := [4]string{info.WebUIServiceName, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress}
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
@@ -459,7 +455,7 @@ func TestSurrounded(t *testing.T) {
 		}
 		// The same again changes nothing, so that nothing is written.
 		settled := app.Status.DeepCopy()
-		if again := d.Surroundings(app).Told(step.is, now.Add(time.Hour)); len(again) > 0 {
+		if again := d.Surroundings(app, lifecycle.Observed{}).Told(step.is, now.Add(time.Hour)); len(again) > 0 {
 			t.Errorf("%d, %s: told again: %v", i, step.name, again)
 		}
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
@@ -474,7 +470,7 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	app := sample()
 	d.Decide(app, lifecycle.Observed{}, t0)
 	is := []lifecycle.Surrounding{{Kind: "Service", Name: "pi-ui-svc", Stands: true, Address: "10.0.0.7"}}
-	d.Surroundings(app).Told(is, t0)
+	d.Surroundings(app, lifecycle.Observed{}).Told(is, t0)
 	want := app.Status.DriverInfo
 	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, ConditionExposed) {
 		t.Fatalf("%+v, %+v", want, app.Status.Conditions)
@@ -485,11 +481,11 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	if app.Status.DriverInfo != want || c == nil || !c.LastTransitionTime.Time.Equal(t0) {
 		t.Errorf("%+v, %+v", app.Status.DriverInfo, c)
 	}
-	if wanted := d.Surroundings(app); len(wanted.Read) > 0 {
+	if wanted := d.Surroundings(app, lifecycle.Observed{}); len(wanted.Read) > 0 {
 		t.Errorf("%v is read again", wanted.Read)
 	}
 	app.Status.DriverInfo.WebUIAddress = ""
-	if wanted := d.Surroundings(app); !slices.Equal(wanted.Read, []string{"pi-ui-svc"}) {
+	if wanted := d.Surroundings(app, lifecycle.Observed{}); !slices.Equal(wanted.Read, []string{"pi-ui-svc"}) {
 		t.Errorf("what the status lacks is not read: %v", wanted.Read)
 	}
 }

@@ -61,8 +61,8 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		Render:   applications.Render,
 		Executor: applications.Executor,
 		Adopt:    applications.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: applications.GroupLeft,
-		Surroundings: func(app *v1beta2.SparkApplication, _ lifecycle.Observed) Surroundings {
-			return asSurroundings(applications.Surroundings(app))
+		Surroundings: func(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
+			return asSurroundings(applications.Surroundings(app, seen))
 		},
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
@@ -82,7 +82,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 }
 
 func asSurroundings(wanted dialect.Surroundings) Surroundings {
-	out := Surroundings{Unsettled: wanted.Unsettled, Read: wanted.Read, Decides: wanted.Decides}
+	out := Surroundings{Unsettled: wanted.Unsettled, Stays: wanted.Stays, Read: wanted.Read, Decides: wanted.Decides}
 	for _, object := range wanted.Objects {
 		out.Objects = append(out.Objects, object)
 	}

@@ -44,6 +44,8 @@ type Surroundings struct {
 	Objects []client.Object
 	// Unsettled leaves everything as it is: an attempt is on its way out, or the application is.
 	Unsettled bool
+	// Stays leaves what stands as it is, though nothing is wanted any more: it goes with the driver's pod.
+	Stays bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string
 	// Told writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is called once
@@ -77,10 +79,13 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	r.sweepSecrets(ctx, p, wanted.Objects)
 	key, uid := keyOf(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
+	if wanted.Stays {
+		remove = nil
+	}
 	last := r.around.last(key, uid)
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, p.now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
-		if len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
+		if wanted.Stays || len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
 			r.around.forget(key)
 		}
 		p.hear(wanted, nil)
@@ -126,6 +131,9 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	} else {
 		for _, object := range p.remove {
 			next.made[nameOf(object)] = written{gone, p.now} // until the cache shows it
+		}
+		if last.failures > 0 {
+			p.check = soonest(p.check, lookAgain) // what the status says against it holds no longer, and that it is gone is no news (went)
 		}
 	}
 	r.around.note(key, next)

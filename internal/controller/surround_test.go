@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,13 +86,13 @@ func (w *world) poke(name string) {
 	}
 }
 
-// TestUIService: it stands from the launch on, is in the first status that is written, costs one request, and goes with the attempt by another; the
-// finished application has none, though its driver pod is kept, and its status still says where it was.
+// TestUIService: it stands from the launch on, is in the first status that is written and costs one request in all of a life. It stays beside the driver pod
+// that is kept, and goes with that; the status says where it was.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
-	stop := w.runReal(func(env *Environment) {
+	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
 	app := w.application("pi", withDriver)
@@ -124,14 +125,25 @@ func TestUIService(t *testing.T) {
 	if c := condition(got, exposed); c.Type != "" {
 		t.Errorf("in the end Exposed is %+v", c)
 	}
-	w.waitGone(service)
-	w.waitPod(driver.Name)
-	w.poke("pi")
-	stop()
+	// What a pass stores later shows that the one before it is over.
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.TimeToLiveSeconds = new(int64(3600)) })
+	testkit.Wait(t, "a look at what has ended", func(context.Context) error {
+		return want(w.get("pi").Status.ObservedGeneration, w.get("pi").Generation)
+	})
 	costs := made.since(nil)
 	// Two Services: the one by which executors find their driver, and the UI's.
-	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] != 1 || costs["PATCH sparkapplications/status"] > 3 {
+	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
 		t.Errorf("a life costs %v", costs)
+	}
+	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
+		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
+	}
+	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(service)
+	if got := w.get("pi").Status.DriverInfo; got != wantInfo {
+		t.Errorf("without its pod driverInfo is %+v", got)
 	}
 }
 
@@ -150,6 +162,9 @@ func TestSurroundingsThatStay(t *testing.T) {
 	service := w.uiService("pi")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
 	testkit.Wait(t, "what stays to be told", func(context.Context) error {
 		w.poke("pi")
 		c := condition(w.get("pi"), exposed)
@@ -210,21 +225,40 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestNoSurroundingsWhileARetryWaits: nothing serves then.
-func TestNoSurroundingsWhileARetryWaits(t *testing.T) {
+// TestUIServiceOfTheNextAttempt: beside a driver that has failed it stays, and the retry takes it over as its options are by then, at the address that it had.
+func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runReal()
+	later := &atomic.Int64{}
+	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
 		app.Spec.RestartPolicy.OnFailureRetryInterval = new(int64(3600))
 	})
 	w.ready(w.driverOf(app, 1).Name)
-	service := w.uiService("pi")
+	first := w.uiService("pi")
 	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
-	w.waitGone(service)
-	if got := w.get("pi"); got.Status.AppState.State == v1beta2.ApplicationStateRunning || got.Status.AppState.State == v1beta2.ApplicationStateFailed {
-		t.Errorf("the state is %s", got.Status.AppState.State)
+	w.waitState("pi", v1beta2.ApplicationStateFailing)
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
+		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
+	})
+	if is := w.uiService("pi"); is.UID != first.UID || attemptOf(is) != 1 {
+		t.Errorf("while the retry waits there is %+v", is.ObjectMeta)
 	}
+	later.Store(int64(2 * time.Hour))
+	w.poke("pi")
+	driver := w.driverOf(app, 2)
+	second := w.uiService("pi", func(s *corev1.Service) error {
+		return errors.Join(want(attemptOf(s), 2), want(s.Spec.Ports[0].Port, 80))
+	})
+	if second.UID != first.UID || second.Spec.ClusterIP != first.Spec.ClusterIP || len(second.Spec.Ports) != 1 {
+		t.Errorf("the Service of attempt 2 is %+v", second)
+	}
+	if !labels.SelectorFromSet(second.Spec.Selector).Matches(labels.Set(driver.Labels)) {
+		t.Errorf("it selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
+	}
+	testkit.Wait(t, "the port in the status", func(context.Context) error {
+		return want(w.get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
+	})
 }
 
 // TestUIServiceIsUpdatedInPlace: an edit of the options is no edit of the run, keeps what others added, and takes away what is not wanted any more.
