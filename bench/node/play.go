@@ -82,8 +82,8 @@ func (c *Cluster) play(ctx context.Context, t task, p pod) error {
 }
 
 func (c *Cluster) start(ctx context.Context, p pod, now time.Time) error {
-	// One that the scheduler has no part in is of the many that stand and are not what is measured: a write less for each of them is minutes.
-	if !p.placed {
+	// One that the scheduler has no part in is of the many that stand and are not what is measured, and so is its driver: a write less for each of them is minutes.
+	if !p.placed && (p.driver == nil || !p.driver.program.Placed) {
 		if err := c.patch(ctx, p, creating(p.containers, now)); err != nil {
 			return err
 		}

@@ -59,13 +59,13 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	left(ctx, t, w, 6)
-	// What a kubelet tells of each pod: that it waits for its containers, unless it was placed, runs, and how it ended, also where it was taken away.
+	// What a kubelet tells of each pod: that it waits for its containers, unless it or its executors were placed, runs, and how it ended, also where it was taken away.
 	if diff := cmp.Diff(map[string]int{
 		"good, driver: ContainerCreating Running Completed": 3, "good, executor: ContainerCreating Running Completed": 6,
 		"bad, driver: ContainerCreating Running Error": 1, "bad, executor: ContainerCreating Running Completed": 1,
 		"alone, driver: ContainerCreating Running Completed": 1,
-		"short, driver: ContainerCreating Running Completed": 1, "short, executor: Running Completed": 2,
-		"standing, driver: ContainerCreating Running Error": 1, "standing, executor: Running Error": 2,
+		"short, driver: Running Completed":                   1, "short, executor: Running Completed": 2,
+		"standing, driver: Running Error": 1, "standing, executor: Running Error": 2,
 	}, told()); diff != "" {
 		t.Error(diff)
 	}

@@ -49,9 +49,10 @@ func Hostile(pods, configMaps, probe int) Func {
 		for in, seen := range map[string]world.Usage{figure.Without: without, figure.With: with} {
 			s.Add(megabytes(figure.Hostile, in, figure.Peak, seen.Peak), megabytes(figure.Hostile, in, figure.Resident, seen.Resident))
 		}
-		s.Add(megabytes(figure.Hostile, figure.Without, residentSettled, before.Resident), megabytes(figure.Hostile, figure.With, residentSettled, after.Resident))
-		s.Say(figure.Hostile, "%s pods and %s ConfigMaps of %d kB. Peaks are the median of %d operators that start and carry %d applications; at rest is one operator before and after the "+
-			"namespace was filled. %s", figure.Count(pods), figure.Count(configMaps), hostileBytes/1000, starts, probe, atRestSays)
+		s.Add(megabytes(figure.Hostile, figure.Without, figure.AtRest, before.Resident), megabytes(figure.Hostile, figure.With, figure.AtRest, after.Resident))
+		s.Add(megabytes(figure.Hostile, figure.Without, figure.PeakStays, before.Peak), megabytes(figure.Hostile, figure.With, figure.PeakStays, after.Peak))
+		s.Say(figure.Hostile, "%s pods and %s ConfigMaps of %d kB. Peaks are the median of %d operators that start and carry %d applications; at rest, and the peak of one that stays, "+
+			"are of one operator before and after the namespace was filled. %s", figure.Count(pods), figure.Count(configMaps), hostileBytes/1000, starts, probe, atRestSays)
 		return nil
 	}
 }

@@ -16,23 +16,32 @@ import (
 )
 
 // probe has short whole lives pass through and notes how they fared: latencies, and CPU an application. Then it has as many lives come as a cluster of 200 nodes is
-// offered, faster than they can be carried, and notes how many a second it carries, and in a case of their own how those fared.
-func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n, pressing int) error {
+// offered, faster than they can be carried, and notes how many a second it carries, and in a case of their own how those fared. It returns the namespaces of both.
+func (r *rig) probe(ctx context.Context, s *Sink, scenario, in string, n, pressing int) (used []string, err error) {
 	spec := probing(n)
 	b, seen, err := r.watched(ctx, s, spec, scenario, in)
 	if err != nil {
-		return fmt.Errorf("the probe: %w", err)
+		return nil, fmt.Errorf("the probe: %w", err)
 	}
 	if _, err := r.note(b, seen, spec, s, scenario, in); err != nil {
-		return err
+		return nil, err
 	}
+	used = spec.Namespaces()
 	spec = press(pressing)
 	if b, seen, err = r.watched(ctx, s, spec, scenario, in); err != nil {
-		return fmt.Errorf("as many as can be carried: %w", err)
+		return nil, fmt.Errorf("as many as can be carried: %w", err)
 	}
 	sustained, err := r.note(b, seen, spec, s, scenario, pressed(in))
 	s.Add(perSecond(scenario, in, sustained)...)
-	return err
+	limited(s, scenario, in, sustained, spec)
+	return append(used, spec.Namespaces()...), err
+}
+
+// limited says so where a rate may be that of the load and not what the operator can do. It is no failure of a scenario that has more to measure.
+func limited(s *Sink, scenario, in string, sustained float64, of load.Spec) {
+	if err := sated(sustained, of.Rate()); err != nil {
+		s.Say(scenario, "%s: %v.", in, err)
+	}
 }
 
 // watched carries a load once the control plane is calm, and looks at the operator meanwhile.

@@ -12,9 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-// residentSettled is the operator's memory at rest: after a collection of garbage, with nothing to do.
-const residentSettled = "operator resident, at rest"
-
 // atRestSays is what a table has to say beside memory at rest.
 const atRestSays = "Memory at rest is what is resident after a collection of garbage that was asked for: when the next one is due is chance. Peaks have the garbage in them."
 
@@ -40,7 +37,7 @@ func Standing(levels []int, probe, pressing int) Func {
 			if i > 0 {
 				before = levels[i-1]
 			}
-			at, err := r.level(ctx, s, n, before, probe, pressing)
+			at, err := r.level(ctx, s, n, before, levels[len(levels)-1], probe, pressing)
 			if err != nil {
 				return fmt.Errorf("%d live: %w", n, err)
 			}
@@ -55,8 +52,8 @@ func Standing(levels []int, probe, pressing int) Func {
 	}
 }
 
-// level fills up to so many live applications and measures there.
-func (r *rig) level(ctx context.Context, s *Sink, n, before, probe, pressing int) (at level, err error) {
+// level fills up to so many live applications and measures there. What it measured with is gone when it returns, but at the top.
+func (r *rig) level(ctx context.Context, s *Sink, n, before, top, probe, pressing int) (at level, err error) {
 	in, began := figure.LiveCase(n), time.Now()
 	if err := r.stand(ctx, standing(n, n-before)); err != nil {
 		return at, err
@@ -66,20 +63,27 @@ func (r *rig) level(ctx context.Context, s *Sink, n, before, probe, pressing int
 	if err != nil {
 		return at, err
 	}
-	if err := r.probe(ctx, s, figure.Standing, in, probe, pressing); err != nil {
+	used, err := r.probe(ctx, s, figure.Standing, in, probe, pressing)
+	if err != nil {
 		return at, err
 	}
 	after, err := r.op.Usage()
-	s.Add(megabytes(figure.Standing, in, residentSettled, rest.Resident))
+	if err != nil {
+		return at, err
+	}
+	if n < top {
+		err = r.clear(ctx, used...) // what is over costs memory too, and more of it beside few than beside many
+	}
+	s.Add(megabytes(figure.Standing, in, figure.AtRest, rest.Resident))
 	return level{live: n, resident: float64(rest.Resident) / 1e6, peak: float64(after.Peak) / 1e6}, err
 }
 
-// standing is load that goes on running, n applications up to a level: over as many namespaces of that level as keep each below 3,000 pods, which is what
-// Kubernetes calls large.
+// standing is load that goes on running, n applications up to a level: over as many namespaces of that level as have some hundred each. Kubernetes allows more, but its
+// controllers look at all pods of a namespace for each Service in it, so that larger ones take longer to fill.
 func standing(level, n int) load.Spec {
 	spec := described(loads.Standing).Sized(n)
 	c := &spec.Classes[0]
-	c.Name, c.Namespace, c.Namespaces = fresh(c.Name), fmt.Sprintf("%s-%d", c.Namespace, level), min(n, 1+n/400)
+	c.Name, c.Namespace, c.Namespaces = fresh(c.Name), fmt.Sprintf("%s-%d", c.Namespace, level), min(n, 1+n/100)
 	return spec
 }
 
