@@ -46,7 +46,7 @@ func TestLabel(t *testing.T) {
 func TestHold(t *testing.T) {
 	run := &figure.Run{}
 	for _, name := range []string{figure.NoDriver, figure.NoStatus, figure.Launches, figure.Rate, figure.Launch50, figure.Launch99, figure.CPU, figure.Peak,
-		figure.MostObjects, figure.MostStatusWrites, figure.MostEventWrites, figure.MostOtherWrites, figure.Astray, figure.Conflicts} {
+		figure.MostObjects, figure.MostStatusWrites, figure.MostEventWrites, figure.MostOtherWrites, figure.Astray, figure.Elsewhere, figure.Conflicts} {
 		run.Add(figure.Figure{Scenario: figure.Burst, Name: name})
 	}
 	for _, c := range []struct {

@@ -14,6 +14,8 @@ type Account struct {
 	Lives Lives
 	// Astray are the operator's writes within the time, in any namespace, that are for no application at all, by Event.Kind; Leases are left out.
 	Astray map[string]int
+	// Elsewhere counts the operator's writes within the time for applications that are none of the load's.
+	Elsewhere int
 	// Answered are when the load's, the operator's and the nodes' writes were answered that were carried out.
 	Answered []time.Time
 }
@@ -31,6 +33,9 @@ func ReadAccount(in io.Reader, s Scope) (Account, error) {
 			a.Astray[e.Kind()]++
 		}
 		if !s.Has(e) {
+			if known && e.Actor() == Operator && e.OK() && s.during(e) {
+				a.Elsewhere++
+			}
 			return nil
 		}
 		a.Tally.Add(e)
@@ -55,6 +60,7 @@ func (a Account) Figures(scenario, of string, applications int) []figure.Figure 
 	}
 	out := a.Lags.Figures(scenario, of)
 	out = append(out, a.Lives.Figures(scenario, of)...)
-	out = append(out, figure.Figure{Scenario: scenario, Case: of, Name: figure.Astray, Value: float64(astray)})
+	out = append(out, figure.Figure{Scenario: scenario, Case: of, Name: figure.Astray, Value: float64(astray)},
+		figure.Figure{Scenario: scenario, Case: of, Name: figure.Elsewhere, Value: float64(a.Elsewhere)})
 	return append(out, a.Tally.Figures(scenario, of, applications)...)
 }

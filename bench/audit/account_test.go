@@ -105,6 +105,31 @@ func TestAstray(t *testing.T) {
 	}
 }
 
+// TestElsewhere: the operator's writes for another load's application are counted, within the time, and nobody else's.
+func TestElsewhere(t *testing.T) {
+	elsewhere := func(log string) string { return strings.ReplaceAll(log, `"namespace":"a"`, `"namespace":"b"`) }
+	scope := Scope{From: moment0(1), Namespace: func(name string) bool { return name == "a" }}
+	for name, tt := range map[string]struct {
+		log  string
+		want int
+	}{
+		"its status, and a pod that was made before": {elsewhere(wrote(0, [3]string{"create pods", "x-driver", driverOfX}, [3]string{"delete pods", "x-driver", ""},
+			[3]string{"patch sparkapplications/status", "x", running})), 2},
+		"before":         {elsewhere(wrote(0, [3]string{"patch sparkapplications/status", "x", running})), 0},
+		"this load's":    {wrote(1, [3]string{"patch sparkapplications/status", "x", running}), 0},
+		"a node's":       {elsewhere(line(NodeAgent, "create", "pods", "x-driver", 201, 1, 1, driverOfX)), 0},
+		"of none at all": {elsewhere(wrote(1, [3]string{"create configmaps", "c", `{}`})), 0},
+	} {
+		got, err := ReadAccount(strings.NewReader(tt.log), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Elsewhere != tt.want {
+			t.Errorf("%s: %d, want %d", name, got.Elsewhere, tt.want)
+		}
+	}
+}
+
 // TestAccountFigures: whatever ranges speak of is there, and no figure is there twice.
 func TestAccountFigures(t *testing.T) {
 	log := create("x", 0) + wrote(1, [3]string{"create pods", "x-driver", driverOfX}, [3]string{"patch sparkapplications/status", "x", completed}, [3]string{"create secrets", "s", ""})
@@ -118,7 +143,7 @@ func TestAccountFigures(t *testing.T) {
 		t.Errorf("%d names of %d figures", len(values), len(figures))
 	}
 	for name, want := range map[string]float64{
-		figure.Astray: 1, figure.MostStatusWrites: 1, figure.StatusWrites: 0.5, figure.NoDriver: 0, figure.NoStatus: 0, figure.Conflicts: 0, figure.Launch99: 0.001,
+		figure.Astray: 1, figure.Elsewhere: 0, figure.MostStatusWrites: 1, figure.StatusWrites: 0.5, figure.NoDriver: 0, figure.NoStatus: 0, figure.Conflicts: 0, figure.Launch99: 0.001,
 	} {
 		if got, ok := values[name]; !ok || got != want {
 			t.Errorf("%s is %v, %t; want %v", name, got, ok, want)

@@ -256,6 +256,6 @@ func (l Lags) Figures(scenario, of string) []figure.Figure {
 	}
 	add(figure.NoDriver, float64(l.Unlaunched), "")
 	add(figure.NoStatus, float64(l.Unreflected), "")
-	add("executor events without a status", float64(l.Untold), "")
+	add(figure.NoExecutorStatus, float64(l.Untold), "")
 	return out
 }

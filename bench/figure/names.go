@@ -73,7 +73,7 @@ const (
 	TakeOver         = "until another acts"                        // of a failover; s
 	ReplayFailed     = "writes that failed"                        // of the raw limit
 	ReplayBound      = "share of the pods that were bound"         // before the raw limit's nodes wrote their status
-	Taken            = "share of all cores that was taken"         // by everybody that is measured
+	Taken            = "share of all cores that was taken"         // by everybody that is measured; of the operator also what it took until it was quiet, over the time until the end
 	Share            = "share of the raw limit"                    // that the operator reaches
 )
 
