@@ -29,13 +29,8 @@ func ReadAccount(in io.Reader, s Scope) (Account, error) {
 			return nil
 		}
 		of, known := owners.of(e)
-		if !known && e.Actor() == Operator && e.OK() && class(e.Kind()) != "" && s.during(e) {
-			a.Astray[e.Kind()]++
-		}
+		a.beside(e, s, known)
 		if !s.Has(e) {
-			if known && e.Actor() == Operator && e.OK() && s.during(e) {
-				a.Elsewhere++
-			}
 			return nil
 		}
 		a.Tally.Add(e)
@@ -50,6 +45,17 @@ func ReadAccount(in io.Reader, s Scope) (Account, error) {
 	})
 	a.Lags = lags.lags()
 	return a, err
+}
+
+// beside looks at what the operator writes that is for no application of the load, of which known says whether it is for one at all.
+func (a *Account) beside(e *Event, s Scope, known bool) {
+	switch {
+	case e.Actor() != Operator || !e.OK() || !s.during(e):
+	case !known && class(e.Kind()) != "":
+		a.Astray[e.Kind()]++
+	case known && !s.Has(e):
+		a.Elsewhere++
+	}
 }
 
 // Figures are the account as figures of a scenario and case, for so many applications.
