@@ -14,7 +14,7 @@ type answers struct {
 	memory[question, reply]
 }
 
-// partWarnings is the part of a question about the Events of one executor.
+// partWarnings is the part of a question about the Events of a pod that waits.
 const partWarnings lifecycle.Part = "Warnings"
 
 // partRights is the part of a question about the rights of a driver that failed.
@@ -42,6 +42,12 @@ func (a *answers) last(q question, uid types.UID, attempt int32, now time.Time) 
 		return lifecycle.Cause{}, false
 	}
 	return was.cause, now.Before(was.until)
+}
+
+// rest is after how long a question is asked again.
+func (a *answers) rest(q question, now time.Time) time.Duration {
+	was, _ := a.get(q)
+	return was.until.Sub(now)
 }
 
 // forget drops what is remembered about parts of a custom resource.

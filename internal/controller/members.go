@@ -135,6 +135,6 @@ func (r *Reconciler[T]) explainMember(ctx context.Context, p *pass[T]) {
 		}
 	}
 	if oldest != nil {
-		facts.Why = r.waitsOf(ctx, p, oldest, 0, lifecycle.Silent(oldest))
+		facts.Why = r.waitsOf(ctx, p, waitingPod(oldest, 0, lifecycle.Silent(oldest)))
 	}
 }

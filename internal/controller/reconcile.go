@@ -43,6 +43,7 @@ type Reconciler[T client.Object] struct {
 	writes  ownWrites
 	waits   waits
 	answers answers
+	allowed allowance // to ask about pods that wait
 	around  around
 	paces   paces
 	ends    ends

@@ -31,20 +31,29 @@ const (
 // cached: a cluster has more Events than all else that we watch. Where they cannot be read the pass goes on without a cause: nothing is
 // decided by it, and an edit, a suspension or a deadline does not wait for an explanation.
 func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
 	for _, pod := range pendingPods(&p.seen) {
-		age := p.now.Sub(pod.created)
-		if age < pod.grace {
-			p.check = soonest(p.check, pod.grace-max(age, 0))
-			continue
-		}
-		p.check = soonest(p.check, lifecycle.AskAgain(age))
-		if cause, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, types.UID(pod.uid)); read {
-			*pod.why = cause
-		}
-		*pod.why = unlessSilent(*pod.why, pod.name, pod.silent, age)
+		*pod.why = r.waitsOf(ctx, p, pod)
 	}
+}
+
+// waitsOf is what Events say a pod waits for. They are read every few seconds at most, not before it has waited for a while, and less often where the API server is
+// busy (allowance).
+func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod) lifecycle.Cause {
+	age := p.now.Sub(pod.created)
+	if age < pod.grace {
+		p.check = soonest(p.check, pod.grace-max(age, 0))
+		return lifecycle.Cause{}
+	}
+	asked := question{keyOf(p.stored), partWarnings}
+	cause, fresh := r.answers.last(asked, pod.uid, pod.attempt, p.now)
+	if !fresh {
+		if now, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, pod.uid); read {
+			cause = now
+		}
+		r.answers.set(asked, reply{pod.uid, pod.attempt, p.now.Add(lifecycle.AskAgain(age)), cause})
+	}
+	p.check = soonest(p.check, r.answers.rest(asked, p.now))
+	return unlessSilent(cause, pod.name, pod.silent, age)
 }
 
 // unlessSilent is what a pod waits for where nobody says it and its scheduler is silent for too long: nobody else ever tells of a scheduler that does not
@@ -56,8 +65,16 @@ func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duratio
 	return cause
 }
 
-// warned reads what Kubernetes warns of about a pod.
+// warned reads what Kubernetes warns of about a pod, if that is allowed now.
 func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+	began := time.Now()
+	done, may := r.allowed.take(began)
+	if !may {
+		return lifecycle.Cause{}, false
+	}
+	defer func() { done(time.Since(began)) }()
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
 	var events corev1.EventList
 	err := r.live.List(ctx, &events, client.InNamespace(namespace), client.Limit(maxEventsRead), client.MatchingFields{"involvedObject.uid": string(uid)})
 	if err != nil {
@@ -70,11 +87,13 @@ func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid 
 
 // pendingPod is a pod that waits and does not say for what.
 type pendingPod struct {
-	name, uid string
-	created   time.Time
-	grace     time.Duration
-	silent    string // its scheduler, where that said nothing
-	why       *lifecycle.Cause
+	name    string
+	uid     types.UID
+	attempt int32
+	created time.Time
+	grace   time.Duration
+	silent  string           // its scheduler, where that said nothing
+	why     *lifecycle.Cause // where the answer goes
 }
 
 // pendingPods are those drivers, and pods that submit them.
@@ -87,13 +106,13 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 			if d.Submitter != "" {
 				grace = submittedGrace
 			}
-			pods = append(pods, pendingPod{d.Name, d.UID, d.CreatedAt, grace, d.Silent, &d.Why})
+			pods = append(pods, pendingPod{d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.Silent, &d.Why})
 		}
 	}
 	for i := range seen.Submitters {
 		s := &seen.Submitters[i]
 		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
-			pods = append(pods, pendingPod{s.Name, s.UID, s.CreatedAt, pendingGrace, "", &s.Why})
+			pods = append(pods, pendingPod{s.Name, types.UID(s.UID), s.Attempt, s.CreatedAt, pendingGrace, "", &s.Why})
 		}
 	}
 	return pods

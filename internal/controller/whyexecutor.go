@@ -16,29 +16,12 @@ func (r *Reconciler[T]) explainExecutor(ctx context.Context, p *pass[T]) {
 	if pod == nil {
 		return
 	}
-	facts.Why = r.waitsOf(ctx, p, pod, facts.Attempt, facts.Silent)
+	facts.Why = r.waitsOf(ctx, p, waitingPod(pod, facts.Attempt, facts.Silent))
 }
 
-// waitsOf is what Events say a pod waits for. They are read every few seconds at most, and not before it has waited for a while.
-func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod *corev1.Pod, attempt int32, silent string) lifecycle.Cause {
-	age := p.now.Sub(pod.CreationTimestamp.Time)
-	if age < submittedGrace {
-		p.check = soonest(p.check, submittedGrace-max(age, 0))
-		return lifecycle.Cause{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
-	asked := question{keyOf(p.stored), partWarnings}
-	cause, fresh := r.answers.last(asked, pod.UID, attempt, p.now)
-	again := lifecycle.AskAgain(age)
-	if !fresh {
-		if now, read := r.warned(ctx, pod.Namespace, pod.Name, pod.UID); read {
-			cause = now
-		}
-		r.answers.set(asked, reply{pod.UID, attempt, p.now.Add(again), cause})
-	}
-	p.check = soonest(p.check, again)
-	return unlessSilent(cause, pod.Name, silent, age)
+// waitingPod asks about an executor, or a pod of a cluster.
+func waitingPod(pod *corev1.Pod, attempt int32, silent string) pendingPod {
+	return pendingPod{name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
 }
 
 // waitingExecutor is the oldest executor of a running driver that waits and does not say for what; nil where there is none, or another says it.
