@@ -68,7 +68,9 @@ type Operator struct {
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
 	shards    *shard.Member // nil where the work is not shared
-	lock      *lock         // nil without a leader
+	pods      *listener
+	others    []*listener // of childKinds
+	lock      *lock       // nil without a leader
 	// until is the context that Start was given; nil before that.
 	until atomic.Pointer[context.Context]
 }
@@ -191,8 +193,10 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 // watchChildren indexes what reconcilers look up, which also begins to watch it.
 func (op *Operator) watchChildren(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
+	op.pods = newListener(objects[0], op.GetCache())
 	for _, kind := range childKinds {
-		objects = append(objects, metadataOnly(kind))
+		object := metadataOnly(kind)
+		objects, op.others = append(objects, object), append(op.others, newListener(object, op.GetCache()))
 	}
 	for _, object := range objects {
 		if err := op.GetFieldIndexer().IndexField(ctx, object, indexAppUID, byAppUID); err != nil {

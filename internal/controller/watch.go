@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -62,9 +61,10 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	if kind.Runs != nil {
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
-		work = work.Watches(&corev1.Pod{}, witness{toOwner, owner, &r.ends, op.Elected(), op.shards})
-		for _, child := range childKinds {
-			work = work.WatchesMetadata(metadataOnly(child), arrivals{toOwner}, builder.WithPredicates(changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
+		early := op.until.Load() == nil // all that are made before the operator starts are started with it
+		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), op.shards}))
+		for i, child := range childKinds {
+			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
