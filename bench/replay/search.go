@@ -8,9 +8,9 @@ const (
 	vain  = 2
 )
 
-// Search has a plan replayed by a number of workers, and then by twice as many as before, for as long as that is faster, up to a number. It returns the results in
-// this order. Whether the last ones were not faster, so that there is a limit, is what found says.
-func Search(first, most int, replay func(workers int) (Result, error)) (results []Result, found bool, err error) {
+// Search has a plan replayed by a number of workers, and then by twice as many as before, for as long as that is faster, up to a number; and up to least in any case, as
+// a few tries of few workers may be alike by chance. It returns the results in this order. Whether the last ones were not faster, so that there is a limit, is what found says.
+func Search(first, least, most int, replay func(workers int) (Result, error)) (results []Result, found bool, err error) {
 	fastest, tries := 0.0, 0
 	for workers := first; workers <= most; workers *= 2 {
 		r, err := replay(workers)
@@ -20,7 +20,7 @@ func Search(first, most int, replay func(workers int) (Result, error)) (results 
 		results = append(results, r)
 		if r.Rate() >= rises*fastest {
 			tries = 0
-		} else if tries++; tries == vain {
+		} else if tries++; tries >= vain && workers >= least {
 			return results, true, nil
 		}
 		fastest = max(fastest, r.Rate())

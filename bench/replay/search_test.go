@@ -17,23 +17,26 @@ func at(workers int, rate float64) Result {
 func TestSearch(t *testing.T) {
 	bad := errors.New("bad")
 	for name, tc := range map[string]struct {
+		least int
 		rates []float64 // with 2, 4, 8, 16 and 32 workers; 0 fails
 		tried []int
 		found bool
 		best  int
 		err   error
 	}{
-		"more workers do not help":                {[]float64{5, 5.1, 5.2, 9, 9}, []int{2, 4, 8}, true, 8, nil},
-		"more workers are slower":                 {[]float64{5, 4, 3, 9, 9}, []int{2, 4, 8}, true, 2, nil},
-		"one try is slow by chance":               {[]float64{5, 4, 7, 6, 7}, []int{2, 4, 8, 16, 32}, true, 8, nil},
-		"they help for a while":                   {[]float64{5, 6, 6.2, 6.1, 9}, []int{2, 4, 8, 16}, true, 8, nil},
-		"there is no limit before the last":       {[]float64{5, 6, 7, 8, 9}, []int{2, 4, 8, 16, 32}, false, 32, nil},
-		"the last is no proof":                    {[]float64{5, 6, 7, 8, 7.9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
-		"a replay that fails ends it, with those": {[]float64{5, 0, 7, 7, 7}, []int{2}, false, 2, bad},
+		"more workers do not help":                {0, []float64{5, 5.1, 5.2, 9, 9}, []int{2, 4, 8}, true, 8, nil},
+		"more workers are slower":                 {0, []float64{5, 4, 3, 9, 9}, []int{2, 4, 8}, true, 2, nil},
+		"few are not the end":                     {16, []float64{5, 5, 5, 9, 9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
+		"nor are they where they are not fast":    {16, []float64{5, 4, 3, 5, 9}, []int{2, 4, 8, 16}, true, 2, nil},
+		"one try is slow by chance":               {0, []float64{5, 4, 7, 6, 7}, []int{2, 4, 8, 16, 32}, true, 8, nil},
+		"they help for a while":                   {0, []float64{5, 6, 6.2, 6.1, 9}, []int{2, 4, 8, 16}, true, 8, nil},
+		"there is no limit before the last":       {0, []float64{5, 6, 7, 8, 9}, []int{2, 4, 8, 16, 32}, false, 32, nil},
+		"the last is no proof":                    {0, []float64{5, 6, 7, 8, 7.9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
+		"a replay that fails ends it, with those": {0, []float64{5, 0, 7, 7, 7}, []int{2}, false, 2, bad},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := 0
-			results, found, err := Search(2, 32, func(workers int) (Result, error) {
+			results, found, err := Search(2, tc.least, 32, func(workers int) (Result, error) {
 				rate := tc.rates[next]
 				next++
 				if rate == 0 {

@@ -22,6 +22,9 @@ import (
 // offer is the share of the offered rate that has to be left over for what was carried to be called all that can be.
 const offer = 0.9
 
+// leastWorkers is how many the search for the raw limit does not end before.
+const leastWorkers = 64
+
 // mostWorkers is how many applications are replayed at a time at most.
 const mostWorkers = 256
 
@@ -123,7 +126,7 @@ func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, w
 		}
 		return r, err
 	}
-	results, found, err := replay.Search(workers, mostWorkers, try)
+	results, found, err := replay.Search(workers, min(leastWorkers, part), mostWorkers, try)
 	if err != nil {
 		return replay.Result{}, err
 	}
