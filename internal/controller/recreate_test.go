@@ -16,9 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// takesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go.
+// takesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go. It is on a node: of those that
+// are being deleted and on none, Kubernetes' pod garbage collector says every 20 s that they have failed.
 func (w *world) takesItsTime(pod *corev1.Pod) (goes func()) {
 	w.t.Helper()
+	w.bind(pod, "nowhere")
 	patch := func(finalizers string) {
 		w.t.Helper()
 		text := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, finalizers)
@@ -29,7 +31,10 @@ func (w *world) takesItsTime(pod *corev1.Pod) (goes func()) {
 	}
 	patch(`["example.com/grace"]`)
 	w.t.Cleanup(func() { patch("null") })
-	return func() { patch("null") }
+	return func() {
+		w.stopped(pod)
+		patch("null")
+	}
 }
 
 // recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
