@@ -59,6 +59,7 @@ func TestLawOverLives(t *testing.T) {
 			}
 			seen := observedAt(r, l)
 			l.look(time.Duration(1+r.IntN(40_000_000))*time.Microsecond, seen)
+			checkConcluded(t, l, seen)
 			checkAtRest(t, l, seen)
 			phases[l.plan.Next.Phase]++
 			states[current(&l.app.Status)]++
@@ -105,6 +106,16 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: int64(r.IntN(3)), RestartCounter: int64(r.IntN(3))}}
 	}
 	return s
+}
+
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
+// it asks for the look.
+func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
+	t.Helper()
+	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
+	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Do, next.Trail, next.Tell)
+	}
 }
 
 // checkAtRest decides again about what was just stored.

@@ -94,6 +94,7 @@ func TestLawOverLives(t *testing.T) {
 				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
 			}
 			checkShape(t, app)
+			checkConcluded(t, d, app, plan, seen, now)
 			checkAtRest(t, d, app, seen, now)
 			phases[plan.Next.Phase]++
 		}
@@ -133,6 +134,16 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 }
 
 // checkShape holds a status to what the API server lets in and to what readers rely on.
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
+// it asks for the look.
+func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
+	t.Helper()
+	next := d.Decide(app.DeepCopy(), seen, now)
+	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Do, next.Trail, next.Tell)
+	}
+}
+
 func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	s := app.Status

@@ -47,8 +47,9 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 		Surroundings: func(app *application, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(applications().Surroundings(app))
 		},
-		Crowd:    []string{"executors", "operator.executors.seen", "operator.shortSince"},
-		Standing: apacheStanding, Concludes: true,
+		Crowd:     []string{"executors", "operator.executors.seen", "operator.shortSince"},
+		Standing:  apacheStanding,
+		Concludes: true,
 		// Only pods that run spark-submit have one.
 		Secrets: now().Submission.Mode != config.SubmissionNative,
 		Events:  func(app *application, plan lifecycle.Plan) []Event { return asEvents(apache.Events(app, plan)) },

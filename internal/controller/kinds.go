@@ -67,8 +67,9 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		// RUNNING either way: the first executors are there, and not yet enough of them.
-		Minor:    func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		Standing: standingOf, Concludes: true,
+		Minor:     func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
+		Standing:  standingOf,
+		Concludes: true,
 		Yields: func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
 		},
