@@ -96,7 +96,7 @@ func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 }
 
 // targetLabels are those that Prometheus adds to everything that it scrapes from a pod.
-var targetLabels = []string{"instance", "job", "pod"}
+var targetLabels = []string{"instance", "job", "namespace", "pod"}
 
 // faultsOf lists what an expression asks for that the operator does not serve.
 func faultsOf(all map[string]metric, expression string) (faults []string) {
@@ -346,7 +346,8 @@ prometheus:
 	if i < 0 {
 		t.Fatal("nobody is told of shards without an owner")
 	}
-	if expr := shared[i].Expr; strings.Count(expr, `{name="spark-operator-controller-lock"}`) != 3 {
+	// Two releases of one name in two namespaces have one lock's name, and one job.
+	if expr := shared[i].Expr; strings.Count(expr, `{name="spark-operator-controller-lock"}`) != 3 || strings.Count(expr, "by (namespace, job)") != 2 {
 		t.Errorf("another installation's shards count as well: %s", expr)
 	}
 }
