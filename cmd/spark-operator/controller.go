@@ -38,6 +38,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	}
 	useLogger(log)
 	sizeHeap(os.LookupEnv)
+	sizeCores(os.LookupEnv)
 	tellUnused(log, unused, os.LookupEnv)
 	if cfg.Logging.Configuration {
 		log.Info("the configuration", "configuration", cfg.String())
