@@ -48,7 +48,7 @@ func newCache(rc *rest.Config, options cache.Options) (_ cache.Cache, err error)
 }
 
 // watchesApart is how the caches speak with the API server: in HTTP/1.1, with a connection for each watch. On one of HTTP/2 that all share, each event wakes one more
-// goroutine, and every few kilobytes are acknowledged by a write: a fifth of what an event costs. A peer that is gone without a word is found out as soon as by
+// goroutine, and every few kilobytes are acknowledged by a write: up to a fifth of what an event costs. A peer that is gone without a word is found out as soon as by
 // the pings of HTTP/2.
 func watchesApart(base *rest.Config) *rest.Config {
 	config := rest.CopyConfig(base)
