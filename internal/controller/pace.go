@@ -18,7 +18,10 @@ import (
 const (
 	quiet    = 2 * time.Second
 	patience = 10 * time.Second
-	// slower is how many times longer both are with more executors than manyOfThem, whose status is large.
+	// arrival is how long it waits for the last of those that an application begins with, which a busy cluster starts many seconds apart. That there are too few is
+	// told by then (lifecycle: a shortage), and what they wait for too.
+	arrival = 30 * time.Second
+	// slower is how many times longer all are with more executors than manyOfThem, whose status is large.
 	slower     = 2
 	manyOfThem = 200
 )
@@ -63,8 +66,11 @@ type unwritten struct {
 // digests are of this process alone.
 var digests = maphash.MakeSeed()
 
-// rest is how long a write is to wait that holds this, of an object of so many executors, until nothing has changed for a pause; 0 = not any longer.
-func (p *paces) rest(key types.NamespacedName, now time.Time, pause time.Duration, executors int, content []byte) (rest time.Duration) {
+// pause is how long a write waits: until nothing has changed for a while, and no longer than at most.
+type pause struct{ quiet, most time.Duration }
+
+// rest is how long a write is to wait that holds this, of an object of so many executors; 0 = not any longer.
+func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
 	if executors > manyOfThem {
 		times = slower
@@ -77,7 +83,7 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, pause time.Duratio
 		if !known || is.content != digest || now.Before(is.changed) {
 			is.changed, is.content = now, digest
 		}
-		rest = max(0, min(is.changed.Add(pause*times).Sub(now), is.since.Add(patience*times).Sub(now)))
+		rest = max(0, min(is.changed.Add(until.quiet*times).Sub(now), is.since.Add(until.most*times).Sub(now)))
 		return is, rest > 0
 	})
 	return rest
@@ -110,13 +116,15 @@ func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
 }
 
-// pauseOf is how long a pass waits for quiet: for as long as it may where more is to come by all appearances, which is after a minor transition, and while
-// executors come or go. A cluster that is busy starts them seconds apart.
-func pauseOf[T client.Object](p *pass[T]) time.Duration {
-	if len(p.plan.Trail) > 0 || !settled(p.seen.Executors) {
-		return patience
+// pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, and while executors come or go.
+func pauseOf[T client.Object](p *pass[T]) pause {
+	switch {
+	case len(p.plan.Trail) > 0:
+		return pause{arrival, arrival}
+	case !settled(p.seen.Executors):
+		return pause{patience, patience}
 	}
-	return quiet
+	return pause{quiet, patience}
 }
 
 // settled reports whether there are executors, none of which is on its way in or out. One that failed is on neither.

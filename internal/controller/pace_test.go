@@ -42,11 +42,11 @@ func TestPaces(t *testing.T) {
 			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 			var p paces
 			for i, l := range test.looks {
-				if got := p.rest(key, noon.Add(l.after), quiet, test.executors, []byte(l.content)); got != l.want {
+				if got := p.rest(key, noon.Add(l.after), pause{quiet, patience}, test.executors, []byte(l.content)); got != l.want {
 					t.Errorf("look %d, after %s: it rests for %s, want %s", i, l.after, got, l.want)
 				}
 			}
-			if got := p.rest(other, noon, quiet, few, nil); got != quiet {
+			if got := p.rest(other, noon, pause{quiet, patience}, few, nil); got != quiet {
 				t.Errorf("another rests for %s", got)
 			}
 			p.forget(key)
@@ -152,24 +152,24 @@ func TestPauseOf(t *testing.T) {
 		name      string
 		trail     []lifecycle.Transition
 		executors []lifecycle.Executor
-		want      time.Duration
+		want      pause
 	}{
-		{"all run", nil, in(runs, runs), quiet},
-		{"one is yet to come", nil, in(runs, pending), patience},
-		{"one is done", nil, in(done, runs), patience},
-		{"all are gone", nil, nil, patience},
-		{"one failed", nil, in(lifecycle.DriverFailed, runs), quiet},
-		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), quiet},
-		{"a minor transition", []lifecycle.Transition{{}}, in(runs), patience},
+		{"all run", nil, in(runs, runs), pause{quiet, patience}},
+		{"one is yet to come", nil, in(runs, pending), pause{patience, patience}},
+		{"one is done", nil, in(done, runs), pause{patience, patience}},
+		{"all are gone", nil, nil, pause{patience, patience}},
+		{"one failed", nil, in(lifecycle.DriverFailed, runs), pause{quiet, patience}},
+		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), pause{quiet, patience}},
+		{"a minor transition", []lifecycle.Transition{{}}, in(runs), pause{arrival, arrival}},
 	} {
 		p := &pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}, seen: lifecycle.Observed{Executors: test.executors}}
 		if got := pauseOf(p); got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
 	var p paces
-	for _, l := range []struct{ after, want time.Duration }{{0, patience}, {quiet, patience - quiet}, {patience, 0}} {
-		if got := p.rest(types.NamespacedName{Name: "pi"}, noon.Add(l.after), patience, 1, []byte(l.after.String())); got != l.want {
+	for _, l := range []struct{ after, want time.Duration }{{0, arrival}, {quiet, arrival - quiet}, {arrival, 0}} {
+		if got := p.rest(types.NamespacedName{Name: "pi"}, noon.Add(l.after), pause{arrival, arrival}, 1, []byte(l.after.String())); got != l.want {
 			t.Errorf("after %s it rests for %s, want %s", l.after, got, l.want)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 const (
 	// surroundTimeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written.
-	surroundTimeout = 3 * time.Second
+	surroundTimeout = 5 * time.Second
 	// A surrounding that is refused is asked for again after refusedInterval, and one that met weather after lookAgain; each time it takes twice as
 	// long, up to maxSurroundInterval.
 	refusedInterval     = 15 * time.Second
