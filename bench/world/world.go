@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -157,6 +158,9 @@ func (w *World) Namespace(ctx context.Context, name string) error {
 	if _, err := w.Core.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
+	if err := w.drive(ctx, name); err != nil {
+		return err
+	}
 	return Until(ctx, "the service account of namespace "+name, func() (bool, error) {
 		_, err := w.Core.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -164,6 +168,19 @@ func (w *World) Namespace(ctx context.Context, name string) error {
 		}
 		return err == nil, err
 	})
+}
+
+// drive gives the account of the drivers in a namespace what Spark needs there, as an installation does: an operator asks for that where executors take their time.
+func (w *World) drive(ctx context.Context, namespace string) error {
+	_, err := w.Core.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "spark", Namespace: namespace},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: namespace}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // install makes the definitions and waits until they are served.

@@ -25,23 +25,33 @@ const allowedHolds = time.Minute
 // So the API server is asked to create one like theirs, and to do nothing (a server-side dry run), which says what it says to the driver: the
 // quota, the pod security, the service account, the priority class. What that passes, the driver's own account may not do.
 //
-// The answer holds for a while, however often the application is looked at. Where none can be had the pass goes on with the one before.
+// The answer holds for a while, however often the application is looked at. Where none can be had, or none may be asked for now (allowance), the pass goes on with
+// the one before.
 func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	asked := question{keyOf(p.stored), lifecycle.Executors}
 	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
-		ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-		defer cancel()
-		now, err := r.executorCause(ctx, p, driver)
-		if err == nil {
-			cause = now
-		} else {
-			log.FromContext(ctx).V(1).Info("it cannot be found out why executors are not made", "cause", err.Error())
+		began := time.Now()
+		if done, may := r.allowed.take(began); may {
+			cause = r.probed(ctx, p, driver, cause)
+			done(time.Since(began))
 		}
 		again := p.now.Add(lifecycle.AskAgain(p.now.Sub(p.plan.Next.ShortSince)))
 		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
 	}
 	return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
+}
+
+// probed is what stands in the way now, or what did before where that cannot be found out.
+func (r *Reconciler[T]) probed(ctx context.Context, p *pass[T], driver *lifecycle.Driver, before lifecycle.Cause) lifecycle.Cause {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	now, err := r.executorCause(ctx, p, driver)
+	if err != nil {
+		log.FromContext(ctx).V(1).Info("it cannot be found out why executors are not made", "cause", err.Error())
+		return before
+	}
+	return now
 }
 
 // executorCause is what stands in the way of another executor, or nothing. Where the operator can make none of the spec itself, Spark hardly can, unless
