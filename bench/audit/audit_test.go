@@ -49,6 +49,7 @@ func TestWrites(t *testing.T) {
 		line(NodeAgent, "patch", "pods/status", "x-driver", 200, 5, 6, ""),
 		line("kube-scheduler/v1", "create", "pods/binding", "x-driver", 201, 5, 6, ""),
 		strings.Replace(line(operator, "create", "pods", "try", 201, 9, 9, `{}`), `"/x"`, `"/x?dryRun=All"`, 1),
+		strings.Replace(line(operator, "create", "localsubjectaccessreviews", "", 201, 9, 9, `{}`), `"objectRef":{`, `"objectRef":{"apiGroup":"authorization.k8s.io",`, 1),
 		`{"stage":"ResponseComplete","verb":"cre`,
 	}, "")
 	all := Tally{

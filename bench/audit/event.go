@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -85,11 +86,15 @@ func (e *Event) Actor() Actor {
 	return Other
 }
 
-// Write says whether the event is the answer to a request that writes, whatever the answer. Dry runs write nothing.
+// questions are the groups of what is created to ask and is never stored.
+var questions = []string{"authorization.k8s.io", "authentication.k8s.io"}
+
+// Write says whether the event is the answer to a request that writes, whatever the answer. Dry runs write nothing, nor do questions that are asked by creating one,
+// such as whether an account may do something.
 func (e *Event) Write() bool {
 	switch e.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
-		return e.Stage == complete && !strings.Contains(e.URI, "dryRun=")
+		return e.Stage == complete && !strings.Contains(e.URI, "dryRun=") && !slices.Contains(questions, e.Object.Group)
 	}
 	return false
 }
