@@ -1,11 +1,7 @@
 package controller
 
 import (
-	"net"
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,25 +33,4 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		options.DefaultNamespaces[name] = cache.Config{}
 	}
 	return options
-}
-
-// newCache makes the operator's cache.
-func newCache(rc *rest.Config, options cache.Options) (_ cache.Cache, err error) {
-	if options.HTTPClient, err = rest.HTTPClientFor(watchesApart(rc)); err != nil {
-		return nil, err
-	}
-	return cache.New(rc, options)
-}
-
-// watchesApart is how the caches speak with the API server: in HTTP/1.1, with a connection for each watch. On one of HTTP/2 that all share, each event wakes one more
-// goroutine, and every few kilobytes are acknowledged by a write: up to a fifth of what an event costs. A peer that is gone without a word is found out as soon as by
-// the pings of HTTP/2.
-func watchesApart(base *rest.Config) *rest.Config {
-	config := rest.CopyConfig(base)
-	config.NextProtos = []string{"http/1.1"}
-	if config.Dial == nil {
-		alive := net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
-		config.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAliveConfig: alive}).DialContext
-	}
-	return config
 }

@@ -152,7 +152,6 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		Logger:         env.Log,
 		Cache:          cacheOptions(cfg),
 		MapperProvider: newMappings,
-		NewCache:       newCache,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
 			c, err := client.New(rc, options)
 			if err != nil {
