@@ -16,7 +16,8 @@ type Surroundings struct {
 	Objects []submit.Object
 	// Unsettled leaves everything as it is.
 	Unsettled bool
-	// Stays leaves what stands as it is, though nothing is wanted any more: it goes with the driver's pod.
+	// Stays leaves Services as they are, though nothing is wanted any more: they go with the driver's pod. What leads to them from outside goes at once, as the
+	// next application may want the same address.
 	Stays bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string

@@ -78,8 +78,9 @@ machines is tested. The phases are those of package lifecycle; `+"`status.operat
   next attempt, and with the end also where the pod goes on in a sidecar. One that cannot be made holds nothing up.
 - Executors that are wanted and do not come are asked for: where there are too few for 5 s and none came in that time, or none at all for the
   driver's first 10 s, the API server is asked whether another could be made, as the driver would, and the answer is told. Again within 4 s
-  for the first minute, then after a fifteenth of the time, a minute at most. How many are wanted is known of those that the application begins
-  with, and of those that it never goes below: what dynamic allocation wants beyond is known to the driver alone.
+  for the first minute, then after a fifteenth of the time, a minute at most, and later where the API server is busy: what was known holds until
+  then. How many are wanted is known of those that the application begins with, and of those that it never goes below: what dynamic allocation
+  wants beyond is known to the driver alone.
 - Ended and Waiting are stored where something waits in them; an end that nothing follows is stored as Retained or Done, and told as Ended
   all the same. A retry's interval counts from the container's end, which Kubernetes tells to the second: one of less than 2 s may be over when the end is
   seen, and the next attempt is then launched, or what is left of the last one cleared away, in the same decision.

@@ -245,6 +245,8 @@ type Observed struct {
 	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil
 	// where nobody asked. It is a fact of one pass.
 	Probed *Cause
+	// Unasked is set when something waits, or is not there, and nobody may be asked why in this pass: what was known of it holds.
+	Unasked bool
 	// Refusal is set when an action of this same pass was refused for good; the decision is then made again with this fact.
 	Refusal *Cause
 	// Weather is set when an action of this same pass failed for the moment, and those before it have for a while. A decision then asks for nothing

@@ -133,7 +133,6 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	}
 }
 
-// checkShape holds a status to what the API server lets in and to what readers rely on.
 // checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
 // it asks for the look.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
@@ -144,6 +143,7 @@ func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, firs
 	}
 }
 
+// checkShape holds a status to what the API server lets in and to what readers rely on.
 func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	s := app.Status

@@ -1,65 +1,105 @@
 package controller
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
 
-// TestAllowance: what explains takes a tenth of the time once what was kept is used up, however long a request takes and however often it is asked for.
+// TestAllowance: what explains takes a tenth of the time once what was kept is used up, and a twentieth for one namespace, however long a request takes and however
+// often it is asked for.
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	const tick, span = 20 * time.Millisecond, time.Minute
 	for _, test := range []struct {
-		name string
-		took time.Duration // by each request
-		want int           // requests in a minute, of one that is wanted each 20 ms
+		name       string
+		took       time.Duration // by each request
+		namespaces int
+		want       int // requests in a minute, of one that is wanted each 20 ms
 	}{
-		{"of an idle API server", time.Millisecond, 3000},
-		{"of one that has much to do", 20 * time.Millisecond, 350},
-		{"of one at its limit", 200 * time.Millisecond, 35},
-		{"of one that does not answer", explainTimeout, 3},
+		{"of an idle API server", time.Millisecond, 1, 3000},
+		{"of one that has much to do", 20 * time.Millisecond, 1, 175},
+		{"the same, for many", 20 * time.Millisecond, 5, 350},
+		{"of one at its limit", 200 * time.Millisecond, 1, 18},
+		{"the same, for many", 200 * time.Millisecond, 5, 35},
+		{"of one that does not answer", explainTimeout, 1, 2},
 	} {
 		var a allowance
 		made := 0
-		for now := noon; now.Before(noon.Add(span)); now = now.Add(tick) {
-			if done, may := a.take(now); may {
+		for i := range int(span / tick) {
+			if done, may := a.take(fmt.Sprint(i%test.namespaces), noon.Add(time.Duration(i)*tick)); may {
 				made++
 				done(test.took)
 			}
 		}
-		if most := float64(test.want) * 1.05; float64(made) > max(most, float64(test.want+1)) || float64(made) < float64(test.want)*0.9 {
+		if float64(made) > max(1.05*float64(test.want), float64(test.want+1)) || float64(made) < 0.9*float64(test.want) {
 			t.Errorf("%s: %d requests, want about %d", test.name, made, test.want)
+		}
+		if len(a.of) > test.namespaces {
+			t.Errorf("%s: %d namespaces are kept", test.name, len(a.of))
 		}
 	}
 }
 
-// TestAllowanceSideBySide: requests that are under way count as what the last one took, so that all workers at once take no more than their share; a clock that is
-// set back gives nothing.
+// TestAllowanceOfOne: a namespace that asks for all that it can get leaves another its part.
+func TestAllowanceOfOne(t *testing.T) {
+	t.Parallel()
+	var a allowance
+	now := noon
+	for range 1000 {
+		now = now.Add(10 * time.Millisecond)
+		if done, may := a.take("greedy", now); may {
+			done(200 * time.Millisecond)
+		}
+	}
+	if _, may := a.take("greedy", now); may {
+		t.Error("who has had its part is given more")
+	}
+	if _, may := a.take("another", now); !may {
+		t.Error("another has no part")
+	}
+	var none *allowance
+	if done, may := none.take("any", now); !may {
+		t.Error("without an allowance something is refused")
+	} else {
+		done(time.Hour)
+	}
+}
+
+// TestAllowanceSideBySide: requests that are under way count as what the last one took; a clock that is set back gives nothing; and those that were made at once, and of
+// which each ran into its timeout, silence nobody for long.
 func TestAllowanceSideBySide(t *testing.T) {
 	t.Parallel()
 	var a allowance
-	first, may := a.take(noon)
-	if !may {
-		t.Fatal("the first may not be made")
-	}
-	first(300 * time.Millisecond)
-	var under []func(time.Duration)
-	for range 20 {
-		if done, may := a.take(noon); may {
-			under = append(under, done)
+	take := func(now time.Time) (under []func(time.Duration)) {
+		for i := range 16 {
+			if done, may := a.take(fmt.Sprint(i), now); may {
+				under = append(under, done)
+			}
 		}
+		return under
 	}
-	if len(under) != 3 { // 0.3 s are owed, and each is expected to take as long
+	for _, done := range take(noon) {
+		done(300 * time.Millisecond)
+	}
+	at := noon.Add(2 * owedMost * allowedShare)
+	under := take(at)
+	if len(under) != 4 { // until a second is owed
 		t.Errorf("%d are under way at a time", len(under))
 	}
 	for _, done := range under {
 		done(time.Millisecond)
 	}
-	if _, may := a.take(noon.Add(-time.Hour)); !may {
+	if under = take(at.Add(-time.Hour)); len(under) == 0 {
 		t.Error("what took less than expected is not given back")
 	}
-	a.owed = allowedMost
-	if _, may := a.take(noon.Add(-2 * time.Hour)); may {
+	for _, done := range under {
+		done(explainTimeout)
+	}
+	if len(take(at.Add(-2*time.Hour))) > 0 {
 		t.Error("a clock that was set back gives time")
+	}
+	if len(take(at.Add(-2*time.Hour+2*owedMost*allowedShare))) == 0 {
+		t.Errorf("nothing may be asked %s later", 2*owedMost*allowedShare)
 	}
 }

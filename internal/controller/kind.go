@@ -63,7 +63,7 @@ type Kind[T client.Object] struct {
 	// nil where there is none to be expected. Without the function there is none.
 	GroupLeft func(T, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for some
-	// seconds (quiet, patience). Without it nothing is.
+	// seconds (quiet, patience, arrival). Without it nothing is.
 	Crowd []string
 	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
 	// next transition takes their place. Without it none is.

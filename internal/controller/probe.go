@@ -32,10 +32,13 @@ func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.
 	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
 		began := time.Now()
-		if done, may := r.allowed.take(began); may {
-			cause = r.probed(ctx, p, driver, cause)
-			done(time.Since(began))
+		done, may := r.allowed.take(p.stored.GetNamespace(), began)
+		if !may {
+			cause = p.unasked(cause)
+			return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
 		}
+		cause = r.probed(ctx, p, driver, cause)
+		done(time.Since(began))
 		again := p.now.Add(lifecycle.AskAgain(p.now.Sub(p.plan.Next.ShortSince)))
 		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
 	}

@@ -43,7 +43,7 @@ type Reconciler[T client.Object] struct {
 	writes  ownWrites
 	waits   waits
 	answers answers
-	allowed allowance // to ask why pods wait or are not there
+	allowed *allowance // to ask why pods wait or are not there
 	around  around
 	paces   paces
 	ends    ends

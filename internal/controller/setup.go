@@ -67,6 +67,7 @@ type Operator struct {
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
+	allowed   allowance     // of all kinds together
 	shards    *shard.Member // nil where the work is not shared
 	pods      *listener
 	others    []*listener // of childKinds

@@ -44,7 +44,8 @@ type Surroundings struct {
 	Objects []client.Object
 	// Unsettled leaves everything as it is: an attempt is on its way out, or the application is.
 	Unsettled bool
-	// Stays leaves what stands as it is, though nothing is wanted any more: it goes with the driver's pod.
+	// Stays leaves Services as they are, though nothing is wanted any more: they go with the driver's pod. What leads to them from outside goes at once, as the
+	// next application may want the same address.
 	Stays bool
 	// Read names the Services among Objects whose address the status lacks.
 	Read []string
@@ -80,7 +81,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	key, uid := keyOf(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
 	if wanted.Stays {
-		remove = nil
+		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return kindOf(object) == "Service" })
 	}
 	last := r.around.last(key, uid)
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, p.now) })

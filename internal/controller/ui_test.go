@@ -104,6 +104,28 @@ func TestUIIngress(t *testing.T) {
 	})
 }
 
+// TestUIIngressGoesWithItsDriver: another run may want its address; the Service beside the driver pod that is kept costs no deletion.
+func TestUIIngressGoesWithItsDriver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runWith(withUI(t, w.namespace, belowAPath), time.Now)
+	app := w.application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	ingress, service := w.ingress("pi-ui-ingress"), w.uiService("pi")
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.waitGone(ingress)
+	w.poke("pi")
+	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
+		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
+	}
+	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitGone(service)
+}
+
 // properties is what the driver's JVM reads.
 func (w *world) properties(app *v1beta2.SparkApplication) string {
 	w.t.Helper()

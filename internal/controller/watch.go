@@ -50,7 +50,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels, shards: op.shards, asked: op.stopAsked, lock: op.lock,
+		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, shards: op.shards, asked: op.stopAsked, lock: op.lock,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)

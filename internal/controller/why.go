@@ -47,13 +47,24 @@ func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod)
 	asked := question{keyOf(p.stored), partWarnings}
 	cause, fresh := r.answers.last(asked, pod.uid, pod.attempt, p.now)
 	if !fresh {
-		if now, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, pod.uid); read {
+		done, may := r.allowed.take(p.stored.GetNamespace(), time.Now())
+		if !may {
+			return p.unasked(cause)
+		}
+		if now, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, pod.uid, done); read {
 			cause = now
 		}
 		r.answers.set(asked, reply{pod.uid, pod.attempt, p.now.Add(lifecycle.AskAgain(age)), cause})
 	}
 	p.check = soonest(p.check, r.answers.rest(asked, p.now))
 	return unlessSilent(cause, pod.name, pod.silent, age)
+}
+
+// unasked has the pass go on with what was said last, as nobody may be asked now. Where nothing was, because another process asked, the status has it.
+func (p *pass[T]) unasked(last lifecycle.Cause) lifecycle.Cause {
+	p.check = soonest(p.check, lifecycle.AskAgain(0))
+	p.seen.Unasked = p.seen.Unasked || last.Reason == ""
+	return last
 }
 
 // unlessSilent is what a pod waits for where nobody says it and its scheduler is silent for too long: nobody else ever tells of a scheduler that does not
@@ -65,13 +76,9 @@ func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duratio
 	return cause
 }
 
-// warned reads what Kubernetes warns of about a pod, if that is allowed now.
-func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+// warned reads what Kubernetes warns of about a pod, and says how long that took.
+func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID, done func(time.Duration)) (cause lifecycle.Cause, read bool) {
 	began := time.Now()
-	done, may := r.allowed.take(began)
-	if !may {
-		return lifecycle.Cause{}, false
-	}
 	defer func() { done(time.Since(began)) }()
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()

@@ -142,7 +142,9 @@ func (s *step) check(d time.Duration) {
 // waitFor remembers what the current phase waits for, and tells it when that is news. The message alone is no news: Kubernetes words
 // the same trouble in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
-	cause = cause.Bounded()
+	if cause = cause.Bounded(); cause.Reason == "" && s.seen.Unasked {
+		return
+	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
 		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
 			Part: part, Name: name, Waits: part == lifecycle.Executors || s.m.Phase == lifecycle.Launched, Attempt: s.m.Attempt, Cause: cause,

@@ -838,6 +838,32 @@ func TestTellsOnce(t *testing.T) {
 	}
 }
 
+// TestUnasked: while nobody may be asked what a driver waits for, what is known of it holds; and no longer.
+func TestUnasked(t *testing.T) {
+	known := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "FailedMount", Message: "no such secret"} })
+	for _, test := range []struct {
+		name    string
+		unasked bool
+		says    string
+		want    string
+	}{
+		{"nobody was asked", true, "", "FailedMount"},
+		{"somebody was, and nothing stands in the way", false, "", ""},
+		{"the pod itself says it", true, "ErrImagePull", "ErrImagePull"},
+	} {
+		seen := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: test.says} })
+		seen.Unasked = test.unasked
+		if got := Step(appWith(), known, seen, at(20)).Next.Cause.Reason; got != test.want {
+			t.Errorf("%s: it remembers %q, want %q", test.name, got, test.want)
+		}
+	}
+	runs := driver(lifecycle.DriverRunning)
+	runs.Unasked = true
+	if next := Step(appWith(), known, runs, at(20)).Next; next.Phase == lifecycle.Launched || next.Cause.Reason == "FailedMount" {
+		t.Errorf("a driver that runs is in phase %s and waits for %q", next.Phase, next.Cause.Reason)
+	}
+}
+
 // TestLongMessages: a message that no condition may hold would keep the status from being stored, for ever.
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("é", 40000)

@@ -123,6 +123,9 @@ func (s *step) tell(reason, format string, args ...any) {
 // is nothing to tell. The message alone is no news either: Kubernetes words the same trouble in many ways.
 func (s *step) waitFor(what lack) {
 	cause := what.cause.Bounded()
+	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
+		return
+	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
 		s.plan.Tell = append(s.plan.Tell, lifecycle.Notice{
 			Part: what.part(), Name: what.pod, Waits: s.m.Phase != lifecycle.Running, Attempt: s.m.Attempt, Cause: cause,

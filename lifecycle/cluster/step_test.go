@@ -122,6 +122,13 @@ func (r row) run(t *testing.T) {
 	}
 }
 
+// unasked are pods of which nobody may be asked what they wait for.
+func unasked(members ...lifecycle.Member) lifecycle.Observed {
+	seen := of(members...)
+	seen.Unasked = true
+	return seen
+}
+
 func TestBeginning(t *testing.T) {
 	none := lifecycle.Observed{}
 	for _, r := range []row{
@@ -153,6 +160,10 @@ func TestStarting(t *testing.T) {
 			seen: of(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "the image is missing still", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
 			seen: of(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
+		{name: "nobody may be asked now", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
+			seen: unasked(member("master", unready)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
+		{name: "nobody may be asked now, and nothing was known", want: two(), mem: memory(lifecycle.Launched), objects: stand,
+			seen: unasked(member("master", unready)), after: time.Minute, cause: ReasonMasterNotReady, check: 4 * time.Minute},
 		{name: "a moment before the deadline", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
 			after: start - time.Microsecond, cause: ReasonMasterNotReady, check: time.Millisecond},
 		{name: "at the deadline", want: two(), mem: memory(lifecycle.Launched), objects: stand, seen: of(member("master", unready)),
