@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,6 +104,10 @@ func (p *pattern) add(of schema.GroupVersionResource, object *unstructured.Unstr
 	delete(object.Object, "status")
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "namespace"} {
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	if ip, _, _ := unstructured.NestedString(object.Object, "spec", "clusterIP"); ip != corev1.ClusterIPNone { // an address is one Service's
+		unstructured.RemoveNestedField(object.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(object.Object, "spec", "clusterIPs")
 	}
 	text, err := object.MarshalJSON()
 	made.text = string(text)

@@ -16,10 +16,12 @@ func TestPattern(t *testing.T) {
 	for _, o := range []struct {
 		name   string
 		status any
-	}{{"a-0", map[string]any{"applicationState": map[string]any{"state": "COMPLETED"}}}, {"spark-drv-12", nil}} {
+		ip     string
+	}{{"a-0", map[string]any{"applicationState": map[string]any{"state": "COMPLETED"}}, "10.0.0.7"}, {"spark-drv-12", nil, "None"}} {
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "A", "metadata": map[string]any{
 			"name": o.name, "namespace": patternNamespace, "uid": "u-" + o.name, "resourceVersion": "7", "generation": int64(2), "labels": map[string]any{"l": "v"},
 		}}}
+		object.Object["spec"] = map[string]any{"clusterIP": o.ip, "clusterIPs": []any{o.ip}}
 		if o.status != nil {
 			object.Object["status"] = o.status
 		}
@@ -33,6 +35,7 @@ func TestPattern(t *testing.T) {
 	for i, of := range p.pieces {
 		var object struct {
 			Metadata map[string]any
+			Spec     struct{ ClusterIP string }
 			Status   any
 		}
 		if err := json.Unmarshal([]byte(of.text), &object); err != nil {
@@ -40,6 +43,9 @@ func TestPattern(t *testing.T) {
 		}
 		if len(object.Metadata) != 2 || object.Metadata["labels"] == nil || object.Status != nil {
 			t.Errorf("%d: %s", i, of.text)
+		}
+		if want := map[int]string{1: "None"}[i]; object.Spec.ClusterIP != want || strings.Contains(of.text, "clusterIPs") != (want != "") {
+			t.Errorf("%d: the address is %q: %s", i, object.Spec.ClusterIP, of.text)
 		}
 		if want := i == 0; strings.Contains(of.status, "COMPLETED") != want {
 			t.Errorf("%d: status %q", i, of.status)
