@@ -37,6 +37,7 @@ type options struct {
 	check bool   // hold the figures to the ranges of the plan
 	keeps string // a run's file, whose figures are added to the ranges of its plan instead of a measurement
 	page  bool   // write docs/performance.md
+	into  string // a run's file that takes up what is measured, in the place of what it has of the same scenarios
 	world world.Options
 
 	load      string // a description of load (package load) that is carried instead of a plan
@@ -52,6 +53,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "fail where a figure is not in its range")
 	flag.StringVar(&o.keeps, "record", "", "a run's file: add what it measured to the ranges of its plan, and measure nothing")
 	flag.BoolVar(&o.page, "page", false, "write docs/performance.md from the newest run of bench/runs")
+	flag.StringVar(&o.into, "into", "", "a run's file: put what is measured of the scenarios of -only in the place of what that run has of them")
 	flag.StringVar(&o.load, "load", "", "a description of load, such as loads/day.yaml, to carry instead of a plan")
 	flag.IntVar(&o.schedules, "schedules", 0, "measure so many schedules that are due at one minute, instead of a plan")
 	flag.IntVar(&o.kill, "kill", 0, "with -schedules: kill the operator once so many runs are there; another goes on")
@@ -86,7 +88,16 @@ func start(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.into != "" && o.only == "" {
+		return errors.New("-into takes up scenarios that -only names")
+	}
 	run, err := measure(ctx, o, steps, out)
+	if o.into != "" {
+		if err != nil {
+			return err
+		}
+		return o.again(run, out)
+	}
 	return errors.Join(err, o.keep(run, out)) // what was measured before something failed is worth keeping
 }
 
@@ -189,6 +200,23 @@ func (o options) keep(run *figure.Run, out io.Writer) error {
 		err = errors.Join(err, o.hold(run, out))
 	}
 	return err
+}
+
+// again has a run take up what was measured of some of its steps anew.
+func (o options) again(later *figure.Run, out io.Writer) error {
+	run, err := figure.Load(o.into)
+	if err != nil {
+		return err
+	}
+	if run.Plan != o.plan {
+		return fmt.Errorf("%s is a run of the plan %s, not %s", o.into, run.Plan, o.plan)
+	}
+	run.Again(o.names(), later)
+	if err := run.Save(o.into); err != nil {
+		return err
+	}
+	o.only, o.out = "", ""
+	return o.keep(run, out)
 }
 
 // hold prints how a run is in the ranges of its plan. One that is outside of a range is an error.

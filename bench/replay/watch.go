@@ -23,7 +23,7 @@ type watches struct {
 	running sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // one ended by itself
+	err error // one ended and could not be opened again
 }
 
 // open opens watches in another namespace, and returns when all of them are.
@@ -40,20 +40,35 @@ func open(ctx context.Context, config *rest.Config, list []Watch, namespace func
 			return nil, errors.Join(fmt.Errorf("watch %s: %w", one.URI, err), w.close())
 		}
 		w.running.Go(func() {
-			defer stream.Close() // of what was only read
-			_, err := io.Copy(io.Discard, stream)
-			if ctx.Err() != nil {
-				return
+			if err := one.keep(ctx, stream, c, namespace); err != nil {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.err = errors.Join(w.err, fmt.Errorf("watch %s: %w", one.URI, err))
 			}
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.err = errors.Join(w.err, fmt.Errorf("watch %s ended: %w", one.URI, err))
 		})
 	}
 	return w, nil
 }
 
-// close ends the watches, and tells of those that ended before.
+// keep reads a watch until the context ends, and opens it again where the API server ends it, as it does with who reads more slowly than things happen: an
+// operator's would be opened again too.
+func (w Watch) keep(ctx context.Context, stream io.ReadCloser, c *rest.RESTClient, namespace func(string) string) (err error) {
+	for {
+		_, _ = io.Copy(io.Discard, stream) // how it ended is told by whether it can be opened again
+		_ = stream.Close()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if stream, err = w.open(ctx, c, namespace); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("open it again: %w", err)
+		}
+	}
+}
+
+// close ends the watches, and tells of those that could not be kept open.
 func (w *watches) close() error {
 	w.stop()
 	w.running.Wait()

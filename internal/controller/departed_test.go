@@ -138,11 +138,13 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	w.waitCached(r, app.UID, 10)
 
 	r.departed.note(app)
-	if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != 0 {
-		t.Errorf("sweep = %v, %v", again, err)
-	}
-	want := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
-	if diff := cmp.Diff(want, w.stays()); diff != "" {
+	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
+	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
+		again, err := r.sweep(ctx, keyOf(app))
+		return errors.Join(err, want(again, 0))
+	})
+	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
+	if diff := cmp.Diff(left, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
 	if uids, known := r.departed.get(keyOf(app)); known {
