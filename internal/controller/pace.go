@@ -127,9 +127,9 @@ func pauseOf[T client.Object](p *pass[T]) pause {
 	return pause{quiet, patience}
 }
 
-// settled reports whether there are executors, none of which is on its way in or out. One that failed is on neither.
+// settled reports whether no executor is on its way in or out. One that failed is on neither.
 func settled(executors []lifecycle.Executor) bool {
-	return len(executors) > 0 && !slices.ContainsFunc(executors, func(e lifecycle.Executor) bool {
+	return !slices.ContainsFunc(executors, func(e lifecycle.Executor) bool {
 		return e.Phase == lifecycle.DriverPending || e.Phase == lifecycle.DriverSucceeded
 	})
 }

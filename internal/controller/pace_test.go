@@ -157,7 +157,7 @@ func TestPauseOf(t *testing.T) {
 		{"all run", nil, in(runs, runs), pause{quiet, patience}},
 		{"one is yet to come", nil, in(runs, pending), pause{patience, patience}},
 		{"one is done", nil, in(done, runs), pause{patience, patience}},
-		{"all are gone", nil, nil, pause{patience, patience}},
+		{"all are gone", nil, nil, pause{quiet, patience}},
 		{"one failed", nil, in(lifecycle.DriverFailed, runs), pause{quiet, patience}},
 		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), pause{quiet, patience}},
 		{"a minor transition", []lifecycle.Transition{{}}, in(runs), pause{arrival, arrival}},
