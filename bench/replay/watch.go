@@ -40,7 +40,7 @@ func open(ctx context.Context, config *rest.Config, list []Watch, namespace func
 			return nil, errors.Join(fmt.Errorf("watch %s: %w", one.URI, err), w.close())
 		}
 		w.running.Go(func() {
-			if err := one.keep(ctx, stream, c, namespace); err != nil {
+			if err := one.keep(ctx, stream, c, namespace); err != nil && ctx.Err() == nil {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.err = errors.Join(w.err, fmt.Errorf("watch %s: %w", one.URI, err))
@@ -60,9 +60,6 @@ func (w Watch) keep(ctx context.Context, stream io.ReadCloser, c *rest.RESTClien
 			return nil
 		}
 		if stream, err = w.open(ctx, c, namespace); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
 			return fmt.Errorf("open it again: %w", err)
 		}
 	}
