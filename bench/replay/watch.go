@@ -50,19 +50,17 @@ func open(ctx context.Context, config *rest.Config, list []Watch, namespace func
 	return w, nil
 }
 
-// keep reads a watch until the context ends, and opens it again where the API server ends it, as it does with who reads more slowly than things happen: an
+// keep reads a watch until the context ends, which may be an error of it, and opens it again where the API server ends it, as it does with who reads more slowly than things happen: an
 // operator's would be opened again too.
 func (w Watch) keep(ctx context.Context, stream io.ReadCloser, c *rest.RESTClient, namespace func(string) string) (err error) {
-	for {
+	for ctx.Err() == nil {
 		_, _ = io.Copy(io.Discard, stream) // how it ended is told by whether it can be opened again
 		_ = stream.Close()
-		if ctx.Err() != nil {
-			return nil
-		}
 		if stream, err = w.open(ctx, c, namespace); err != nil {
 			return fmt.Errorf("open it again: %w", err)
 		}
 	}
+	return stream.Close()
 }
 
 // close ends the watches, and tells of those that could not be kept open.
