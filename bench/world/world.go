@@ -152,17 +152,21 @@ func (w *World) AuditLog() string { return filepath.Join(w.Dir, "audit.log") }
 // Local is the sparklocal binary.
 func (w *World) Local() string { return w.o.Local }
 
+// defaultAccount is the account of the pods of a namespace that name none.
+const defaultAccount = "default"
+
 // Namespace makes a namespace and waits for its default service account, without which no pod is admitted.
 func (w *World) Namespace(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := w.Core.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if err := w.drive(ctx, name); err != nil {
+	// Drivers have what Spark needs, as in an installation: an operator asks for that where executors take their time.
+	if err := w.LetEdit(ctx, name, defaultAccount); err != nil {
 		return err
 	}
 	return Until(ctx, "the service account of namespace "+name, func() (bool, error) {
-		_, err := w.Core.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		_, err := w.Core.CoreV1().ServiceAccounts(name).Get(ctx, defaultAccount, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
@@ -170,11 +174,11 @@ func (w *World) Namespace(ctx context.Context, name string) error {
 	})
 }
 
-// drive gives the account of the drivers in a namespace what Spark needs there, as an installation does: an operator asks for that where executors take their time.
-func (w *World) drive(ctx context.Context, namespace string) error {
+// LetEdit gives an account of a namespace the right to edit what is in it. That it has it already is no error.
+func (w *World) LetEdit(ctx context.Context, namespace, account string) error {
 	_, err := w.Core.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "spark", Namespace: namespace},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: namespace}},
+		ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: namespace},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
