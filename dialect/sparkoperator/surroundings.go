@@ -14,7 +14,7 @@ import (
 type Surroundings = dialect.Surroundings
 
 // Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch on. Beside a driver
-// that has ended it stays as long as its pod does, so that an end costs no deletions; the next attempt takes it over. Addresses are bounded by driver pods.
+// that has ended its Service stays as long as the pod does, so that an end costs no deletion; the next attempt takes it over. Addresses are bounded by driver pods.
 func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {

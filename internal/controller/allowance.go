@@ -45,6 +45,17 @@ func (a account) with(sum time.Duration) account {
 	return a
 }
 
+// ask asks something about a namespace if that may be done now, and reports whether it was.
+func (a *allowance) ask(namespace string, something func()) bool {
+	began := time.Now()
+	done, may := a.take(namespace, began)
+	if may {
+		something()
+		done(time.Since(began))
+	}
+	return may
+}
+
 // take reports whether a request about a namespace may be made now. Whoever makes it calls done with how long it took.
 func (a *allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
 	if a == nil {

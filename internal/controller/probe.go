@@ -31,14 +31,10 @@ func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.
 	asked := question{keyOf(p.stored), lifecycle.Executors}
 	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
-		began := time.Now()
-		done, may := r.allowed.take(p.stored.GetNamespace(), began)
-		if !may {
+		if !r.allowed.ask(p.stored.GetNamespace(), func() { cause = r.probed(ctx, p, driver, cause) }) {
 			cause = p.unasked(cause)
 			return func(seen *lifecycle.Observed) { seen.Probed = &cause }, nil
 		}
-		cause = r.probed(ctx, p, driver, cause)
-		done(time.Since(began))
 		again := p.now.Add(lifecycle.AskAgain(p.now.Sub(p.plan.Next.ShortSince)))
 		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, again, cause})
 	}

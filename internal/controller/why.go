@@ -47,12 +47,13 @@ func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod)
 	asked := question{keyOf(p.stored), partWarnings}
 	cause, fresh := r.answers.last(asked, pod.uid, pod.attempt, p.now)
 	if !fresh {
-		done, may := r.allowed.take(p.stored.GetNamespace(), time.Now())
-		if !may {
-			return p.unasked(cause)
+		asks := func() {
+			if now, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, pod.uid); read {
+				cause = now
+			}
 		}
-		if now, read := r.warned(ctx, p.stored.GetNamespace(), pod.name, pod.uid, done); read {
-			cause = now
+		if !r.allowed.ask(p.stored.GetNamespace(), asks) {
+			return p.unasked(cause)
 		}
 		r.answers.set(asked, reply{pod.uid, pod.attempt, p.now.Add(lifecycle.AskAgain(age)), cause})
 	}
@@ -76,10 +77,8 @@ func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duratio
 	return cause
 }
 
-// warned reads what Kubernetes warns of about a pod, and says how long that took.
-func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID, done func(time.Duration)) (cause lifecycle.Cause, read bool) {
-	began := time.Now()
-	defer func() { done(time.Since(began)) }()
+// warned reads what Kubernetes warns of about a pod.
+func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	var events corev1.EventList

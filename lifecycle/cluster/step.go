@@ -123,7 +123,7 @@ func (s *step) tell(reason, format string, args ...any) {
 // is nothing to tell. The message alone is no news either: Kubernetes words the same trouble in many ways.
 func (s *step) waitFor(what lack) {
 	cause := what.cause.Bounded()
-	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" {
+	if s.seen.Unasked && !what.told && cause.Reason != "" && s.m.Cause.Reason != "" { // it lacks something still, and what was said of that holds
 		return
 	}
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.told || s.m.Phase == lifecycle.Running) {
