@@ -108,7 +108,8 @@ func setting(text *strings.Builder, run *figure.Run) {
 		}
 	}
 	text.WriteString("\nThe operator shares these cores with etcd, the API server, the controller manager, the nodes and drivers that are simulated, and the load. MB are 10⁶ bytes; p99\n" +
-		"is what 99 of 100 do not pass; memory `at rest` is after a forced collection of garbage, `peak` is not. Ratios within one run mean more than any figure alone.\n\n")
+		"is what 99 of 100 do not pass; memory `at rest` is after a forced collection of garbage, `peak` is not; `queue depth, most` is the most keys that waited in all of\n" +
+		"the operator's queues whenever its metrics were read: deeper ones in between are not seen. Ratios within one run mean more than any figure alone.\n\n")
 	if run.Setting != "" {
 		text.WriteString(run.Setting + "\n\n")
 	}

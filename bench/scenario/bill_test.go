@@ -103,17 +103,24 @@ func TestCalmIsLongerThanWhatIsPutOff(t *testing.T) {
 
 func TestCourses(t *testing.T) {
 	samples := []world.Sample{
-		{At: 0, Usage: world.Usage{CPU: time.Second, Resident: 1e6}, Depth: 1},
-		{At: 2 * time.Second, Usage: world.Usage{CPU: 2 * time.Second, Resident: 2e6}, Depth: 7},
+		{At: 0, Usage: world.Usage{CPU: time.Second, Resident: 1e6}},
+		{At: 2 * time.Second, Usage: world.Usage{CPU: 2 * time.Second, Resident: 2e6}, Depth: 7, Looked: true},
+		{At: 3 * time.Second, Usage: world.Usage{CPU: 2 * time.Second, Resident: 2e6}},
+		{At: 4 * time.Second, Usage: world.Usage{CPU: 2 * time.Second, Resident: 2e6}, Depth: 1, Looked: true},
 	}
-	if got := deepest(samples); got != 7 {
-		t.Errorf("the deepest is %v", got)
+	if got, looked := deepest(samples); got != 7 || !looked {
+		t.Errorf("the deepest is %v, %t", got, looked)
+	}
+	if got, looked := deepest(samples[:1]); looked {
+		t.Errorf("where nobody looked the deepest is %v", got)
 	}
 	got := map[string][][2]float64{}
 	for _, s := range courses("s", samples) {
 		got[s.Title] = s.Points
 	}
-	want := map[string][][2]float64{"Queue depth": {{0, 1}, {2, 7}}, "Resident memory": {{0, 1}, {2, 2}}, "Operator CPU": {{0, 0}, {2, 0.5}}}
+	want := map[string][][2]float64{
+		"Queue depth": {{2, 7}, {4, 1}}, "Resident memory": {{0, 1}, {2, 2}, {3, 2}, {4, 2}}, "Operator CPU": {{0, 0}, {2, 0.5}, {3, 0}, {4, 0}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -176,7 +177,9 @@ func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenari
 // enter adds what so many applications cost, and how they fared.
 func enter(b bill, seen []world.Sample, account audit.Account, n int, s *Sink, scenario, in string) {
 	s.Add(b.figures(scenario, in, n)...)
-	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: deepest(seen)})
+	if most, looked := deepest(seen); looked {
+		s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: most})
+	}
 	s.Add(account.Figures(scenario, in, n)...)
 }
 
@@ -202,26 +205,30 @@ func (r *rig) heard(of audit.Scope) (audit.Account, error) {
 // sampleEvery is how often the operator's process is looked at.
 const sampleEvery = 250 * time.Millisecond
 
-func deepest(samples []world.Sample) (most float64) {
+// deepest is the most keys that waited whenever the metrics were looked at, and whether they were.
+func deepest(samples []world.Sample) (most float64, looked bool) {
 	for _, s := range samples {
-		most = max(most, s.Depth)
+		if s.Looked {
+			most, looked = max(most, s.Depth), true
+		}
 	}
-	return most
+	return most, looked
 }
 
 // courses are plots of how an operator was over time.
 func courses(scenario string, samples []world.Sample) []figure.Series {
-	line := func(title, y string, of func(i int) float64) figure.Series {
+	line := func(title, y string, samples []world.Sample, of func(i int) float64) figure.Series {
 		points := make([][2]float64, len(samples))
 		for i, s := range samples {
 			points[i] = [2]float64{s.At.Seconds(), of(i)}
 		}
 		return figure.Series{Scenario: scenario, Title: title, Name: figure.Operator, X: "time, s", Y: y, Points: points}
 	}
+	looks := slices.DeleteFunc(slices.Clone(samples), func(s world.Sample) bool { return !s.Looked })
 	return []figure.Series{
-		line("Queue depth", "keys", func(i int) float64 { return samples[i].Depth }),
-		line("Resident memory", "MB", func(i int) float64 { return float64(samples[i].Resident) / 1e6 }),
-		line("Operator CPU", "cores", func(i int) float64 {
+		line("Queue depth", "keys", looks, func(i int) float64 { return looks[i].Depth }),
+		line("Resident memory", "MB", samples, func(i int) float64 { return float64(samples[i].Resident) / 1e6 }),
+		line("Operator CPU", "cores", samples, func(i int) float64 {
 			if i == 0 {
 				return 0
 			}
