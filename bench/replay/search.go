@@ -9,10 +9,12 @@ const (
 )
 
 // Search has a plan replayed by a number of workers, and then by twice as many as before, for as long as that is faster, up to a number; and up to least in any case, as
-// a few tries of few workers may be alike by chance. It returns the results in this order. Whether the last ones were not faster, so that there is a limit, is what found says.
+// a few tries of few workers may be alike by chance. The last of them has that number, twice or not. It returns the results in this order. Whether the last ones were not
+// faster, so that there is a limit, is what found says.
 func Search(first, least, most int, replay func(workers int) (Result, error)) (results []Result, found bool, err error) {
 	fastest, tries := 0.0, 0
-	for workers := first; workers <= most; workers *= 2 {
+	for workers, last := min(first, most), false; !last; workers = min(2*workers, most) {
+		last = workers == most
 		r, err := replay(workers)
 		if err != nil {
 			return results, false, err

@@ -18,25 +18,28 @@ func TestSearch(t *testing.T) {
 	bad := errors.New("bad")
 	for name, tc := range map[string]struct {
 		least int
-		rates []float64 // with 2, 4, 8, 16 and 32 workers; 0 fails
+		most  int
+		rates []float64 // with 2, 4, 8, 16 and 32 workers, but the most; 0 fails
 		tried []int
 		found bool
 		best  int
 		err   error
 	}{
-		"more workers do not help":                {0, []float64{5, 5.1, 5.2, 9, 9}, []int{2, 4, 8}, true, 8, nil},
-		"more workers are slower":                 {0, []float64{5, 4, 3, 9, 9}, []int{2, 4, 8}, true, 2, nil},
-		"few are not the end":                     {16, []float64{5, 5, 5, 9, 9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
-		"nor are they where they are not fast":    {16, []float64{5, 4, 3, 5, 9}, []int{2, 4, 8, 16}, true, 2, nil},
-		"one try is slow by chance":               {0, []float64{5, 4, 7, 6, 7}, []int{2, 4, 8, 16, 32}, true, 8, nil},
-		"they help for a while":                   {0, []float64{5, 6, 6.2, 6.1, 9}, []int{2, 4, 8, 16}, true, 8, nil},
-		"there is no limit before the last":       {0, []float64{5, 6, 7, 8, 9}, []int{2, 4, 8, 16, 32}, false, 32, nil},
-		"the last is no proof":                    {0, []float64{5, 6, 7, 8, 7.9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
-		"a replay that fails ends it, with those": {0, []float64{5, 0, 7, 7, 7}, []int{2}, false, 2, bad},
+		"more workers do not help":                {0, 32, []float64{5, 5.1, 5.2, 9, 9}, []int{2, 4, 8}, true, 8, nil},
+		"more workers are slower":                 {0, 32, []float64{5, 4, 3, 9, 9}, []int{2, 4, 8}, true, 2, nil},
+		"few are not the end":                     {16, 32, []float64{5, 5, 5, 9, 9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
+		"nor are they where they are not fast":    {16, 32, []float64{5, 4, 3, 5, 9}, []int{2, 4, 8, 16}, true, 2, nil},
+		"one try is slow by chance":               {0, 32, []float64{5, 4, 7, 6, 7}, []int{2, 4, 8, 16, 32}, true, 8, nil},
+		"they help for a while":                   {0, 32, []float64{5, 6, 6.2, 6.1, 9}, []int{2, 4, 8, 16}, true, 8, nil},
+		"there is no limit before the last":       {0, 32, []float64{5, 6, 7, 8, 9}, []int{2, 4, 8, 16, 32}, false, 32, nil},
+		"the last is no proof":                    {0, 32, []float64{5, 6, 7, 8, 7.9}, []int{2, 4, 8, 16, 32}, false, 16, nil},
+		"the last has as many as there may be":    {0, 12, []float64{5, 6, 7, 8}, []int{2, 4, 8, 12}, false, 12, nil},
+		"where that is few, it is the only one":   {0, 1, []float64{5}, []int{1}, false, 1, nil},
+		"a replay that fails ends it, with those": {0, 32, []float64{5, 0, 7, 7, 7}, []int{2}, false, 2, bad},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := 0
-			results, found, err := Search(2, tc.least, 32, func(workers int) (Result, error) {
+			results, found, err := Search(2, tc.least, tc.most, func(workers int) (Result, error) {
 				rate := tc.rates[next]
 				next++
 				if rate == 0 {

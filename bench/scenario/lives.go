@@ -126,12 +126,13 @@ func rawLimit(ctx context.Context, w *world.World, s *Sink, plan *replay.Plan, w
 		}
 		return r, err
 	}
-	results, found, err := replay.Search(workers, min(leastWorkers, part), mostWorkers, try)
+	// More workers than there are applications have nothing to do, so that as many are the end of a search, and its limit is one of so few.
+	results, found, err := replay.Search(workers, min(leastWorkers, part), min(mostWorkers, part), try)
 	if err != nil {
 		return replay.Result{}, err
 	}
 	best := replay.Fastest(results)
-	if !found {
+	if !found && part > mostWorkers {
 		return best, fmt.Errorf("%d applications at a time are still faster than fewer: no limit was found", best.Workers)
 	}
 	return best, nil
