@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -227,12 +226,6 @@ func reflected(moments []moment, follow bool) (took []time.Duration, missed int)
 		}
 	}
 	return took, missed
-}
-
-// ReadLags computes the lags of a log.
-func ReadLags(in io.Reader, s Scope) (Lags, error) {
-	a, err := ReadAccount(in, s)
-	return a.Lags, err
 }
 
 // Figures are the lags as figures of a scenario and case, in seconds.

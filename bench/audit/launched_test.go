@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,27 +9,21 @@ import (
 )
 
 func TestLaunched(t *testing.T) {
-	app := func(name string, at int) string {
-		return line(LoadAgent, "create", "sparkapplications", name, 201, at-1, at, `{"kind":"SparkApplication"}`)
-	}
-	driver := func(name string, attempt, at int) string {
-		return line(operator, "create", "pods", fmt.Sprintf("%s-%d", name, attempt), 201, at-1, at,
-			`{"metadata":{"labels":{"spark-role":"driver"},"ownerReferences":[{"kind":"SparkApplication","name":"`+name+`","uid":"u"}]}}`)
-	}
 	for name, tt := range map[string]struct {
 		log  string
 		want time.Duration
 		rate float64
 	}{
 		"nothing":                           {"", 0, 0},
-		"the first to the last":             {app("x", 100) + app("y", 200) + driver("y", 1, 300) + driver("x", 1, 600), 500 * time.Millisecond, 4},
-		"a second attempt is no launch":     {app("x", 100) + driver("x", 1, 300) + driver("x", 2, 900), 200 * time.Millisecond, 5},
-		"one without a driver says nothing": {app("w", 0) + app("x", 100) + driver("x", 1, 300), 200 * time.Millisecond, 5},
+		"the first to the last":             {app("x", 100) + app("y", 200) + driver("y-1", "y", 300) + driver("x-1", "x", 600), 500 * time.Millisecond, 4},
+		"a second attempt is no launch":     {app("x", 100) + driver("x-1", "x", 300) + driver("x-2", "x", 900), 200 * time.Millisecond, 5},
+		"one without a driver says nothing": {app("w", 0) + app("x", 100) + driver("x-1", "x", 300), 200 * time.Millisecond, 5},
 	} {
-		lags, err := ReadLags(strings.NewReader(tt.log), Scope{})
+		account, err := ReadAccount(strings.NewReader(tt.log), Scope{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		lags := account.Lags
 		if lags.Launched != tt.want {
 			t.Errorf("%s: %s, want %s", name, lags.Launched, tt.want)
 		}

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -72,18 +71,6 @@ func (t Tally) Sum(want func(kind string) bool, actors ...Actor) (sum Count) {
 
 // Everybody are all actors.
 func Everybody() []Actor { return []Actor{Load, Node, Operator, Controllers, Scheduler, Other} }
-
-// Writes counts the writes of a log.
-func Writes(in io.Reader, s Scope) (Tally, error) {
-	t := Tally{}
-	err := Read(in, func(e *Event) error {
-		if s.Has(e) {
-			t.Add(e)
-		}
-		return nil
-	})
-	return t, err
-}
 
 // class is the figure that an operator's write counts to; empty for none.
 func class(kind string) string {

@@ -86,6 +86,17 @@ func (r Range) IDs() []string {
 	return ids
 }
 
+// IDs are the identities of all figures that are demanded.
+func (s Spec) IDs() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range s.Ranges {
+		for _, id := range r.IDs() {
+			all[id] = true
+		}
+	}
+	return all
+}
+
 // Only leaves what speaks of figures that are measured alone.
 func (s Spec) Only(measured func(id string) bool) Spec {
 	var kept []Range

@@ -12,8 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/figure"
 )
 
-func TestRecord(t *testing.T) {
-	const before = `# A comment.
+// Ranges before a run is recorded in them, and after.
+const (
+	before = `# A comment.
 ranges:
 - figure: a/b/c
   per: a//c
@@ -32,7 +33,7 @@ ranges:
   max: 1
   why: it is not
 `
-	const after = `# A comment.
+	after = `# A comment.
 ranges:
 - figure: a/b/c
   per: a//c
@@ -54,6 +55,9 @@ ranges:
   max: 1
   why: it is not
 `
+)
+
+func TestRecord(t *testing.T) {
 	run := &figure.Run{Plan: "quick", Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: map[string]string{"memory": "24 GiB", "cores": "2"}}
 	run.Add(figure.Figure{Scenario: "a", Case: "b", Name: "c", Value: 3}, figure.Figure{Scenario: "a", Name: "c", Value: 4},
 		figure.Figure{Scenario: "a", Case: "v", Name: "d", Value: 1}, figure.Figure{Scenario: "a", Case: "w", Name: "d", Value: 12345.4})

@@ -1,12 +1,9 @@
 package replay
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -93,41 +90,24 @@ func (b *bindings) wait(ctx context.Context, pod string) error {
 	}
 }
 
-// end is where a file ends by now.
-func end(file string) (int64, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
+// tally is how many pods were created, and how many bound.
+type tally struct{ created, bound int }
 
-// countBound counts the pods that were created and bound in namespaces, in a log from about an offset on.
-func countBound(file string, from int64, namespaces map[string]bool) (created, bound int, err error) {
-	log, err := os.Open(file)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer log.Close()
-	if _, err := log.Seek(max(0, from-1), io.SeekStart); err != nil {
-		return 0, 0, err
-	}
-	lines := bufio.NewReader(log)
-	if from > 0 { // the rest of the line in which the offset may be
-		if _, err := lines.ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
-			return 0, 0, err
-		}
-	}
-	err = audit.Read(lines, func(e *audit.Event) error {
-		if e.Write() && e.OK() && namespaces[e.Object.Namespace] {
+// countBound counts the pods of a log.
+func countBound(log io.Reader, of audit.Scope) (seen tally, err error) {
+	err = audit.Read(log, func(e *audit.Event) error {
+		if e.Write() && e.OK() && of.Has(e) {
 			switch e.Kind() {
 			case "create pods":
-				created++
+				seen.created++
 			case "create pods/binding":
-				bound++
+				seen.bound++
 			}
 		}
 		return nil
 	})
-	return created, bound, err
+	return seen, err
 }
+
+// share is that of the pods which were bound.
+func (t tally) share() float64 { return float64(t.bound) / float64(max(1, t.created)) }

@@ -3,33 +3,24 @@ package replay
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/sparkoperator/spark-operator/bench/audit"
 )
 
 func TestCountBound(t *testing.T) {
 	pod := line(1, Agent, "create", "/api/v1/namespaces/a/pods", "", "pods", "x", `{}`)
 	binding := line(1, "kube-scheduler/v1", "create", "/api/v1/namespaces/a/pods/x/binding", "", "pods/binding", "x", "")
-	file := filepath.Join(t.TempDir(), "audit.log")
-	if err := os.WriteFile(file, []byte(pod+binding+pod+binding+pod), 0o600); err != nil {
-		t.Fatal(err)
+	for namespace, want := range map[string]tally{"a": {created: 3, bound: 2}, "b": {}} {
+		got, err := countBound(strings.NewReader(pod+binding+pod+binding+pod), audit.Scope{Namespace: func(name string) bool { return name == namespace }})
+		if err != nil || got != want {
+			t.Errorf("in %s: %+v, %v", namespace, got, err)
+		}
 	}
-	first := int64(len(pod + binding))
-	for _, tt := range []struct {
-		from           int64
-		namespace      string
-		created, bound int
-	}{
-		{0, "a", 3, 2},
-		{first, "a", 2, 1},
-		{first + 1, "a", 1, 1}, // a line that was being written then is left out
-		{0, "b", 0, 0},
-		{first*2 + int64(len(pod)), "a", 0, 0},
-	} {
-		created, bound, err := countBound(file, tt.from, map[string]bool{tt.namespace: true})
-		if err != nil || created != tt.created || bound != tt.bound {
-			t.Errorf("from %d in %s: %d created, %d bound, %v", tt.from, tt.namespace, created, bound, err)
+	for want, p := range map[float64]tally{0.75: {created: 4, bound: 3}, 0: {}} {
+		if got := p.share(); got != want {
+			t.Errorf("of %+v the share is %v", p, got)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (s *Stage) Run(ctx context.Context, workers int) (Result, error) {
 		defer stop()
 		b = made
 	}
-	from, err := end(s.w.AuditLog())
+	from, err := audit.End(s.w.AuditLog())
 	if err != nil {
 		return Result{}, err
 	}
@@ -118,12 +119,9 @@ func (s *Stage) Run(ctx context.Context, workers int) (Result, error) {
 	for who, u := range after {
 		r.CPU[who] = u.CPU - before[who].CPU
 	}
-	in := map[string]bool{}
-	for _, namespace := range s.namespaces {
-		in[namespace] = true
-	}
-	created, bound, err := countBound(s.w.AuditLog(), from, in)
-	r.Bound = float64(bound) / float64(max(1, created))
+	of := audit.Scope{Namespace: func(name string) bool { return slices.Contains(s.namespaces, name) }}
+	bound, err := audit.ReadFileFrom(s.w.AuditLog(), from, of, countBound)
+	r.Bound = bound.share()
 	return r, err
 }
 

@@ -114,8 +114,8 @@ func carry(ctx context.Context, t *testing.T, w *world.World, spec load.Spec) {
 		t.Fatal(err)
 	}
 	err = world.Until(ctx, "all lives to be over in the audit log", func() (bool, error) {
-		lags, err := audit.ReadLags(open0(t, w), audit.Scope{})
-		return len(lags.Driver) == 2*spec.Count(), err
+		account, err := audit.ReadFile(w.AuditLog(), audit.Scope{}, audit.ReadAccount)
+		return len(account.Lags.Driver) == 2*spec.Count(), err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func open0(t *testing.T, w *world.World) io.Reader {
 
 func read(t *testing.T, w *world.World) *Plan {
 	t.Helper()
-	plan, err := Read(open0(t, w), audit.Scope{Namespace: func(n string) bool { return strings.HasPrefix(n, "team-") }})
+	plan, err := audit.ReadFile(w.AuditLog(), audit.Scope{Namespace: func(n string) bool { return strings.HasPrefix(n, "team-") }}, Read)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,8 @@ type pattern struct {
 // readPattern reads the application that is alone in the namespace of the pattern.
 func readPattern(ctx context.Context, w *world.World, name string) (*pattern, error) {
 	p := &pattern{name: name}
-	for _, of := range []schema.GroupVersionResource{world.Applications, pods, {Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "services"}} {
-		list, err := w.Dynamic.Resource(of).Namespace(patternNamespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
+	for _, of := range []schema.GroupVersionResource{world.Applications, world.Pods, world.ConfigMaps, world.Services} {
+		list, err := w.Dynamic.Resource(of).Namespace(patternNamespace).List(ctx, world.Made(of))
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (p *pattern) add(of schema.GroupVersionResource, object *unstructured.Unstr
 	if name := object.GetName(); !strings.Contains(name, p.name) {
 		p.others = append(p.others, name)
 	}
-	if of == pods {
+	if of == world.Pods {
 		p.id = object.GetLabels()["spark-app-selector"]
 	}
 	made := piece{of: of, uid: object.GetUID()}

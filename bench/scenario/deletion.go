@@ -85,10 +85,10 @@ func (r *rig) deleteBare(ctx context.Context, s *Sink, n, few int) error {
 	if err := r.bare(ctx, bareNamespace, n); err != nil {
 		return err
 	}
-	if _, err := r.remove(ctx, pods, uncountedBareNamespace, bareName, few); err != nil {
+	if _, err := r.remove(ctx, world.Pods, uncountedBareNamespace, bareName, few); err != nil {
 		return err
 	}
-	bare, err := r.gone(ctx, s, figure.Pods, pods, bareNamespace, bareName, n)
+	bare, err := r.gone(ctx, s, figure.Pods, world.Pods, bareNamespace, bareName, n)
 	if err != nil {
 		return err
 	}
@@ -132,29 +132,9 @@ func (r *rig) remove(ctx context.Context, of schema.GroupVersionResource, namesp
 	})
 	asked = time.Since(began)
 	if err == nil {
-		err = empty(ctx, r.w, namespace)
+		err = r.w.Empty(ctx, namespace)
 	}
 	return asked, err
-}
-
-// empty waits until nothing is left in a namespace of what applications have. What is gone is not looked at again: nobody makes more of it.
-func empty(ctx context.Context, w *world.World, namespace string) error {
-	for _, of := range []schema.GroupVersionResource{
-		world.Applications, pods, {Version: "v1", Resource: "services"}, {Version: "v1", Resource: "configmaps"},
-	} {
-		left := metav1.ListOptions{Limit: 1}
-		if of.Resource == "configmaps" {
-			left.FieldSelector = "metadata.name!=kube-root-ca.crt" // every namespace has one
-		}
-		err := world.Until(ctx, "the end of "+of.Resource+" in "+namespace, func() (bool, error) {
-			list, err := w.Metadata.Resource(of).Namespace(namespace).List(ctx, left)
-			return err == nil && len(list.Items) == 0, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // numbered is the name of one of several.

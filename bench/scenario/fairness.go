@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +89,8 @@ func (r *rig) crowd(ctx context.Context, s *Sink, n int) (beside []time.Duration
 		return nil, crowd, err
 	}
 	of.To = time.Now()
-	crowd, err = lagsOf(r.w.AuditLog(), of)
+	account, err := r.heard(of)
+	crowd = account.Lags
 	if err == nil && len(crowd.Launch) < first {
 		err = fmt.Errorf("the audit log has the driver pods of %d applications of %d", len(crowd.Launch), first)
 	}
@@ -119,16 +119,6 @@ func (r *rig) launched(ctx context.Context, n, first int) error {
 	})
 }
 
-// lagsOf reads lags from an audit log.
-func lagsOf(file string, of audit.Scope) (audit.Lags, error) {
-	log, err := os.Open(file)
-	if err != nil {
-		return audit.Lags{}, err
-	}
-	defer log.Close()
-	return audit.ReadLags(log, of)
-}
-
 // fair are the figures of the single applications.
 func fair(alone, beside []time.Duration) []figure.Figure {
 	delay := figure.Quantile(beside, 1) - figure.Quantile(alone, 0.5)
@@ -142,7 +132,7 @@ func fair(alone, beside []time.Duration) []figure.Figure {
 // waiting is how many of the crowd have no driver pod yet.
 func waiting(ctx context.Context, w *world.World, n int) (int, error) {
 	// With a selector the server does not say how many remain: the whole is read.
-	all, err := w.Metadata.Resource(pods).Namespace(crowdNamespace).List(ctx, metav1.ListOptions{LabelSelector: "spark-role=driver"})
+	all, err := w.Metadata.Resource(world.Pods).Namespace(crowdNamespace).List(ctx, metav1.ListOptions{LabelSelector: "spark-role=driver"})
 	if err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,7 +70,7 @@ func sated(carried, offered float64) error {
 
 // rawLives makes the writes of what was done again, and notes how fast that goes.
 func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, workers, part int) error {
-	plan, err := writesOf(w.AuditLog(), of)
+	plan, err := audit.ReadFile(w.AuditLog(), of, replay.Read)
 	if err != nil {
 		return err
 	}
@@ -165,14 +164,4 @@ func counts(of map[string]int) string {
 		words = append(words, fmt.Sprintf("%s %d times", what, of[what]))
 	}
 	return strings.Join(words, ", ")
-}
-
-// writesOf reads what was written from an audit log.
-func writesOf(file string, of audit.Scope) (*replay.Plan, error) {
-	log, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	return replay.Read(log, of)
 }

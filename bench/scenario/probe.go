@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
@@ -89,12 +88,10 @@ func single(name, namespace string) load.Application {
 // appLabel has the name of a driver pod's application.
 const appLabel = "sparkoperator.k8s.io/app-name"
 
-var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-
 // awaitDriver returns a function that waits for an application's driver pod, and returns when it came. The watch is open before the application is there.
 func awaitDriver(ctx context.Context, w *world.World, a load.Application) (func() (time.Time, error), error) {
 	open := func() (watch.Interface, error) {
-		return w.Metadata.Resource(pods).Namespace(a.Namespace).Watch(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + a.Name})
+		return w.Metadata.Resource(world.Pods).Namespace(a.Namespace).Watch(ctx, metav1.ListOptions{LabelSelector: appLabel + "=" + a.Name})
 	}
 	events, err := open()
 	if err != nil {
@@ -240,7 +237,7 @@ func (r *rig) clear(ctx context.Context, namespaces ...string) error {
 	for _, name := range namespaces {
 		err := r.load.Resource(world.Applications).Namespace(name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		if err == nil {
-			err = empty(ctx, r.w, name)
+			err = r.w.Empty(ctx, name)
 		}
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -194,12 +193,7 @@ func scope(b bill, spec load.Spec) audit.Scope {
 
 // heard reads the audit log once for all that is computed from it.
 func (r *rig) heard(of audit.Scope) (audit.Account, error) {
-	log, err := os.Open(r.w.AuditLog())
-	if err != nil {
-		return audit.Account{}, err
-	}
-	defer log.Close()
-	return audit.ReadAccount(log, of)
+	return audit.ReadFile(r.w.AuditLog(), of, audit.ReadAccount)
 }
 
 // sampleEvery is how often the operator's process is looked at.
