@@ -43,7 +43,7 @@ var about = map[string]string{
 func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte, drawn map[string][]byte) {
 	var text strings.Builder
 	text.WriteString("# Performance\n\n")
-	fmt.Fprintf(&text, "Written by `make bench` from [%s](../%s): edit neither. [The bench](../bench/README.md) says how it measures, [tuning](tuning.md) what to set.\n\n", file, file)
+	fmt.Fprintf(&text, "Written by `make bench` from [%s](../%s): edit neither. [The bench](../bench/README.md) says how it measures, [tuning](tuning.md) what to set,\n[below](#what-the-figures-are) is what each figure is.\n\n", file, file)
 	flaws(&text, run)
 	setting(&text, run)
 	bars(&text, verdicts)
@@ -58,6 +58,7 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 		pictures(&text, all, t.scenario, drawn)
 		notes(&text, run, t.scenario)
 	}
+	glossary(&text, run)
 	peers(&text, run)
 	text.WriteString("## Measuring it yourself\n\n```sh\nmake bench                                    # the full form, which writes this page\n" +
 		"go run -C bench . -plan quick -check          # the quick form, under 3 minutes\n```\n")
