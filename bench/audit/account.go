@@ -22,7 +22,7 @@ type Account struct {
 
 // ReadAccount reads a log once. What was made before the time that is looked at tells whose it is.
 func ReadAccount(in io.Reader, s Scope) (Account, error) {
-	owners, lags := owners{}, newLagReader()
+	owners, lags := Owners{}, newLagReader()
 	a := Account{Tally: Tally{}, Lives: Lives{}, Astray: map[string]int{}}
 	err := Read(in, func(e *Event) error {
 		if !e.Write() {

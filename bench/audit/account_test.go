@@ -23,6 +23,7 @@ const (
 	ofX       = `{"metadata":{"ownerReferences":[{"kind":"SparkApplication","name":"x"}]}}`
 	ofY       = `{"metadata":{"ownerReferences":[{"kind":"SparkApplication","name":"y"}]}}`
 	driverOfX = `{"metadata":{"labels":{"spark-role":"driver"},"ownerReferences":[{"kind":"SparkApplication","name":"x"}]}}`
+	labeled   = `{"metadata":{"labels":{"spark-role":"driver","spark-app-selector":"s1"},"ownerReferences":[{"kind":"SparkApplication","name":"x"}]}}`
 	aboutX    = `{"involvedObject":{"kind":"SparkApplication","name":"x"}}`
 	aboutPod  = `{"involvedObject":{"kind":"Pod","name":"x-driver"}}`
 	running   = `{"status":{"applicationState":{"state":"RUNNING"}}}`
@@ -90,10 +91,19 @@ func TestAstray(t *testing.T) {
 		"of one in another namespace": {
 			wrote(0, [3]string{"create pods", "x-driver", driverOfX}) + elsewhere(wrote(1, [3]string{"delete pods", "x-driver", ""})), map[string]int{"delete pods": 1},
 		},
-		"a lease":          {wrote(1, [3]string{"update leases", "l", `{}`}), map[string]int{}},
-		"somebody else's":  {line(NodeAgent, "create", "pods", "p", 201, 1, 1, `{}`), map[string]int{}},
-		"one that failed":  {line(operator, "create", "pods", "p", 403, 1, 1, `{}`), map[string]int{}},
-		"nothing is there": {"", map[string]int{}},
+		"what an application's label chooses": {
+			wrote(0, [3]string{"create pods", "x-driver", labeled}) + strings.Replace(wrote(1, [3]string{"deletecollection pods", "", ""}), `"/x"`, `"/x?labelSelector=spark-app-selector%3Ds1%2Cspark-role%3Dexecutor"`, 1),
+			map[string]int{},
+		},
+		"what another label chooses": {
+			wrote(0, [3]string{"create pods", "x-driver", labeled}) + strings.Replace(wrote(1, [3]string{"deletecollection pods", "", ""}), `"/x"`, `"/x?labelSelector=spark-app-selector%3Ds2"`, 1),
+			map[string]int{"deletecollection pods": 1},
+		},
+		"what has an application's label alone": {wrote(0, [3]string{"create pods", "x-driver", labeled}) + wrote(1, [3]string{"create configmaps", "c", `{"metadata":{"labels":{"spark-app-selector":"s1"}}}`}), map[string]int{}},
+		"a lease":                               {wrote(1, [3]string{"update leases", "l", `{}`}), map[string]int{}},
+		"somebody else's":                       {line(NodeAgent, "create", "pods", "p", 201, 1, 1, `{}`), map[string]int{}},
+		"one that failed":                       {line(operator, "create", "pods", "p", 403, 1, 1, `{}`), map[string]int{}},
+		"nothing is there":                      {"", map[string]int{}},
 	} {
 		got, err := ReadAccount(strings.NewReader(tt.log), scope)
 		if err != nil {

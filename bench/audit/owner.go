@@ -1,6 +1,11 @@
 package audit
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // about is what a body says of what it is about.
 type about struct {
@@ -36,15 +41,28 @@ type owned struct {
 	role string
 }
 
-// owners know which application an object belongs to, as its own references said when it was made. They are to see what was made before the writes that are
-// asked about. A package that needs the UIDs too has replay.Plan.
-type owners map[child]owned
+// Owners know which application an object belongs to, as its own references or its label of Spark's said when it was made. They are to see what was made before the
+// writes that are asked about.
+type Owners map[child]owned
+
+// selector is the label by which Spark's driver deletes what it made (Constants.SPARK_APP_ID_LABEL). Owners know its values as objects of a resource of this name.
+const selector = "spark-app-selector"
+
+// Application returns the namespace and name of the application that a write is for, and notes what it made.
+func (o Owners) Application(e *Event) (namespace, name string, ok bool) {
+	of, ok := o.of(e)
+	return of.app.namespace, of.app.name, ok
+}
 
 // of returns the application that a write is for, and notes what it made.
-func (o owners) of(e *Event) (of owned, ok bool) {
+func (o Owners) of(e *Event) (of owned, ok bool) {
 	at := child{e.Object.Resource, key{e.Object.Namespace, e.Object.Name}}
 	if at.resource == "sparkapplications" {
 		return owned{app: at.key}, true
+	}
+	if e.Verb == "deletecollection" {
+		of, ok = o[child{selector, key{at.namespace, selected(e.URI)}}]
+		return of, ok
 	}
 	if of, ok = o[at]; ok || len(e.Body) == 0 || e.Verb != "create" && e.Verb != "patch" {
 		return of, ok
@@ -61,9 +79,30 @@ func (o owners) of(e *Event) (of owned, ok bool) {
 			break
 		}
 	}
+	id := child{selector, key{at.namespace, body.Metadata.Labels[selector]}}
+	if !ok && id.name != "" {
+		of, ok = o[id]
+	}
 	of.role = body.Metadata.Labels["spark-role"]
 	if ok && e.OK() {
 		o[at] = of
+		if id.name != "" {
+			o[id] = owned{app: of.app}
+		}
 	}
 	return of, ok
+}
+
+// selected is the value of Spark's label that a request chooses objects by; empty for none.
+func selected(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return ""
+	}
+	chosen, err := labels.Parse(u.Query().Get("labelSelector"))
+	if err != nil {
+		return ""
+	}
+	id, _ := chosen.RequiresExactMatch(selector)
+	return id
 }

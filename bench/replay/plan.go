@@ -6,7 +6,6 @@
 package replay
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 )
@@ -74,11 +71,10 @@ type Watch struct {
 	Object audit.Object
 }
 
-// about is what tells whose a write is, and whom it names.
+// about is whom a write names.
 type about struct {
 	Kind     string
 	Metadata struct {
-		Labels          map[string]string
 		OwnerReferences []reference
 	}
 	InvolvedObject reference // of Events
@@ -92,9 +88,6 @@ func (a about) references() []reference {
 	}
 	return append(slices.Clip(a.Metadata.OwnerReferences), a.InvolvedObject)
 }
-
-// selector is the label by which Spark's driver deletes what it made (Constants.SPARK_APP_ID_LABEL).
-const selector = "spark-app-selector"
 
 // Read finds in a log with bodies what the load, the operator and the nodes wrote and was carried out, and what they watched up to the end of the scope.
 func Read(in io.Reader, s audit.Scope) (*Plan, error) {
@@ -166,58 +159,23 @@ func (p *Plan) watch(e *audit.Event) {
 	}
 }
 
-// name is how a write finds the application that it belongs to: by an object of it, by its kind or resource, or by a label's value.
-type name struct{ namespace, kind, name string }
-
 // sort hands the writes to their applications.
 func (p *Plan) sort(writes []*Write) {
-	known := map[name]*Application{}
+	owners, apps := audit.Owners{}, map[[2]string]*Application{}
 	for _, w := range writes {
-		o := w.Object
-		a := known[name{o.Namespace, o.Resource, o.Name}]
-		if w.Verb == "create" && o.Resource == "sparkapplications" && o.Subresource == "" {
-			a = &Application{Namespace: o.Namespace, Name: o.Name}
-			p.Applications = append(p.Applications, a)
+		e := &audit.Event{Verb: w.Verb, URI: w.URI, Object: w.Object, Body: w.Body} // which was carried out
+		namespace, name, _ := owners.Application(e)
+		of := [2]string{namespace, name}
+		if e.Kind() == "create sparkapplications" {
+			apps[of] = &Application{Namespace: namespace, Name: name}
+			p.Applications = append(p.Applications, apps[of])
 		}
-		for _, n := range w.names() {
-			a = cmp.Or(a, known[n])
-		}
-		if a == nil {
-			p.Left[strings.TrimSuffix(w.Verb+" "+o.Resource+"/"+o.Subresource, "/")]++
+		if apps[of] == nil {
+			p.Left[e.Kind()]++
 			continue
 		}
-		a.Writes = append(a.Writes, w)
-		if w.Verb == "create" || w.Verb == "patch" { // an apply makes objects too
-			known[name{o.Namespace, o.Resource, o.Name}] = a
-			known[name{o.Namespace, w.about.Kind, o.Name}] = a
-			if value := w.about.Metadata.Labels[selector]; value != "" {
-				known[name{o.Namespace, selector, value}] = a
-			}
-		}
+		apps[of].Writes = append(apps[of].Writes, w)
 	}
-}
-
-// names are the names by which a write that is about an unknown object may be known.
-func (w *Write) names() (names []name) {
-	for _, r := range w.about.references() {
-		names = append(names, name{w.Object.Namespace, r.Kind, r.Name})
-	}
-	names = append(names, name{w.Object.Namespace, selector, w.about.Metadata.Labels[selector]})
-	u, err := url.Parse(w.URI)
-	if err != nil {
-		return names
-	}
-	chosen, err := labels.Parse(u.Query().Get("labelSelector"))
-	if err != nil {
-		return names
-	}
-	wants, _ := chosen.Requirements()
-	for _, want := range wants {
-		for value := range want.Values() {
-			names = append(names, name{w.Object.Namespace, want.Key(), value})
-		}
-	}
-	return names
 }
 
 // link finds out which writes' answers have to be read, because later ones name the UIDs of what they made, and returns how many owners are named that no

@@ -264,7 +264,7 @@ func TestPrepareBuiltIn(t *testing.T) {
 		want := &corev1.ConfigMap{
 			TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name: "c", Namespace: "b", Labels: map[string]string{selector: "spark-1"},
+				Name: "c", Namespace: "b", Labels: map[string]string{"spark-app-selector": "spark-1"},
 				OwnerReferences: []metav1.OwnerReference{{Kind: "SparkApplication", Name: "x", UID: newUID}},
 			},
 		}
