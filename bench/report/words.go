@@ -51,7 +51,7 @@ var words = []struct{ name, means string }{
 	{"until all were asked for", "from the first deletion until the last was answered"},
 	{figure.UntilGone, "from the first deletion until nothing is left, pods, Services and ConfigMaps included"},
 	{"applications that wait", "those of the crowd without a driver pod, before the single applications and after them"},
-	{figure.Delay, "the longest wait of a single application beside the crowd, less the median alone; never less than 0"},
+	{figure.Delay, "the longest wait of a single application beside the crowd, less the median of those without it; never less than 0"},
 	{figure.UntilFirst, "so many, by the driver pods a second of the crowd"},
 	{"writes a second", "of the clients of the raw limit, that were carried out"},
 	{figure.ReplayFailed, "of those clients"},
