@@ -27,6 +27,9 @@ func DecodeTally(o *v1beta2.OperatorExecutors) Tally {
 	return Tally{seen: ParseIDs(o.Seen), Failed: ParseIDs(o.Failed), Leaving: ParseIDs(o.Leaving), gone: int64(o.FailedAndGone)}
 }
 
+// Has reports whether an executor was counted.
+func (t Tally) Has(id int64) bool { return t.seen.Has(id) }
+
 // Encode returns nil for a tally of nothing.
 func (t Tally) Encode() *v1beta2.OperatorExecutors {
 	if len(t.seen) == 0 {

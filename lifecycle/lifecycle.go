@@ -242,6 +242,8 @@ type Observed struct {
 	// Inspected is set when a live read compared the current attempt's driver with what it mounts; Driver.Torn has the result. It is a fact
 	// of one pass, and implies Confirmed.
 	Inspected bool
+	// ShortSince is since when too few executors were seen, where that is not stored yet (Memory.ShortSince); zero where they were not.
+	ShortSince time.Time
 	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil
 	// where nobody asked. It is a fact of one pass.
 	Probed *Cause

@@ -47,7 +47,13 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 		Surroundings: func(app *application, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(applications().Surroundings(app))
 		},
-		Crowd:     []string{"executors", "operator.executors.seen", "operator.shortSince"},
+		Crowd: []string{"executors", "operator.executors.seen", "operator.shortSince"},
+		Remembers: func(app *application) *v1beta2.OperatorStatus {
+			if app.Status.Operator == nil {
+				return nil
+			}
+			return &app.Status.Operator.OperatorStatus
+		},
 		Standing:  apacheStanding,
 		Concludes: true,
 		// Only pods that run spark-submit have one.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,76 +16,133 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxEnds bounds how many executors ends remembers at once, each with what the cache keeps of a pod: a few megabytes.
-const maxEnds = 1000
+const (
+	// maxEnds bounds how many executors that failed ends remembers at once, each with what the cache keeps of a pod: a few megabytes.
+	maxEnds = 1000
+	// maxGone bounds how many others it does, of each little more than its name: some megabytes too.
+	maxGone = 4000
+)
 
-// ends remembers executors that failed, from the watch event that tells so until a pass has counted them. Spark deletes an executor a second after it
-// failed: a pass that comes later than that sees neither, and would take it for one that completed. A new process remembers none.
+// ends remembers executors that failed, from the watch event that tells so until a pass has counted them, and those that are gone, from when they went. Spark deletes
+// an executor a second after it failed: a pass that comes later than that sees neither, and would take it for one that completed. And where passes are seconds
+// late, the executors of a short run come and go between two of them, or before what is put off of them is stored. A new process remembers none.
 type ends struct {
 	mu   sync.Mutex
-	keys map[types.NamespacedName]map[types.UID]corev1.Pod
-	held int
+	keys map[types.NamespacedName]map[types.UID]end
+	held map[bool]int // by end.gone
 }
 
-func (e *ends) note(key types.NamespacedName, pod *corev1.Pod) {
+// end is an executor that ended.
+type end struct {
+	pod  corev1.Pod
+	gone bool // without having been seen to fail
+}
+
+// note remembers an executor. One that was seen to fail is not one that is gone as well.
+func (e *ends) note(key types.NamespacedName, is end) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, known := e.keys[key][pod.UID]; known || e.held >= maxEnds {
+	most := maxEnds
+	if is.gone {
+		most = maxGone
+	}
+	if _, known := e.keys[key][is.pod.UID]; known || e.held[is.gone] >= most {
 		return
 	}
 	if e.keys == nil {
-		e.keys = map[types.NamespacedName]map[types.UID]corev1.Pod{}
+		e.keys, e.held = map[types.NamespacedName]map[types.UID]end{}, map[bool]int{}
 	}
 	if e.keys[key] == nil {
-		e.keys[key] = map[types.UID]corev1.Pod{}
+		e.keys[key] = map[types.UID]end{}
 	}
-	e.keys[key][pod.UID] = *pod
-	e.held++
+	e.keys[key][is.pod.UID] = is
+	e.held[is.gone]++
 }
 
 // of returns the executors that a pass is to count, whether or not they are still there.
-func (e *ends) of(key types.NamespacedName) []corev1.Pod {
+func (e *ends) of(key types.NamespacedName) []end {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Collect(maps.Values(e.keys[key]))
 }
 
 // counted forgets executors that a stored pass has counted.
-func (e *ends) counted(key types.NamespacedName, pods []corev1.Pod) {
+func (e *ends) counted(key types.NamespacedName, those []end) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range pods {
-		if _, known := e.keys[key][pods[i].UID]; known {
-			delete(e.keys[key], pods[i].UID)
-			e.held--
-		}
+	for i := range those {
+		e.drop(key, those[i].pod.UID)
 	}
 	if len(e.keys[key]) == 0 {
 		delete(e.keys, key)
 	}
 }
 
+func (e *ends) drop(key types.NamespacedName, uid types.UID) {
+	if is, known := e.keys[key][uid]; known {
+		delete(e.keys[key], uid)
+		e.held[is.gone]--
+	}
+}
+
 func (e *ends) forget(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.held -= len(e.keys[key])
+	for uid := range e.keys[key] {
+		e.drop(key, uid)
+	}
 	delete(e.keys, key)
 }
 
-// observeEnds adds the executors that failed and are gone to the pods of a pass, which then looks again: it decided as if they were there.
+// observeEnds adds the executors that are gone and not counted to the pods of a pass, which then looks again: it decided as if they were there.
 func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod {
 	p.ends = r.ends.of(keyOf(p.stored))
-	for _, end := range p.ends {
-		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == end.UID }) {
-			pods = append(pods, end)
-			p.check = lookAgain
+	for i := range p.ends {
+		is := &p.ends[i]
+		if is.gone && !r.counts(p.stored, &is.pod) || slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == is.pod.UID }) {
+			continue
 		}
+		pods = append(pods, is.pod)
+		p.check = lookAgain
 	}
 	return pods
+}
+
+// counts reports whether an executor that is gone is yet to be counted: it is of the attempt that the status tells of, and not among those that it counted.
+func (r *Reconciler[T]) counts(stored T, pod *corev1.Pod) bool {
+	if r.kind.Remembers == nil {
+		return false
+	}
+	was := r.kind.Remembers(stored)
+	if was == nil || was.Attempt != attemptOf(pod) {
+		return false
+	}
+	phase := lifecycle.Phase(was.Phase)
+	return (phase.Live() || phase.Terminal()) && !dialect.DecodeTally(was.Executors).Has(dialect.ExecutorID(pod.Name))
+}
+
+// left is what is remembered of an executor that is gone: as one that failed where it was on its way to that, else as one that has done its work.
+func left(pod *corev1.Pod) corev1.Pod {
+	facts := lifecycle.ExecutorFacts(pod, executorContainer)
+	if facts.Phase == lifecycle.DriverFailed {
+		return *pod
+	}
+	over := corev1.PodSucceeded
+	if dialect.Leaving(&facts) {
+		over = corev1.PodFailed
+	}
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
+			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+		},
+		Status: corev1.PodStatus{Phase: over, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: pod.Status.Conditions},
+	}
 }
 
 // gather is how long news is waited with that nobody waits for, for more of the same: five executors that start are fifteen events within a second or two, and
@@ -107,8 +165,8 @@ func (a arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.T
 	a.EventHandler.Create(ctx, e, gathered{q})
 }
 
-// witness brings the events of pods to the queue: those of drivers and of executors that fail at once, which it notes, and those of other executors and of drivers
-// that are about to start gathered.
+// witness brings the events of pods to the queue: those of drivers and of executors that fail at once, and those of other executors and of drivers
+// that are about to start gathered. It notes the executors that fail, or are gone.
 type witness struct {
 	handler.EventHandler
 	owner handler.MapFunc
@@ -135,6 +193,9 @@ func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Ty
 
 // Delete does so with one that is gone.
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if pod, ok := e.Object.(*corev1.Pod); ok && pod.Labels[labelRole] == roleExecutor {
+		w.note(ctx, end{left(pod), true})
+	}
 	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[labelRole] != roleExecutor, e.Object, q))
 }
 
@@ -165,17 +226,22 @@ func (w witness) see(ctx context.Context, before, now client.Object) (fails bool
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
 	}
+	w.note(ctx, end{pod: *now.(*corev1.Pod)})
+	return true
+}
+
+// note notes an executor where this process acts.
+func (w witness) note(ctx context.Context, is end) {
 	select {
 	case <-w.leads:
 	default:
-		return true
+		return
 	}
-	for _, request := range w.owner(ctx, now) {
+	for _, request := range w.owner(ctx, &is.pod) {
 		if w.shards.Owns(request.NamespacedName) {
-			w.ends.note(request.NamespacedName, now.(*corev1.Pod))
+			w.ends.note(request.NamespacedName, is)
 		}
 	}
-	return true
 }
 
 func failedExecutor(object client.Object) bool {

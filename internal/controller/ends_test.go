@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // endedExecutor is an executor of the application pi whose Spark container ended.
@@ -60,19 +63,122 @@ func TestWitness(t *testing.T) {
 		{"a driver", closed, nil, driver, 0},
 		{"no pod", closed, nil, &corev1.ConfigMap{}, 0},
 		{"while another acts", open, runs, failed, 0},
+		{"is gone", closed, runs, nil, 1},
+		{"is gone that had failed", closed, failed, nil, 1},
+		{"is gone while another acts", open, runs, nil, 0},
+		{"a driver that is gone", closed, driver, nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
 			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, nil}
-			if test.before == nil {
+			switch {
+			case test.now == nil:
+				w.Delete(t.Context(), event.DeleteEvent{Object: test.before}, nil)
+			case test.before == nil:
 				w.Create(t.Context(), event.CreateEvent{Object: test.now}, nil)
-			} else {
+			default:
 				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, nil)
 			}
 			if got := w.ends.of(key); len(got) != test.want {
 				t.Errorf("noted %d, want %d", len(got), test.want)
 			}
 		})
+	}
+}
+
+// TestLeft: what is remembered of an executor that is gone, by what it was at.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	runs := endedExecutor("1", -1)
+	runs.Status.Phase = corev1.PodRunning
+	evicted := runs.DeepCopy()
+	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		want lifecycle.DriverPhase
+	}{
+		"it ran":               {runs, lifecycle.DriverSucceeded},
+		"it never ran":         {endedExecutor("1", -1), lifecycle.DriverSucceeded},
+		"it had done its work": {endedExecutor("1", 0), lifecycle.DriverSucceeded},
+		"it had failed":        {endedExecutor("1", 1), lifecycle.DriverFailed},
+		"it was evicted":       {evicted, lifecycle.DriverFailed},
+	} {
+		was := left(c.pod)
+		facts := lifecycle.ExecutorFacts(&was, executorContainer)
+		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || was.UID != c.pod.UID || len(was.OwnerReferences) != 1 {
+			t.Errorf("%s: %+v of %+v", name, facts, was)
+		}
+	}
+}
+
+// TestCounts: of executors that are gone those are counted that belong to the attempt of the status, and that it has not counted.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
+	remembers := func(phase lifecycle.Phase, attempt int32, seen string) *v1beta2.OperatorStatus {
+		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt, Executors: &v1beta2.OperatorExecutors{Seen: seen}}
+	}
+	for name, c := range map[string]struct {
+		was  *v1beta2.OperatorStatus
+		want bool
+	}{
+		"nothing is stored":            {nil, false},
+		"none was counted":             {remembers(lifecycle.Ready, 1, ""), true},
+		"others were":                  {remembers(lifecycle.Running, 1, "1-6,8"), true},
+		"it was":                       {remembers(lifecycle.Running, 1, "1-7"), false},
+		"of another attempt":           {remembers(lifecycle.Running, 2, ""), false},
+		"the application is over":      {remembers(lifecycle.Retained, 1, "1"), true},
+		"the attempt is cleared away":  {remembers(lifecycle.Waiting, 1, ""), false},
+		"the application is suspended": {remembers(lifecycle.Suspending, 1, ""), false},
+	} {
+		app := &v1beta2.SparkApplication{}
+		app.Status.Operator = c.was
+		if got := r.counts(app, endedExecutor("7", 0)); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	r.kind.Remembers = nil
+	if r.counts(&v1beta2.SparkApplication{}, endedExecutor("7", 0)) {
+		t.Error("a kind that remembers none counts one")
+	}
+}
+
+// TestExecutorsThatComeAndGoUnseen: executors that came, ran and went while the operator was at something else are in the counts and among the names, and so are those
+// that it saw, and put off. One that it counted is not counted again.
+func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
+	w.runReal(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
+	})
+	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
+	driver := w.driverOf(app, 1)
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	slow.gate() // that the driver runs is a status write, which takes its time
+	w.ready(driver.Name)
+	<-slow.held
+	for id := 1; id <= 5; id++ {
+		executor := w.executor(app, driver, id)
+		w.create(executor)
+		w.kubelet(executor.Name, corev1.PodRunning, running())
+		if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+			t.Fatal(err)
+		}
+		w.waitGone(executor)
+	}
+	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	close(slow.hold)
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	testkit.Wait(t, "the executors", func(context.Context) error {
+		status := w.get("pi").Status
+		if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: 5}, status.Executors); diff != "" || len(status.ExecutorState) != 5 {
+			return fmt.Errorf("%v: %s", status.ExecutorState, diff)
+		}
+		return nil
+	})
+	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
+		t.Errorf("%v status writes", writes)
 	}
 }
 
@@ -152,29 +258,38 @@ func TestEndsAreBounded(t *testing.T) {
 	var e ends
 	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
 	for i := range maxEnds + 10 {
-		e.note(key(i%7), endedExecutor(strconv.Itoa(i), 1))
-		e.note(key(i%7), endedExecutor(strconv.Itoa(i), 1)) // twice is once
+		failed := end{pod: *endedExecutor(strconv.Itoa(i), 1)}
+		e.note(key(i%7), failed)
+		e.note(key(i%7), failed) // twice is once
+		e.note(key(i%7), end{failed.pod, true})
 	}
 	held := 0
 	for i := range 7 {
 		held += len(e.of(key(i)))
 	}
-	if held != maxEnds || e.held != maxEnds {
-		t.Errorf("%d held, said to be %d, want %d", held, e.held, maxEnds)
+	if held != maxEnds+10 || e.held[false] != maxEnds || e.held[true] != 10 { // the last ten are known as gone alone
+		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
 	}
-	first := e.of(key(0))
+	for i := range maxGone {
+		e.note(key(7), end{*endedExecutor(strconv.Itoa(i), 0), true})
+	}
+	if got := e.of(key(7)); len(got) != maxGone-10 || e.held[true] != maxGone {
+		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
+	}
+	e.forget(key(7))
+	first := slices.DeleteFunc(e.of(key(0)), func(is end) bool { return is.gone })
 	e.counted(key(0), first[:3])
 	e.counted(key(0), first[:3])
-	if got := e.of(key(0)); len(got) != len(first)-3 || e.held != maxEnds-3 {
-		t.Errorf("%d of %d are left, %d held", len(got), len(first), e.held)
+	if e.held[false] != maxEnds-3 {
+		t.Errorf("of %d, %v are held", len(first), e.held)
 	}
 	e.counted(key(0), first)
 	for i := 1; i < 7; i++ {
 		e.forget(key(i))
 	}
 	e.forget(key(0))
-	if e.held != 0 || len(e.keys) != 0 {
-		t.Errorf("%d are held still: %v", e.held, e.keys)
+	if e.held[false]+e.held[true] != 0 || len(e.keys) != 0 {
+		t.Errorf("%v are held still: %v", e.held, e.keys)
 	}
 }
 

@@ -19,7 +19,8 @@ const (
 	quiet    = 2 * time.Second
 	patience = 10 * time.Second
 	// arrival is how long it waits for the last of those that an application begins with, which a busy cluster starts many seconds apart. That there are too few is
-	// told by then (lifecycle: a shortage), and what they wait for too.
+	// told by then (lifecycle: a shortage), and what they wait for too. Nor is it told sooner that an application which never goes below some has none left: so has one
+	// whose driver stops, of which the end is told at once.
 	arrival = 30 * time.Second
 	// slower is how many times longer all are with more executors than manyOfThem, whose status is large.
 	slower     = 2
@@ -31,6 +32,8 @@ type paces struct {
 	memory[types.NamespacedName, unwritten]
 	// news is when a write last told of executors that failed (Kind.CrowdNews): the first is told at once, and each write tells of a few only.
 	news memory[types.NamespacedName, time.Time]
+	// shorts is since when there are too few executors of those whose status rests, so that this begins once and not with each look; zero where there are enough.
+	shorts memory[types.NamespacedName, time.Time]
 }
 
 // newsRest is how long the news of executors that failed is to wait after the last.
@@ -44,15 +47,21 @@ func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration 
 
 // wrote notes that a status was written: whatever rested is in it.
 func (p *paces) wrote(key types.NamespacedName, now time.Time, news bool) {
-	p.forget(key)
+	p.over(key)
 	if news {
 		p.news.set(key, now)
 	}
 }
 
+// over notes that nothing rests any more.
+func (p *paces) over(key types.NamespacedName) {
+	p.forget(key)
+	p.shorts.forget(key)
+}
+
 // gone drops all that is remembered of a key.
 func (p *paces) gone(key types.NamespacedName) {
-	p.forget(key)
+	p.over(key)
 	p.news.forget(key)
 }
 
@@ -92,12 +101,12 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 // minorPaths is what a minor transition changes of a status besides the crowd's.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
-// at once. A shortage that begins is not put off: its time counts from the pass that saw it.
-func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
+// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, or that what stands beside the driver does so only now (opens), and nothing
+// else to tell. Whatever else there is takes that along at once.
+func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) (is, opens bool) {
 	if len(r.kind.Crowd) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
-		p.plan.Next.ShortSince.Equal(p.now) || slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
-		return false
+		slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
+		return false, false
 	}
 	paths := r.kind.Crowd
 	if len(p.plan.Trail) > 0 {
@@ -105,10 +114,19 @@ func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
 	}
 	var change map[string]any
 	if err := json.Unmarshal(patch, &change); err != nil {
-		return false
+		return false, false
 	}
 	status, _ := change["status"].(map[string]any)
-	return len(status) > 0 && within(status, "", paths)
+	switch {
+	case len(status) == 0:
+		return false, false
+	case within(status, "", paths):
+		return true, false
+	case r.kind.FirstExposed == nil || !r.kind.FirstExposed(p.stored, p.object):
+		return false, false
+	}
+	opens = within(status, "", slices.Concat(paths, r.kind.Doors, []string{"conditions"}))
+	return opens, opens
 }
 
 // major reports whether a transition is stored at once.
@@ -116,15 +134,21 @@ func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
 }
 
-// pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, and while executors come or go.
-func pauseOf[T client.Object](p *pass[T]) pause {
-	switch {
-	case len(p.plan.Trail) > 0:
+// pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, before the executors run that
+// an application begins with, when it has lost all of them, and while executors come or go.
+func pauseOf[T client.Object](p *pass[T], opens bool) pause {
+	switch next := p.plan.Next; {
+	case len(p.plan.Trail) > 0, opens && !next.Phase.Runs(), next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(p.seen.Executors, goesOn):
 		return pause{arrival, arrival}
 	case !settled(p.seen.Executors):
 		return pause{patience, patience}
 	}
 	return pause{quiet, patience}
+}
+
+// goesOn reports whether an executor has not ended.
+func goesOn(e lifecycle.Executor) bool {
+	return e.Phase != lifecycle.DriverSucceeded && e.Phase != lifecycle.DriverFailed
 }
 
 // settled reports whether no executor is on its way in or out. One that failed is on neither.

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,7 +81,7 @@ type pass[T client.Object] struct {
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 	rest     time.Duration // for which the status is not written yet; 0 = none
 	started  []runStart    // runs that exist since this pass, or one that did not come to write it down
-	ends     []corev1.Pod  // executors whose failure is counted in this pass
+	ends     []end         // executors that are counted in this pass, whether or not they are still there
 }
 
 // Reconcile makes one pass. It is the only place where the steps meet:

@@ -26,18 +26,23 @@ import (
 // made from: a change by anybody meanwhile is a conflict, which ends the pass.
 func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 	patch, err := r.statusPatch(p)
-	if err != nil || patch == nil {
+	if err != nil {
 		return false, err
 	}
-	crowd := r.ofTheCrowd(p, patch)
+	if patch == nil {
+		r.paces.over(keyOf(p.stored))
+		return false, nil
+	}
+	crowd, opens := r.ofTheCrowd(p, patch)
 	news := crowd && len(p.plan.Tell) > 0
 	switch {
 	case news:
 		p.rest = r.paces.newsRest(keyOf(p.stored), p.now)
 	case crowd:
-		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
+		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p, opens), len(p.seen.Executors), patch)
 	}
 	if p.rest > 0 {
+		r.paces.shorts.set(keyOf(p.stored), p.plan.Next.ShortSince)
 		return false, nil
 	}
 	target, err := r.metadataOf(p.stored)

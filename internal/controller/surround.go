@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// surroundTimeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written.
+	// surroundTimeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written. Where the
+	// rest of the pass took longer, it is the API server that is slow (besideFor).
 	surroundTimeout = 5 * time.Second
 	// A surrounding that is refused is asked for again after refusedInterval, and one that met weather after lookAgain; each time it takes twice as
 	// long, up to maxSurroundInterval.
@@ -142,7 +143,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 
 // bring carries out what is missing, side by side, and says what came of it. What is to go goes after that, since it may have to stay for it (kept).
 func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
-	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.besideFor(ctx))
 	defer cancel()
 	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
@@ -185,6 +186,19 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 	next.until = p.now.Add(r.judge(ctx, results, errs, next.failures))
 	next.results = slices.DeleteFunc(results, func(s lifecycle.Surrounding) bool { return s == lifecycle.Surrounding{Kind: s.Kind, Name: s.Name} })
 	return next
+}
+
+// besideFor is how long the surroundings may take: as long as the rest of the pass, so that a Service whose creation is as slow as that of all else is in the same
+// status; and no longer than half of the time that is left.
+func (p *pass[T]) besideFor(ctx context.Context) time.Duration {
+	if p.spent.began.IsZero() {
+		return surroundTimeout
+	}
+	rest := time.Since(p.spent.began)
+	if end, bounded := ctx.Deadline(); bounded {
+		rest = min(rest, time.Until(end)/2)
+	}
+	return max(surroundTimeout, rest)
 }
 
 // judge puts the errors into the results and returns when to try again.

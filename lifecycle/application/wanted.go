@@ -71,7 +71,7 @@ func (s *step) sinceWhen() {
 		s.m.ShortSince = time.Time{}
 		return
 	case s.m.ShortSince.IsZero():
-		s.m.ShortSince = s.now
+		s.m.ShortSince = s.earlier(s.seen.ShortSince)
 	}
 	if s.held.Reason != "" {
 		return

@@ -37,6 +37,10 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		}
 		return o
 	}
+	seenShort := func(o lifecycle.Observed, seconds int) lifecycle.Observed {
+		o.ShortSince = at(seconds)
+		return o
+	}
 	answered := func(o lifecycle.Observed, answer lifecycle.Cause) lifecycle.Observed {
 		o.Probed = &answer
 		return o
@@ -84,6 +88,11 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"one waits for a node, and others are not there", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec waits: m"}, true},
 		{"one went while it runs", appWith(wants(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"one went a while ago, which is not stored", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"and that for long enough", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"by a clock that went back since", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, unasked, 60, lifecycle.Cause{}, false},
+		{"what is stored goes before", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"it came back", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
 		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, told, true},
 		{"they are let go by dynamic allocation", appWith(wants(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
 		{"all of them", appWith(wants(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
