@@ -1,12 +1,29 @@
 package controller
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/transport"
 )
+
+// gatherFor is how long events of children are gathered that come soon after one another. A status tells of them that much later at most.
+const gatherFor = 200 * time.Millisecond
+
+// newCache makes the cache of the operator's objects. It hears of children by a connection of its own; of custom resources it hears at once, by that of all else.
+func newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
+	client, err := transport.Client(rc, options.HTTPClient, kept, gatherFor)
+	if err != nil {
+		return nil, err
+	}
+	options.HTTPClient = client
+	return cache.New(rc, options)
+}
 
 // cacheOptions say what is watched: our pods, the metadata of our other children, the custom resources; and of each only the
 // fields that somebody reads. What else lives in a namespace, and how much of it, does not matter.

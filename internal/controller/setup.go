@@ -152,6 +152,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		Scheme:         scheme,
 		Logger:         env.Log,
 		Cache:          cacheOptions(cfg),
+		NewCache:       newCache,
 		MapperProvider: newMappings,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
 			c, err := client.New(rc, options)

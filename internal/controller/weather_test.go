@@ -195,7 +195,7 @@ func TestBadWeatherInALife(t *testing.T) {
 	w := newWorld(t)
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return transport(func(request *http.Request) (*http.Response, error) {
+			return roundTripper(func(request *http.Request) (*http.Response, error) {
 				query := request.URL.Query()
 				if strings.HasSuffix(request.URL.Path, "/pods") && request.Method == http.MethodGet && query.Get("watch") == "" &&
 					strings.Contains(query.Get("labelSelector"), "=pi") {
@@ -226,6 +226,6 @@ func TestBadWeatherInALife(t *testing.T) {
 	}
 }
 
-type transport func(*http.Request) (*http.Response, error)
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f transport) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

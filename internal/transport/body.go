@@ -1,0 +1,82 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// frames is the body of a watch: events, each after its length in four bytes (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
+type frames struct {
+	io.Closer
+	from  io.Reader
+	event *Message
+	in    []byte
+	out   []byte // what was shed
+	left  []byte // the part of it that was not read yet
+}
+
+// maxFrame is the largest event that is shed. client-go reads none that is larger than 16 MiB either.
+const maxFrame = 16 << 20
+
+// Read implements io.Reader.
+func (f *frames) Read(p []byte) (int, error) {
+	if len(f.left) == 0 {
+		if err := f.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, f.left)
+	f.left = f.left[n:]
+	return n, nil
+}
+
+// next reads one event and keeps of it what is kept.
+func (f *frames) next() error {
+	var length [4]byte
+	if _, err := io.ReadFull(f.from, length[:]); err != nil {
+		return err
+	}
+	size := binary.BigEndian.Uint32(length[:])
+	if size > maxFrame {
+		return fmt.Errorf("an event of %d bytes, which is more than %d", size, maxFrame)
+	}
+	if int(size) > cap(f.in) {
+		f.in = make([]byte, size)
+	}
+	f.in = f.in[:size]
+	if _, err := io.ReadFull(f.from, f.in); err != nil {
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF // a watch that is cut has not ended
+		}
+		return err
+	}
+	out, err := f.event.shed(append(f.out[:0], length[:]...), f.in)
+	if err != nil {
+		out = append(append(out[:0], length[:]...), f.in...)
+	}
+	binary.BigEndian.PutUint32(out, uint32(len(out)-len(length)))
+	f.out, f.left = out, out
+	return nil
+}
+
+// list is the body of an answer that holds one object.
+type list struct {
+	io.ReadCloser
+	objects objects
+	left    *bytes.Reader
+}
+
+// Read implements io.Reader.
+func (l *list) Read(p []byte) (int, error) {
+	if l.left == nil {
+		all, err := io.ReadAll(l.ReadCloser)
+		if err != nil {
+			return 0, err
+		}
+		l.left = bytes.NewReader(l.objects.shed(nil, all))
+	}
+	return l.left.Read(p)
+}
