@@ -14,11 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes/scheme"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/randfill"
 )
 
-var wireCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+// wireCodec knows what caches decode.
+var wireCodec = func() runtime.Serializer {
+	kinds := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(kinds))
+	utilruntime.Must(metav1.AddMetaToScheme(kinds))
+	return protobuf.NewSerializer(kinds, kinds)
+}()
 
 // sent is an object as the API server sends it.
 func sent(t *testing.T, object runtime.Object) []byte {
@@ -116,6 +122,61 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 			if diff := cmp.Diff(trimmed(t, of.trim, whole), trimmed(t, of.trim, less)); diff != "" {
 				t.Fatalf("%s, seed %d (-decoded whole +decoded less):\n%s", of.kind, seed, diff)
 			}
+		}
+	}
+}
+
+// TestKeptOfLists: a list keeps its place in time and where it goes on, and of each item what is kept of one that comes alone. API servers without watch lists send them.
+func TestKeptOfLists(t *testing.T) {
+	remaining := int64(7)
+	meta := metav1.ListMeta{ResourceVersion: "42", Continue: "more", RemainingItemCount: &remaining}
+	var pods corev1.PodList
+	var partial metav1.PartialObjectMetadataList
+	for seed := range int64(20) {
+		var pod corev1.Pod
+		anyObjects(seed).Fill(&pod)
+		pod.TypeMeta = metav1.TypeMeta{}
+		pods.Items = append(pods.Items, pod)
+		partial.Items = append(partial.Items, metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta})
+	}
+	pods.TypeMeta, pods.ListMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, meta
+	partial.TypeMeta, partial.ListMeta = metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadataList"}, meta
+
+	whole := received(t, sent(t, &pods)).(*corev1.PodList)
+	less := received(t, kept.Shed(sent(t, &pods))).(*corev1.PodList)
+	if diff := cmp.Diff(meta, less.ListMeta); diff != "" {
+		t.Errorf("of pods (-want +got):\n%s", diff)
+	}
+	for i := range whole.Items {
+		want, _ := trimPod(&whole.Items[i])
+		got, _ := trimPod(&less.Items[i])
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pod %d (-decoded whole +decoded less):\n%s", i, diff)
+		}
+	}
+	wholeMeta := received(t, sent(t, &partial)).(*metav1.PartialObjectMetadataList)
+	lessMeta := received(t, kept.Shed(sent(t, &partial))).(*metav1.PartialObjectMetadataList)
+	if diff := cmp.Diff(meta, lessMeta.ListMeta); diff != "" {
+		t.Errorf("of metadata (-want +got):\n%s", diff)
+	}
+	for i := range wholeMeta.Items {
+		want, _ := trimChild(&wholeMeta.Items[i])
+		got, _ := trimChild(&lessMeta.Items[i])
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("metadata %d (-decoded whole +decoded less):\n%s", i, diff)
+		}
+	}
+}
+
+// TestKeptOfBookmarks: what says that a watch has told all that there was stays, or no cache would ever be full.
+func TestKeptOfBookmarks(t *testing.T) {
+	done := metav1.ObjectMeta{ResourceVersion: "42", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
+	for _, mark := range []runtime.Object{
+		&corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: done},
+		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadata"}, ObjectMeta: done},
+	} {
+		if diff := cmp.Diff(received(t, sent(t, mark)), received(t, kept.Shed(sent(t, mark)))); diff != "" {
+			t.Errorf("%T (-sent +kept):\n%s", mark, diff)
 		}
 	}
 }

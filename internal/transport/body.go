@@ -76,7 +76,7 @@ func (l *list) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		l.left = bytes.NewReader(l.objects.shed(nil, all))
+		l.left = bytes.NewReader(l.objects.shed(make([]byte, 0, len(all)/2), all))
 	}
 	return l.left.Read(p)
 }

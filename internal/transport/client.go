@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client that reads what others do by the client given, and lists and watches of core kinds by a connection of its own: of these it keeps
-// what kept says, and reads events together that come within pause.
+// Client returns a client for caches. Core kinds it asks for by a connection of its own, on which events are read together that come within pause of one another; all
+// else by the client that is given. Of objects that come as protocol buffers it keeps what kept says, of events in JSON all but the managed fields.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as client-go's own
@@ -28,38 +28,50 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 		return nil, fmt.Errorf("a connection of the caches' own: %w", err)
 	}
 	objects := kept.objects()
-	client.Transport = &core{own: client.Transport, others: others.Transport, objects: objects, event: objects.event()}
-	return client, nil
+	both := &core{own: transportOf(client), others: transportOf(others), objects: objects, event: objects.event()}
+	return &http.Client{Transport: both, Timeout: client.Timeout}, nil // not the client itself, which may be everybody's
 }
 
-// core sends what is asked of core kinds by a connection of its own.
+// transportOf is what a client sends by.
+func transportOf(client *http.Client) http.RoundTripper {
+	if client.Transport == nil {
+		return http.DefaultTransport
+	}
+	return client.Transport
+}
+
+// core asks for core kinds by a connection of its own.
 type core struct {
 	own, others http.RoundTripper
 	objects     objects
 	event       *Message
 }
 
-// corePath is in the path of all requests about core kinds and of no others, whatever stands before it where the API server is behind a proxy.
+// corePath is in the path of all requests about core kinds, whatever stands before it where the API server is behind a proxy. Where it stands there too, events of
+// custom resources are gathered as well, which is later and nothing worse.
 const corePath = "/api/v1/"
 
 // RoundTrip implements http.RoundTripper.
 func (c *core) RoundTrip(request *http.Request) (*http.Response, error) {
-	if !strings.Contains(request.URL.Path, corePath) {
-		return c.others.RoundTrip(request)
+	by := c.others
+	if strings.Contains(request.URL.Path, corePath) {
+		by = c.own
 	}
-	response, err := c.own.RoundTrip(request)
+	response, err := by.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" {
 		return response, err
 	}
-	kind, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err != nil || kind != runtime.ContentTypeProtobuf {
-		return response, nil // for the client to say what is wrong with it
+	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // of another kind nothing is left out
+	body := response.Body
+	switch {
+	case kind == runtime.ContentTypeJSON && request.URL.Query().Has("watch"):
+		response.Body = &unmanaged{Closer: body, from: body}
+	case kind != runtime.ContentTypeProtobuf:
+	case parameters["stream"] != "":
+		response.Body = &frames{Closer: body, from: body, event: c.event}
+	default:
+		response.Body, response.ContentLength = &list{ReadCloser: body, objects: c.objects}, -1
+		response.Header.Del("Content-Length")
 	}
-	if parameters["stream"] != "" {
-		response.Body = &frames{Closer: response.Body, from: response.Body, event: c.event}
-		return response, nil
-	}
-	response.Body, response.ContentLength = &list{ReadCloser: response.Body, objects: c.objects}, -1
-	response.Header.Del("Content-Length")
 	return response, nil
 }

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -146,14 +145,6 @@ func TestClientLeavesTheRest(t *testing.T) {
 	}
 	if _, err := lean.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "!!"}); !apierrors.IsBadRequest(err) {
 		t.Errorf("of a bad selector: %v", err)
-	}
-	gone, err := lean.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: "1"})
-	if err == nil {
-		event := <-gone.ResultChan() // an old version is an error event, where the API server has forgotten it
-		gone.Stop()
-		if status, ok := event.Object.(*metav1.Status); event.Type == watch.Error && (!ok || status.Code == 0) {
-			t.Errorf("an error event of %#v", event.Object)
-		}
 	}
 	written, _, _ := clients(t, runtime.ContentTypeJSON)
 	pod, err := written.CoreV1().Pods(namespace).Get(ctx, "p", metav1.GetOptions{})

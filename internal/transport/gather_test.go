@@ -20,6 +20,10 @@ func connected(t *testing.T) (near, far net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(beginning)
+	go func() { _, _ = other.Write([]byte("hello")) }()
+	read(t, near, 8) // which is later than the beginning
+	time.Sleep(gap)
 	return near, other
 }
 
@@ -59,6 +63,77 @@ func TestGathering(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Hands are shaken and lists asked for as fast as answers come.
+func TestGatheringBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, far := net.Pipe()
+		near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return one, nil }).gather(gap)(t.Context(), "tcp", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			go func() { _, _ = far.Write([]byte("a")) }()
+			if _, took := read(t, near, 8); took != 0 {
+				t.Errorf("read after %v", took)
+			}
+		}
+	})
+}
+
+// socket holds what was sent until it is read, as a connection's buffers do.
+type socket chan []byte
+
+func (s socket) Read(p []byte) (int, error) {
+	n := copy(p, <-s)
+	for len(s) > 0 && n < len(p) {
+		n += copy(p[n:], <-s)
+	}
+	return n, nil
+}
+
+// reading is a connection that is only read.
+type reading struct {
+	socket
+	net.Conn
+}
+
+func (r reading) Read(p []byte) (int, error) { return r.socket.Read(p) }
+
+// A sender of much that is a little slower than its reader, which drains all that has come each time, is not held up but at the first.
+func TestGatheringMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := make(socket, 1000)
+		near := &gathering{Conn: reading{socket: sent}, pause: gap, begun: time.Now().Add(-beginning)}
+		const part, parts = 32 << 10, 1000
+		send := func() {
+			for range parts {
+				time.Sleep(time.Millisecond)
+				sent <- make([]byte, part)
+			}
+		}
+		began, reads := time.Now(), 0
+		go send()
+		for left := part * parts; left > 0; {
+			got, _ := read(t, near, much)
+			left -= len(got)
+			reads++
+		}
+		if took := time.Since(began); took > parts*time.Millisecond+gap {
+			t.Errorf("%d parts, one a millisecond, took %v", parts, took)
+		}
+		if reads < parts*9/10 {
+			t.Errorf("%d parts were read %d times: some were gathered", parts, reads)
+		}
+		time.Sleep(3 * gap)
+		for i, wait := range []time.Duration{0, gap} {
+			sent <- []byte("a")
+			if _, took := read(t, near, 8); took != wait {
+				t.Errorf("after that, event %d was read after %v, want %v", i, took, wait)
+			}
+		}
+	})
 }
 
 // A reader that waits for more hears of the end.
