@@ -12,10 +12,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
-// gatherFor is how long events of children are gathered that come soon after one another. A status tells of them that much later at most.
+// gatherFor is how long events of pods are gathered that come soon after one another. A status tells of them that much later at most.
 const gatherFor = 200 * time.Millisecond
 
-// newCache makes the cache of the operator's objects. It hears of children by a connection of its own; of custom resources it hears at once, by that of all else.
+// newCache makes the cache of the operator's objects. It hears of pods by a connection of their own; of all else at once.
 func newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
 	client, err := transport.Client(rc, options.HTTPClient, kept, gatherFor)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package transport is the connection by which the caches hear of objects of core kinds. It costs the operator more than all else that it does: each executor is
-// some eight events of a whole pod. What nobody reads of an object is left out before it is decoded, and events that come close to one another are read together.
+// Package transport is how the caches hear of objects. That costs the operator more than all else that it does: each executor is some eight events of a whole pod.
+// What nobody reads of an object is left out before it is decoded, and events of pods that come close to one another are read together.
 package transport
 
 import (
@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client for caches. Core kinds it asks for by a connection of its own, on which events are read together that come within pause of one another; all
+// Client returns a client for caches. It asks for pods by a connection of its own, on which events are read together that come within pause of one another; for all
 // else by the client that is given. Of objects that come as protocol buffers it keeps what kept says, of events in JSON all but the managed fields.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
@@ -25,10 +25,10 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 	own.Dial = dial.gather(pause)
 	client, err := rest.HTTPClientFor(own)
 	if err != nil {
-		return nil, fmt.Errorf("a connection of the caches' own: %w", err)
+		return nil, fmt.Errorf("a connection for pods: %w", err)
 	}
 	objects := kept.objects()
-	both := &core{own: transportOf(client), others: transportOf(others), objects: objects, event: objects.event()}
+	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event()}
 	return &http.Client{Transport: both, Timeout: client.Timeout}, nil // not the client itself, which may be everybody's
 }
 
@@ -40,22 +40,21 @@ func transportOf(client *http.Client) http.RoundTripper {
 	return client.Transport
 }
 
-// core asks for core kinds by a connection of its own.
-type core struct {
-	own, others http.RoundTripper
-	objects     objects
-	event       *Message
+// router asks for pods by a connection of their own.
+type router struct {
+	pods, others http.RoundTripper
+	objects      objects
+	event        *Message
 }
 
-// corePath is in the path of all requests about core kinds, whatever stands before it where the API server is behind a proxy. Where it stands there too, events of
-// custom resources are gathered as well, which is later and nothing worse.
-const corePath = "/api/v1/"
+// podsPath ends the paths of lists and watches of pods, in a namespace or in all.
+const podsPath = "/pods"
 
 // RoundTrip implements http.RoundTripper.
-func (c *core) RoundTrip(request *http.Request) (*http.Response, error) {
-	by := c.others
-	if strings.Contains(request.URL.Path, corePath) {
-		by = c.own
+func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
+	by := r.others
+	if strings.HasSuffix(request.URL.Path, podsPath) {
+		by = r.pods
 	}
 	response, err := by.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" {
@@ -68,9 +67,9 @@ func (c *core) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.Body = &unmanaged{Closer: body, from: body}
 	case kind != runtime.ContentTypeProtobuf:
 	case parameters["stream"] != "":
-		response.Body = &frames{Closer: body, from: body, event: c.event}
+		response.Body = &frames{Closer: body, from: body, event: r.event}
 	default:
-		response.Body, response.ContentLength = &list{ReadCloser: body, objects: c.objects}, -1
+		response.Body, response.ContentLength = &list{ReadCloser: body, objects: r.objects}, -1
 		response.Header.Del("Content-Length")
 	}
 	return response, nil
