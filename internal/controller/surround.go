@@ -253,24 +253,34 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 			return is, nil
 		}
 	}
-	if cached == "" && !is.Stands {
-		first := p.takeStrays(object.DeepCopyObject().(client.Object))
-		err := r.client.Create(ctx, first)
-		if err == nil {
-			is.Stands, is.Address = true, clusterAddress(first)
-			first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind()) // an answer that is read into a type loses it
-			r.wrote(p, first, time.Time{})
-			return is, nil
+	if cached != "" || is.Stands {
+		if is, err := r.corrected(ctx, p, object, edited); !apierrors.IsNotFound(err) {
+			return is, err
 		}
-		if cause, missing := notServed(object, err); missing {
-			return is, &causeError{cause}
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return is, fmt.Errorf("create %s %s: %w", is.Kind, is.Name, err)
-		}
+		is.Stands = false // it was deleted just now, by the end of the attempt before as well, and the cache does not know
 	}
+	first := p.takeStrays(object.DeepCopyObject().(client.Object))
+	err := r.client.Create(ctx, first)
+	if err == nil {
+		is.Stands, is.Address = true, clusterAddress(first)
+		first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind()) // an answer that is read into a type loses it
+		r.wrote(p, first, time.Time{})
+		return is, nil
+	}
+	if cause, missing := notServed(object, err); missing {
+		return is, &causeError{cause}
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return is, fmt.Errorf("create %s %s: %w", is.Kind, is.Name, err)
+	}
+	return r.corrected(ctx, p, object, edited)
+}
+
+// corrected is what is known of an object that exists once it was corrected.
+func (r *Reconciler[T]) corrected(ctx context.Context, p *pass[T], object client.Object, edited bool) (lifecycle.Surrounding, error) {
+	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
 	existing, old, err := r.correct(ctx, p, object, edited)
-	is.Stands, is.Address, is.Old = err == nil, "", old
+	is.Stands, is.Old = err == nil, old
 	if err == nil {
 		is.Address = clusterAddress(existing)
 	}
