@@ -79,14 +79,6 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
-// FirstExposed reports whether conditions differ in nothing but that everything stands which is to stand, of which nothing was said before.
-func FirstExposed(before, after []metav1.Condition) bool {
-	of := func(c metav1.Condition) bool { return c.Type == ConditionExposed }
-	at := slices.IndexFunc(after, of)
-	return at >= 0 && after[at].Status == metav1.ConditionTrue && !slices.ContainsFunc(before, of) &&
-		slices.Equal(before, slices.Delete(slices.Clone(after), at, at+1))
-}
-
 // Named is what became of one object; nil where nothing was told of it.
 func Named(is []lifecycle.Surrounding, kind, name string) *lifecycle.Surrounding {
 	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == kind && s.Name == name })

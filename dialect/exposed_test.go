@@ -15,34 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestFirstExposed: that everything stands is told for the first time, and nothing else.
-func TestFirstExposed(t *testing.T) {
-	at := metav1.Unix(1, 0)
-	ready := metav1.Condition{Type: ConditionReady, Status: metav1.ConditionFalse, Reason: "Launched", LastTransitionTime: at}
-	stands := metav1.Condition{Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed, LastTransitionTime: at}
-	does, not := ready, stands
-	does.Status, not.Status = metav1.ConditionTrue, metav1.ConditionFalse
-	of := func(c ...metav1.Condition) []metav1.Condition { return c }
-	for name, c := range map[string]struct {
-		before, after []metav1.Condition
-		want          bool
-	}{
-		"it stands":                     {of(ready), of(ready, stands), true},
-		"wherever it is":                {of(ready), of(stands, ready), true},
-		"nothing":                       {of(ready), of(ready), false},
-		"it cannot":                     {of(ready), of(ready, not), false},
-		"it can again":                  {of(ready, not), of(ready, stands), false},
-		"it is wanted no more":          {of(ready, stands), of(ready), false},
-		"another is told with it":       {of(ready), of(does, stands), false},
-		"another is gone meanwhile":     {of(ready), of(stands), false},
-		"of what has no conditions yet": {nil, of(stands), true},
-	} {
-		if got := FirstExposed(c.before, c.after); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestExposed: the condition is True once everything stands, whoever made it, and False for what cannot, told once.
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}

@@ -223,6 +223,8 @@ type Observed struct {
 	Submitters []Submitter
 	// Executors are all executor pods that belong to the application.
 	Executors []Executor
+	// Gone are those that went and that no status has counted. They are counted, and nothing is decided by them.
+	Gone []Executor
 	// Remains are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	Remains []int32
 	// Budgets are the numbers of the attempts whose driver is kept from evictions by a budget. They are among Remains too.

@@ -26,7 +26,7 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
-	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, dialect.ExecutorsOf(m, seen.Executors))
+	s.Executors, news = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.Gone)...))
 	s.ObservedGeneration = app.Generation
 	encodeConditions(app, wanted, m, now)
 	return append(news, encodeEdit(app, plan, edited, now)...)

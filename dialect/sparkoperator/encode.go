@@ -33,7 +33,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
-		news = trackExecutors(s, m, seen.Executors, d.MaxTrackedExecutors)
+		news = trackExecutors(s, m, seen.Executors, seen.Gone, d.MaxTrackedExecutors)
 	}
 	mismatch := versionMismatch(app, m, seen)
 	news = append(news, mismatchNews(s, m.Attempt, mismatch)...)

@@ -13,8 +13,8 @@ import (
 //
 // The counts are those of all executors of the attempt (dialect.Tally). The map holds at most limit entries: those that exist first, then the others,
 // which keep their last entry.
-func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
-	pods = dialect.ExecutorsOf(m, pods)
+func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
+	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
 	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
 	for name, was := range s.ExecutorState {
@@ -23,11 +23,14 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods 
 	for i := range pods {
 		exists[pods[i].Name], all[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase]
 	}
+	for i := range gone {
+		all[gone[i].Name] = dialect.ExecutorStates[gone[i].Phase]
+	}
 	s.ExecutorState = nil
 	if kept := bounded(all, exists, limit); len(kept) > 0 {
 		s.ExecutorState = kept
 	}
-	s.Executors, news = dialect.CountExecutors(s.Operator, s.Executors, pods)
+	s.Executors, news = dialect.CountExecutors(s.Operator, s.Executors, append(pods, gone...))
 	return news
 }
 

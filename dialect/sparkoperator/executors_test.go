@@ -30,7 +30,7 @@ func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, 
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
-	news := trackExecutors(s, m, pods, limit)
+	news := trackExecutors(s, m, pods, nil, limit)
 	roundTrip(t, s)
 	return news
 }
@@ -45,6 +45,26 @@ func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executo
 		}
 	}
 	return pods
+}
+
+// TestTrackGoneExecutors: executors that went before they were counted are counted once, and are named where there is room beside those that exist.
+func TestTrackGoneExecutors(t *testing.T) {
+	m := in(lifecycle.Running)
+	m.Attempt = 1
+	live := []lifecycle.Executor{executor("exec-4", lifecycle.DriverRunning)}
+	gone := []lifecycle.Executor{executor("exec-1", lifecycle.DriverSucceeded), executor("exec-2", lifecycle.DriverSucceeded), executor("exec-3", lifecycle.DriverFailed)}
+	gone = append(gone, lifecycle.Executor{Name: "exec-9", Attempt: 2, Phase: lifecycle.DriverSucceeded})
+	s := &v1beta2.SparkApplicationStatus{Operator: &v1beta2.OperatorStatus{}}
+	news := trackExecutors(s, m, live, gone, 3)
+	counts := &v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1}
+	states := map[string]v1beta2.ExecutorState{"exec-1": completed, "exec-2": completed, "exec-4": running}
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 1 || news[0].Name != "exec-3" {
+		t.Errorf("%v: %s", news, diff)
+	}
+	news = track(t, s, m, live, 3)
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 0 {
+		t.Errorf("at the next look, %v: %s", news, diff)
+	}
 }
 
 func TestTrackExecutors(t *testing.T) {

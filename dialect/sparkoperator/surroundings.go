@@ -42,33 +42,25 @@ func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Obse
 	return wanted
 }
 
-// uiOf is what the status says of a live driver once it is known what stands. Of what is on its way what was told last holds, as of the condition: a busy API
-// server may take longer to answer than anybody waits, about what has stood for long.
+// uiOf is what the status says of a live driver once it is known what stands.
 func (e *exposure) uiOf(known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
 	info := withoutUI(known)
-	service, told := dialect.Named(is, "Service", e.service), known.WebUIServiceName == e.service && known.WebUIPort == e.port
-	if e.service != "" && (service != nil && service.Stands || told && onItsWay(service)) {
+	if service := dialect.Named(is, "Service", e.service); service != nil && service.Stands {
 		info.WebUIServiceName, info.WebUIPort = e.service, e.port
 		switch {
-		case service != nil && service.Address != "":
+		case service.Address != "":
 			info.WebUIAddress = hostPort(service.Address, e.port)
-		case told:
+		case known.WebUIServiceName == e.service && known.WebUIPort == e.port:
 			info.WebUIAddress = known.WebUIAddress
 		}
 	}
 	for _, door := range e.doors {
-		made, told := dialect.Named(is, door.kind, door.name), known.WebUIIngressName == door.name && known.WebUIIngressAddress == door.address.String()
-		if made != nil && made.Stands || told && onItsWay(made) {
+		if made := dialect.Named(is, door.kind, door.name); made != nil && made.Stands {
 			info.WebUIIngressName, info.WebUIIngressAddress = door.name, door.address.String()
 			break
 		}
 	}
 	return info
-}
-
-// onItsWay reports whether nothing is known of an object, neither that it stands nor why it does not.
-func onItsWay(made *lifecycle.Surrounding) bool {
-	return made == nil || !made.Stands && made.Cause.Reason == ""
 }
 
 func withoutUI(info v1beta2.DriverInfo) v1beta2.DriverInfo {

@@ -44,11 +44,10 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 	} {
 		r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
 		p := &pass[*v1alpha1.SparkConnect]{now: noon, plan: lifecycle.Plan{Tell: test.tell}}
-		if got, _ := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
+		if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)
 		}
-		r.kind.CrowdNews = false
-		if got, _ := r.ofTheCrowd(p, []byte(test.patch)); got && len(test.tell) > 0 {
+		if r.kind.CrowdNews = false; len(test.tell) > 0 && r.ofTheCrowd(p, []byte(test.patch)) {
 			t.Errorf("%s: put off for a kind whose failures are told at once", test.name)
 		}
 	}

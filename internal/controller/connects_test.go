@@ -375,7 +375,7 @@ func TestCrowdOfAServer(t *testing.T) {
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","server":{"podIp":"10.0.0.1"}}}`: false,
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
 	} {
-		if got, _ := r.ofTheCrowd(&pass[*v1alpha1.SparkConnect]{now: noon}, []byte(patch)); got != want {
+		if got := r.ofTheCrowd(&pass[*v1alpha1.SparkConnect]{now: noon}, []byte(patch)); got != want {
 			t.Errorf("%s: it is put off: %t", patch, got)
 		}
 	}

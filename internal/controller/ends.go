@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -99,31 +100,62 @@ func (e *ends) forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// observeEnds adds the executors that are gone and not counted to the pods of a pass, which then looks again: it decided as if they were there.
+// observeEnds adds the executors that failed and are gone to the pods of a pass, which then looks again: it decided as if they were there.
 func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod {
 	p.ends = r.ends.of(keyOf(p.stored))
+	if len(p.ends) == 0 {
+		return pods
+	}
+	there := make(map[types.UID]bool, len(pods))
+	for i := range pods {
+		there[pods[i].UID] = true
+	}
 	for i := range p.ends {
-		is := &p.ends[i]
-		if is.gone && !r.counts(p.stored, &is.pod) || slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == is.pod.UID }) {
-			continue
+		if is := &p.ends[i]; !is.gone && !there[is.pod.UID] {
+			pods = append(pods, is.pod)
+			p.check = lookAgain
 		}
-		pods = append(pods, is.pod)
-		p.check = lookAgain
 	}
 	return pods
 }
 
-// counts reports whether an executor that is gone is yet to be counted: it is of the attempt that the status tells of, and not among those that it counted.
-func (r *Reconciler[T]) counts(stored T, pod *corev1.Pod) bool {
-	if r.kind.Remembers == nil {
-		return false
+// observeGone finds the executors that went and are yet to be counted: those of the attempt that the status tells of which it has not counted, under names that
+// none has that is there. The others that it can tell of are forgotten. They are in the counts and among the names alone: that they are gone says neither that they
+// ran nor that any is left, and so no decision knows of them.
+func (r *Reconciler[T]) observeGone(p *pass[T]) []lifecycle.Executor {
+	if r.kind.Remembers == nil || !slices.ContainsFunc(p.ends, func(is end) bool { return is.gone }) {
+		return nil
 	}
-	was := r.kind.Remembers(stored)
-	if was == nil || was.Attempt != attemptOf(pod) {
-		return false
+	was := r.kind.Remembers(p.stored)
+	if was == nil {
+		return nil
 	}
-	phase := lifecycle.Phase(was.Phase)
-	return (phase.Live() || phase.Terminal()) && !dialect.DecodeTally(was.Executors).Has(dialect.ExecutorID(pod.Name))
+	phase, tally, uid := lifecycle.Phase(was.Phase), dialect.DecodeTally(was.Executors), p.stored.GetUID()
+	names := make(map[string]bool, len(p.children.executors))
+	for i := range p.children.executors {
+		names[p.children.executors[i].Name] = true
+	}
+	var gone []corev1.Pod
+	var counted []end
+	for i := range p.ends {
+		is := &p.ends[i]
+		attempt := attemptOf(&is.pod)
+		switch {
+		case !is.gone, attempt > was.Attempt:
+		case attempt < was.Attempt, tally.Has(dialect.ExecutorID(is.pod.Name)):
+			counted = append(counted, *is)
+		case (phase.Live() || phase.Terminal()) && !names[is.pod.Name] && (owned(&is.pod, uid) || p.children.driven(&is.pod)):
+			gone = append(gone, is.pod)
+		}
+	}
+	r.ends.counted(keyOf(p.stored), counted)
+	slices.SortFunc(gone, func(a, b corev1.Pod) int { return cmp.Or(compareNames(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+	gone = slices.CompactFunc(gone, func(a, b corev1.Pod) bool { return a.Name == b.Name })
+	facts := make([]lifecycle.Executor, 0, len(gone))
+	for i := range gone {
+		facts = append(facts, lifecycle.ExecutorFacts(&gone[i], executorContainer))
+	}
+	return facts
 }
 
 // left is what is remembered of an executor that is gone: as one that failed where it was on its way to that, else as one that has done its work.
@@ -175,6 +207,8 @@ type witness struct {
 	leads <-chan struct{}
 	// shards are this replica's where others act as well.
 	shards *shard.Member
+	// counts is set where those are counted that are gone (Kind.Remembers).
+	counts bool
 }
 
 // Create puts the owner of a pod that has come into the queue.
@@ -193,8 +227,8 @@ func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Ty
 
 // Delete does so with one that is gone.
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if pod, ok := e.Object.(*corev1.Pod); ok && pod.Labels[labelRole] == roleExecutor {
-		w.note(ctx, end{left(pod), true})
+	if pod, ok := e.Object.(*corev1.Pod); ok && w.counts && pod.Labels[labelRole] == roleExecutor {
+		w.note(ctx, pod, true)
 	}
 	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[labelRole] != roleExecutor, e.Object, q))
 }
@@ -226,21 +260,26 @@ func (w witness) see(ctx context.Context, before, now client.Object) (fails bool
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
 	}
-	w.note(ctx, end{pod: *now.(*corev1.Pod)})
+	w.note(ctx, now.(*corev1.Pod), false)
 	return true
 }
 
-// note notes an executor where this process acts.
-func (w witness) note(ctx context.Context, is end) {
+// note notes an executor that failed, or is gone, where this process acts.
+func (w witness) note(ctx context.Context, pod *corev1.Pod, gone bool) {
 	select {
 	case <-w.leads:
 	default:
 		return
 	}
-	for _, request := range w.owner(ctx, &is.pod) {
-		if w.shards.Owns(request.NamespacedName) {
-			w.ends.note(request.NamespacedName, is)
+	for _, request := range w.owner(ctx, pod) {
+		if !w.shards.Owns(request.NamespacedName) {
+			continue
 		}
+		is := end{*pod, gone}
+		if gone {
+			is.pod = left(pod)
+		}
+		w.ends.note(request.NamespacedName, is)
 	}
 }
 

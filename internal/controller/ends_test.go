@@ -52,25 +52,28 @@ func TestWitness(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		leads       chan struct{}
+		counts      bool
 		before, now client.Object
 		want        int
 	}{
-		{"fails", closed, runs, failed, 1},
-		{"had failed when it was first seen", closed, nil, failed, 1},
-		{"had failed before", closed, failed, failed, 0},
-		{"ends well", closed, runs, done, 0},
-		{"goes on", closed, runs, runs, 0},
-		{"a driver", closed, nil, driver, 0},
-		{"no pod", closed, nil, &corev1.ConfigMap{}, 0},
-		{"while another acts", open, runs, failed, 0},
-		{"is gone", closed, runs, nil, 1},
-		{"is gone that had failed", closed, failed, nil, 1},
-		{"is gone while another acts", open, runs, nil, 0},
-		{"a driver that is gone", closed, driver, nil, 0},
+		{"fails", closed, true, runs, failed, 1},
+		{"had failed when it was first seen", closed, true, nil, failed, 1},
+		{"had failed before", closed, true, failed, failed, 0},
+		{"ends well", closed, true, runs, done, 0},
+		{"goes on", closed, true, runs, runs, 0},
+		{"a driver", closed, true, nil, driver, 0},
+		{"no pod", closed, true, nil, &corev1.ConfigMap{}, 0},
+		{"while another acts", open, true, runs, failed, 0},
+		{"is gone", closed, true, runs, nil, 1},
+		{"is gone that had failed", closed, true, failed, nil, 1},
+		{"is gone while another acts", open, true, runs, nil, 0},
+		{"a driver that is gone", closed, true, driver, nil, 0},
+		{"is gone, and nobody counts it", closed, false, runs, nil, 0},
+		{"fails, where those that are gone are not counted", closed, false, runs, failed, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, nil}
+			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, nil, test.counts}
 			switch {
 			case test.now == nil:
 				w.Delete(t.Context(), event.DeleteEvent{Object: test.before}, nil)
@@ -111,35 +114,76 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestCounts: of executors that are gone those are counted that belong to the attempt of the status, and that it has not counted.
-func TestCounts(t *testing.T) {
+// TestObserveGone: of executors that are gone those are counted that belong to the attempt of the status, that it has not counted, and whose names none has that is
+// there. Nothing is decided by them, and nobody looks again for them. What is known to be counted is forgotten.
+func TestObserveGone(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
 	remembers := func(phase lifecycle.Phase, attempt int32, seen string) *v1beta2.OperatorStatus {
 		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt, Executors: &v1beta2.OperatorExecutors{Seen: seen}}
 	}
-	for name, c := range map[string]struct {
-		was  *v1beta2.OperatorStatus
-		want bool
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
+	is := endedExecutor("7", -1)
+	successor := is.DeepCopy()
+	successor.UID = "another"
+	stranger := is.DeepCopy()
+	stranger.OwnerReferences[0].UID = "another"
+	for _, test := range []struct {
+		name  string
+		was   *v1beta2.OperatorStatus
+		gone  *corev1.Pod
+		there []corev1.Pod
+		want  []string
+		kept  int
 	}{
-		"nothing is stored":            {nil, false},
-		"none was counted":             {remembers(lifecycle.Ready, 1, ""), true},
-		"others were":                  {remembers(lifecycle.Running, 1, "1-6,8"), true},
-		"it was":                       {remembers(lifecycle.Running, 1, "1-7"), false},
-		"of another attempt":           {remembers(lifecycle.Running, 2, ""), false},
-		"the application is over":      {remembers(lifecycle.Retained, 1, "1"), true},
-		"the attempt is cleared away":  {remembers(lifecycle.Waiting, 1, ""), false},
-		"the application is suspended": {remembers(lifecycle.Suspending, 1, ""), false},
+		{"nothing is stored", nil, is, nil, nil, 1},
+		{"none was counted", remembers(lifecycle.Ready, 1, ""), is, nil, []string{"pi-exec-7"}, 1},
+		{"others were", remembers(lifecycle.Running, 1, "1-6,8"), is, nil, []string{"pi-exec-7"}, 1},
+		{"it was", remembers(lifecycle.Running, 1, "1-7"), is, nil, nil, 0},
+		{"another has its name", remembers(lifecycle.Running, 1, ""), is, []corev1.Pod{*successor}, nil, 1},
+		{"it is there still", remembers(lifecycle.Running, 1, ""), is, []corev1.Pod{*is}, nil, 1},
+		{"it is another's", remembers(lifecycle.Running, 1, ""), stranger, nil, nil, 1},
+		{"of an earlier attempt", remembers(lifecycle.Running, 2, ""), is, nil, nil, 0},
+		{"of an attempt that is not stored", remembers(lifecycle.Running, 0, ""), is, nil, nil, 1},
+		{"the application is over", remembers(lifecycle.Retained, 1, "1"), is, nil, []string{"pi-exec-7"}, 1},
+		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), is, nil, nil, 1},
+		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), is, nil, nil, 1},
 	} {
-		app := &v1beta2.SparkApplication{}
-		app.Status.Operator = c.was
-		if got := r.counts(app, endedExecutor("7", 0)); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
+		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
+		app.Status.Operator = test.was
+		r.ends.note(key, end{left(test.gone), true})
+		p := &pass[*v1beta2.SparkApplication]{stored: app}
+		pods := r.observeEnds(p, test.there)
+		if len(pods) != len(test.there) || p.check != 0 {
+			t.Errorf("%s: %d pods are decided by, and the next look is in %s", test.name, len(pods), p.check)
+		}
+		p.children = sortPods(pods, app.UID)
+		var got []string
+		for _, e := range r.observeGone(p) {
+			got = append(got, e.Name)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || len(r.ends.of(key)) != test.kept {
+			t.Errorf("%s: %d are remembered still: %s", test.name, len(r.ends.of(key)), diff)
+		}
+		r.kind.Remembers = nil
+		if got := r.observeGone(p); len(got) > 0 {
+			t.Errorf("%s: a kind that remembers none counts one", test.name)
 		}
 	}
-	r.kind.Remembers = nil
-	if r.counts(&v1beta2.SparkApplication{}, endedExecutor("7", 0)) {
-		t.Error("a kind that remembers none counts one")
+}
+
+// TestObserveEnds: an executor that failed and is gone is decided by as if it were there, and that it is gone is seen at the next look.
+func TestObserveEnds(t *testing.T) {
+	t.Parallel()
+	var r Reconciler[*v1beta2.SparkApplication]
+	p := &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
+	failed := endedExecutor("1", 1)
+	r.ends.note(keyOf(p.stored), end{pod: *failed})
+	if pods := r.observeEnds(p, []corev1.Pod{*failed}); len(pods) != 1 || p.check != 0 {
+		t.Errorf("while it is there: %d pods, the next look in %s", len(pods), p.check)
+	}
+	if pods := r.observeEnds(p, nil); len(pods) != 1 || p.check != lookAgain {
+		t.Errorf("when it is gone: %d pods, the next look in %s", len(pods), p.check)
 	}
 }
 
@@ -207,7 +251,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	leads := make(chan struct{})
 	close(leads)
 	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil}
+	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil, true}
 	driver := endedExecutor("d", -1)
 	driver.Labels[labelRole] = roleDriver
 	waits := driver.DeepCopy()

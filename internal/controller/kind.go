@@ -69,10 +69,6 @@ type Kind[T client.Object] struct {
 	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
 	// next transition takes their place. Without it none is.
 	Minor func(lifecycle.Transition) bool
-	// Doors names what in a status tells where what stands beside the driver is reached, as Crowd does, and FirstExposed reports whether conditions differ in nothing
-	// but that it stands. It mostly is in the first status that is written. Where it comes later, as an API server was slow, it is put off for what is told next.
-	Doors        []string
-	FirstExposed func(before, after T) bool
 	// Remembers is what a status remembers of executors that were counted: of those that come and go between two looks nobody else tells. Without the function
 	// they are not counted.
 	Remembers func(T) *v1beta2.OperatorStatus

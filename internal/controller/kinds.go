@@ -67,11 +67,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		// RUNNING either way: the first executors are there, and not yet enough of them.
-		Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		Doors: []string{"driverInfo.webUIServiceName", "driverInfo.webUIPort", "driverInfo.webUIAddress", "driverInfo.webUIIngressName", "driverInfo.webUIIngressAddress"},
-		FirstExposed: func(before, after *v1beta2.SparkApplication) bool {
-			return dialect.FirstExposed(before.Status.Conditions, after.Status.Conditions)
-		},
+		Minor:     func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
 		Remembers: func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator },
 		Standing:  standingOf,
 		Concludes: true,

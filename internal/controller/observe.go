@@ -66,6 +66,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 		return err
 	}
 	p.seen = p.children.facts()
+	p.seen.Gone = r.observeGone(p)
 	p.seen.ShortSince, _ = r.paces.shorts.get(keyOf(p.stored))
 	r.adoptGroup(ctx, p)
 	r.explainPending(ctx, p)

@@ -101,12 +101,12 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 // minorPaths is what a minor transition changes of a status besides the crowd's.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, or that what stands beside the driver does so only now (opens), and nothing
-// else to tell. Whatever else there is takes that along at once.
-func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) (is, opens bool) {
+// ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
+// at once.
+func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
 	if len(r.kind.Crowd) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
 		slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
-		return false, false
+		return false
 	}
 	paths := r.kind.Crowd
 	if len(p.plan.Trail) > 0 {
@@ -114,19 +114,10 @@ func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) (is, opens bool) {
 	}
 	var change map[string]any
 	if err := json.Unmarshal(patch, &change); err != nil {
-		return false, false
+		return false
 	}
 	status, _ := change["status"].(map[string]any)
-	switch {
-	case len(status) == 0:
-		return false, false
-	case within(status, "", paths):
-		return true, false
-	case r.kind.FirstExposed == nil || !r.kind.FirstExposed(p.stored, p.object):
-		return false, false
-	}
-	opens = within(status, "", slices.Concat(paths, r.kind.Doors, []string{"conditions"}))
-	return opens, opens
+	return len(status) > 0 && within(status, "", paths)
 }
 
 // major reports whether a transition is stored at once.
@@ -134,11 +125,11 @@ func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
 }
 
-// pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, before the executors run that
-// an application begins with, when it has lost all of them, and while executors come or go.
-func pauseOf[T client.Object](p *pass[T], opens bool) pause {
+// pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, when an application that
+// never goes below some executors has none left, and while executors come or go.
+func pauseOf[T client.Object](p *pass[T]) pause {
 	switch next := p.plan.Next; {
-	case len(p.plan.Trail) > 0, opens && !next.Phase.Runs(), next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(p.seen.Executors, goesOn):
+	case len(p.plan.Trail) > 0, next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(p.seen.Executors, goesOn):
 		return pause{arrival, arrival}
 	case !settled(p.seen.Executors):
 		return pause{patience, patience}

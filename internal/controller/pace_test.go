@@ -2,14 +2,14 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -130,46 +130,14 @@ func TestOfTheCrowd(t *testing.T) {
 				test.change(p)
 			}
 			r := &Reconciler[*v1beta2.SparkApplication]{kind: kind}
-			p.stored, p.object = &v1beta2.SparkApplication{}, &v1beta2.SparkApplication{}
-			if got, opens := r.ofTheCrowd(p, []byte(test.patch)); got != test.want || opens {
-				t.Errorf("got %v, opens %v", got, opens)
+			if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
+				t.Errorf("got %v", got)
 			}
 			r.kind.Crowd = nil
-			if is, _ := r.ofTheCrowd(p, []byte(test.patch)); is {
+			if r.ofTheCrowd(p, []byte(test.patch)) {
 				t.Error("a kind without a crowd has something put off")
 			}
 		})
-	}
-}
-
-// TestOpens: that the web UI is reached now is put off where nothing else is told of what stands beside the driver.
-func TestOpens(t *testing.T) {
-	t.Parallel()
-	const opens = `{"status":{"conditions":[],"driverInfo":{"webUIServiceName":"pi-ui-svc","webUIPort":4040,"webUIAddress":"10.0.0.7:4040"}}}`
-	stands := metav1.Condition{Type: exposed, Status: metav1.ConditionTrue}
-	for _, test := range []struct {
-		name          string
-		patch         string
-		before, after []metav1.Condition
-		want          bool
-	}{
-		{"it is", opens, nil, []metav1.Condition{stands}, true},
-		{"and executors come", `{"status":{"conditions":[],"driverInfo":{"webUIPort":4040},"executors":{"running":2}}}`, nil, []metav1.Condition{stands}, true},
-		{"and the driver is another", `{"status":{"conditions":[],"driverInfo":{"podName":"p","webUIPort":4040}}}`, nil, []metav1.Condition{stands}, false},
-		{"it could not be before", opens, []metav1.Condition{{Type: exposed, Status: metav1.ConditionFalse}}, []metav1.Condition{stands}, false},
-		{"something stands in its way", opens, nil, []metav1.Condition{{Type: exposed, Status: metav1.ConditionFalse}}, false},
-		{"it is told already", opens, []metav1.Condition{stands}, []metav1.Condition{stands}, false},
-	} {
-		p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{}, object: &v1beta2.SparkApplication{}}
-		p.stored.Status.Conditions, p.object.Status.Conditions = test.before, test.after
-		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
-		if is, opens := r.ofTheCrowd(p, []byte(test.patch)); is != test.want || opens != test.want {
-			t.Errorf("%s: %v, %v", test.name, is, opens)
-		}
-		r.kind.FirstExposed = nil
-		if is, _ := r.ofTheCrowd(p, []byte(test.patch)); is {
-			t.Errorf("%s: a kind that tells of no doors has something put off", test.name)
-		}
 	}
 }
 
@@ -189,27 +157,23 @@ func TestPauseOf(t *testing.T) {
 		executors []lifecycle.Executor
 		phase     lifecycle.Phase
 		short     time.Time
-		opens     bool
 		want      pause
 	}{
-		{"all run", nil, in(runs, runs), lifecycle.Running, time.Time{}, false, pause{quiet, patience}},
-		{"one is yet to come", nil, in(runs, pending), lifecycle.Running, time.Time{}, false, pause{patience, patience}},
-		{"one is done", nil, in(done, runs), lifecycle.Running, time.Time{}, false, pause{patience, patience}},
-		{"one is gone that is wanted", nil, in(runs), lifecycle.Running, noon, false, pause{quiet, patience}},
-		{"all are gone", nil, nil, lifecycle.Running, time.Time{}, false, pause{quiet, patience}},
-		{"all are gone that are wanted", nil, nil, lifecycle.Running, noon, false, pause{arrival, arrival}},
-		{"all are done that are wanted", nil, in(done, done), lifecycle.Running, noon, false, pause{arrival, arrival}},
-		{"none has come that is wanted", nil, nil, lifecycle.Ready, noon, false, pause{quiet, patience}},
-		{"one failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, false, pause{quiet, patience}},
-		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, false, pause{quiet, patience}},
-		{"a minor transition", []lifecycle.Transition{{}}, in(runs), lifecycle.Scaling, noon, false, pause{arrival, arrival}},
-		{"the UI is reached before the driver runs", nil, nil, lifecycle.Launched, time.Time{}, true, pause{arrival, arrival}},
-		{"while executors come", nil, in(pending), lifecycle.Scaling, noon, true, pause{arrival, arrival}},
-		{"when all run", nil, in(runs), lifecycle.Running, time.Time{}, true, pause{quiet, patience}},
+		{"all run", nil, in(runs, runs), lifecycle.Running, time.Time{}, pause{quiet, patience}},
+		{"one is yet to come", nil, in(runs, pending), lifecycle.Running, time.Time{}, pause{patience, patience}},
+		{"one is done", nil, in(done, runs), lifecycle.Running, time.Time{}, pause{patience, patience}},
+		{"one is gone that is wanted", nil, in(runs), lifecycle.Running, noon, pause{quiet, patience}},
+		{"all are gone", nil, nil, lifecycle.Running, time.Time{}, pause{quiet, patience}},
+		{"all are gone that are wanted", nil, nil, lifecycle.Running, noon, pause{arrival, arrival}},
+		{"all are done that are wanted", nil, in(done, done), lifecycle.Running, noon, pause{arrival, arrival}},
+		{"none has come that is wanted", nil, nil, lifecycle.Ready, noon, pause{quiet, patience}},
+		{"one failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, pause{quiet, patience}},
+		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, pause{quiet, patience}},
+		{"a minor transition", []lifecycle.Transition{{}}, in(runs), lifecycle.Scaling, noon, pause{arrival, arrival}},
 	} {
 		p := &pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}, seen: lifecycle.Observed{Executors: test.executors}}
 		p.plan.Next.Phase, p.plan.Next.ShortSince = test.phase, test.short
-		if got := pauseOf(p, test.opens); got != test.want {
+		if got := pauseOf(p); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -265,22 +229,37 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// TestLifeBesideASlowAPIServer: what comes late, as the API server is slow, makes no write more. The Service of the web UI is not made at first; its executors come
-// one after the other; and they are gone long before the driver is.
-func TestLifeBesideASlowAPIServer(t *testing.T) {
+// still is a clock that stands still but for what a test puts it on. Each pass looks at it.
+type still struct {
+	began     time.Time
+	by, looks atomic.Int64
+}
+
+func (s *still) now() time.Time {
+	s.looks.Add(1)
+	return s.began.Add(time.Duration(s.by.Load()))
+}
+
+// TestExecutorsThatAreGoneBeforeTheirDriver: a life whose executors come one after the other, and are gone long before the driver is, is four status writes: that there
+// are too few of them is none of its own.
+func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
-	w, clock := newWorld(t), &later{}
-	c := &unwilling{err: context.DeadlineExceeded}
-	c.times.Store(1)
+	w, clock := newWorld(t), &still{began: time.Now()}
+	var cached client.Client
 	w.runWith(testConfig(w.namespace), clock.now, func(env *Environment) {
-		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
+		env.wrap = func(inner client.Client) client.Client { cached = inner; return inner }
 	})
 	w.able()
 	const executors = 5
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
-	looks := func(after time.Duration) { // until a pass has ended that began after that time
+	looks := func(executors int, after time.Duration) { // until a pass has ended that began after that time, and that saw so many executors
 		t.Helper()
-		clock.advance(after)
+		testkit.Wait(t, "the cache", func(ctx context.Context) error {
+			var pods corev1.PodList
+			err := cached.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleExecutor})
+			return errors.Join(err, want(len(pods.Items), executors))
+		})
+		clock.by.Add(int64(after))
 		for range 2 {
 			before := clock.looks.Load()
 			testkit.Wait(t, "a look", func(context.Context) error {
@@ -296,18 +275,11 @@ func TestLifeBesideASlowAPIServer(t *testing.T) {
 		}
 	}
 	driver := w.driverOf(app, 1)
-	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	w.uiService("pi") // made by the next try
-	looks(arrival / 2)
-	writes(1)
 	w.ready(driver.Name)
-	got := w.waitState("pi", v1beta2.ApplicationStateRunning)
-	if !meta.IsStatusConditionTrue(got.Status.Conditions, exposed) || got.Status.DriverInfo.WebUIAddress == "" {
-		t.Errorf("what was put off is not told with what came next: %+v, %+v", got.Status.Conditions, got.Status.DriverInfo)
-	}
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	for id := 1; id <= executors; id++ {
 		w.create(w.executor(app, driver, id))
-		looks(arrival / 10)
+		looks(id, arrival/10)
 		writes(2)
 	}
 	for id := 1; id <= executors; id++ {
@@ -324,11 +296,11 @@ func TestLifeBesideASlowAPIServer(t *testing.T) {
 		}
 		w.waitGone(executor)
 	}
-	looks(gather)
-	looks(arrival / 2)
+	looks(0, 0)
+	looks(0, arrival/2)
 	writes(3)
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
-	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	writes(4)
 	if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: executors}, got.Status.Executors); diff != "" {
 		t.Errorf("the executors in the end: %s", diff)

@@ -33,13 +33,13 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		r.paces.over(keyOf(p.stored))
 		return false, nil
 	}
-	crowd, opens := r.ofTheCrowd(p, patch)
+	crowd := r.ofTheCrowd(p, patch)
 	news := crowd && len(p.plan.Tell) > 0
 	switch {
 	case news:
 		p.rest = r.paces.newsRest(keyOf(p.stored), p.now)
 	case crowd:
-		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p, opens), len(p.seen.Executors), patch)
+		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
 	}
 	if p.rest > 0 {
 		r.paces.shorts.set(keyOf(p.stored), p.plan.Next.ShortSince)

@@ -23,8 +23,9 @@ import (
 
 const (
 	// surroundTimeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written. Where the
-	// rest of the pass took longer, it is the API server that is slow (besideFor).
-	surroundTimeout = 5 * time.Second
+	// rest of the pass took longer, it is the API server that is slow (besideFor), and they may take up to maxSurroundTimeout.
+	surroundTimeout    = 5 * time.Second
+	maxSurroundTimeout = 10 * time.Second
 	// A surrounding that is refused is asked for again after refusedInterval, and one that met weather after lookAgain; each time it takes twice as
 	// long, up to maxSurroundInterval.
 	refusedInterval     = 15 * time.Second
@@ -107,7 +108,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		p.remove = remove
 		return
 	}
-	next := r.bring(ctx, p, wanted, remove, last)
+	next := r.bring(ctx, p, p.besideFor(ctx), wanted, remove, last)
 	next.asked = asked
 	if !next.until.IsZero() {
 		p.check = soonest(p.check, next.until.Sub(p.now))
@@ -126,7 +127,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	if last.asked != asked {
 		last.failures = 0
 	}
-	next := r.bring(ctx, p, Surroundings{}, p.remove, last)
+	next := r.bring(ctx, p, surroundTimeout, Surroundings{}, p.remove, last)
 	next.asked = asked
 	if next.failures > 0 {
 		p.check = soonest(p.check, next.until.Sub(p.now))
@@ -142,8 +143,8 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 }
 
 // bring carries out what is missing, side by side, and says what came of it. What is to go goes after that, since it may have to stay for it (kept).
-func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundings, remove []client.Object, last aroundState) aroundState {
-	ctx, cancel := context.WithTimeout(ctx, p.besideFor(ctx))
+func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], within time.Duration, wanted Surroundings, remove []client.Object, last aroundState) aroundState {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
@@ -188,17 +189,23 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], wanted Surroundin
 	return next
 }
 
-// besideFor is how long the surroundings may take: as long as the rest of the pass, so that a Service whose creation is as slow as that of all else is in the same
-// status; and no longer than half of the time that is left.
+// besideFor is how long what stands beside the driver may take in this pass.
 func (p *pass[T]) besideFor(ctx context.Context) time.Duration {
-	if p.spent.began.IsZero() {
-		return surroundTimeout
+	var spent time.Duration
+	if !p.spent.began.IsZero() {
+		spent = time.Since(p.spent.began)
 	}
-	rest := time.Since(p.spent.began)
+	left := passTimeout
 	if end, bounded := ctx.Deadline(); bounded {
-		rest = min(rest, time.Until(end)/2)
+		left = time.Until(end)
 	}
-	return max(surroundTimeout, rest)
+	return besideFor(spent, left)
+}
+
+// besideFor is as long as the rest of the pass took, so that a Service whose creation is as slow as that of all else is in the same status; within bounds, and no
+// longer than half of the time that is left, as the status is yet to be written.
+func besideFor(spent, left time.Duration) time.Duration {
+	return min(max(surroundTimeout, spent), maxSurroundTimeout, left/2)
 }
 
 // judge puts the errors into the results and returns when to try again.

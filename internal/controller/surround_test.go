@@ -86,6 +86,24 @@ func (w *world) poke(name string) {
 	}
 }
 
+// TestBesideFor: what stands beside the driver has as long as the rest of the pass took, within bounds, and leaves half of the time.
+func TestBesideFor(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ spent, left, want time.Duration }{
+		{0, passTimeout, surroundTimeout},
+		{surroundTimeout, passTimeout, surroundTimeout},
+		{surroundTimeout + time.Second, passTimeout, surroundTimeout + time.Second},
+		{passTimeout / 2, passTimeout / 2, maxSurroundTimeout},
+		{10 * time.Second, 12 * time.Second, 6 * time.Second},
+		{0, 4 * time.Second, 2 * time.Second},
+		{0, 0, 0},
+	} {
+		if got := besideFor(test.spent, test.left); got != test.want {
+			t.Errorf("after %s with %s left: %s, want %s", test.spent, test.left, got, test.want)
+		}
+	}
+}
+
 // TestUIService: it stands from the launch on, is in the first status that is written and costs one request in all of a life. It stays beside the driver pod
 // that is kept, and goes with that; the status says where it was.
 func TestUIService(t *testing.T) {

@@ -62,7 +62,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
-		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), op.shards}))
+		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), op.shards, kind.Remembers != nil}))
 		for i, child := range childKinds {
 			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
 		}
