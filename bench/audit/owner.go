@@ -69,13 +69,7 @@ func (o Owners) of(e *Event) (of owned, ok bool) {
 	}
 	body := read(e.Body)
 	for _, r := range append(body.Metadata.OwnerReferences, body.InvolvedObject) {
-		switch r.Kind {
-		case "SparkApplication":
-			of, ok = owned{app: key{at.namespace, r.Name}}, true
-		case "Pod": // executors and what they mount are their driver's; an event may be about either
-			of, ok = o[child{"pods", key{at.namespace, r.Name}}]
-		}
-		if ok {
+		if of, ok = o.referred(at.namespace, r); ok {
 			break
 		}
 	}
@@ -89,6 +83,17 @@ func (o Owners) of(e *Event) (of owned, ok bool) {
 		if id.name != "" {
 			o[id] = owned{app: of.app}
 		}
+	}
+	return of, ok
+}
+
+// referred is the application that an object is for which refers to another of its namespace.
+func (o Owners) referred(namespace string, to reference) (of owned, ok bool) {
+	switch to.Kind {
+	case "SparkApplication":
+		return owned{app: key{namespace, to.Name}}, true
+	case "Pod": // executors and what they mount are their driver's; an event may be about either
+		of, ok = o[child{"pods", key{namespace, to.Name}}]
 	}
 	return of, ok
 }

@@ -65,9 +65,9 @@ var words = []struct{ name, means string }{
 // meaning is what a figure of a name is; empty where nothing is said of it.
 func meaning(name string) string {
 	for _, w := range words {
-		before, after, any := strings.Cut(w.name, " N ")
+		before, after, numbered := strings.Cut(w.name, " N ")
 		switch {
-		case name == w.name, strings.HasPrefix(name, w.name+", "), any && strings.HasPrefix(name, before+" ") && strings.HasSuffix(name, " "+after):
+		case name == w.name, strings.HasPrefix(name, w.name+", "), numbered && strings.HasPrefix(name, before+" ") && strings.HasSuffix(name, " "+after):
 			return w.means
 		}
 	}
