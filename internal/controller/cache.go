@@ -13,7 +13,7 @@ import (
 )
 
 // gatherFor is how long events of pods are gathered that come soon after one another. A status tells of them that much later at most.
-const gatherFor = 200 * time.Millisecond
+const gatherFor = 100 * time.Millisecond
 
 // newCache makes the cache of the operator's objects. It hears of pods by a connection of their own; of all else at once.
 func newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
