@@ -145,6 +145,12 @@ func (w *world) run(op *Operator) (stop func()) {
 // runTiny starts an operator with the tiny kind.
 func (w *world) runTiny(kind Kind[*v1beta2.SparkApplication], change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
+	return w.runTinyBy(time.Now, kind, change...)
+}
+
+// runTinyBy starts one that goes by a clock.
+func (w *world) runTinyBy(clock Clock, kind Kind[*v1beta2.SparkApplication], change ...func(*Environment)) (stop func()) {
+	w.t.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
@@ -153,7 +159,7 @@ func (w *world) runTiny(kind Kind[*v1beta2.SparkApplication], change ...func(*En
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kind, time.Now); err != nil {
+	if err := Add(w.t.Context(), op, kind, clock); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.run(op)
