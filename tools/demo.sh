@@ -22,6 +22,7 @@ step() {
   if ! "$@" >"$logs/$name" 2>"$logs/$name.said"; then
     say "$name failed: $*"
     tail -n 40 "$logs/$name.said" "$logs/$name"
+    echo "$name" >>"$logs/failed"
     return 1
   fi
   say "$name: $((SECONDS - began)) s"
@@ -29,12 +30,15 @@ step() {
 
 kubectl() { bin/sparklocal kubectl "$@"; }
 
-# all PID... waits for every process, so that a failure's output is whole, and fails when one did.
+# all PID... waits for every process, so that a failure's output is whole, and fails when one did. What one said may be pages above by then: it is named again.
 all() {
   local failed=0 pid
   for pid in "$@"; do
     wait "$pid" || failed=1
   done
+  if [[ -e $logs/failed ]]; then
+    say "failed, as told above: $(paste --serial --delimiters=' ' "$logs/failed")"
+  fi
   return "$failed"
 }
 
