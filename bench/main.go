@@ -182,6 +182,9 @@ func (o options) keep(run *figure.Run, out io.Writer) error {
 	for _, n := range run.Notes {
 		fmt.Fprintf(out, "%s: %s\n", n.Scenario, n.Text)
 	}
+	for _, one := range run.Outliers {
+		fmt.Fprint(out, one)
+	}
 	if o.out != "" {
 		if err := os.MkdirAll(o.out, 0o755); err != nil {
 			return err

@@ -108,12 +108,13 @@ func TestRecord(t *testing.T) {
 func TestKeep(t *testing.T) {
 	run := &figure.Run{Plan: "quick"}
 	run.Say("lives", "said")
+	run.Name(figure.Outlier{Scenario: "burst", Application: "a/x", Why: "5 events", Story: []string{"0.1 s: a write", "0.2 s: another"}})
 	dir := t.TempDir() + "/runs"
 	var out strings.Builder
 	if err := (options{out: dir}).keep(run, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"lives: said", dir + "/0001-01-01T000000Z-quick.json"} {
+	for _, want := range []string{"lives: said", "burst: a/x: 5 events\n\t0.1 s: a write\n\t0.2 s: another\n", dir + "/0001-01-01T000000Z-quick.json"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, out.String())
 		}

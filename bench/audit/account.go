@@ -12,6 +12,8 @@ type Account struct {
 	Tally Tally
 	Lags  Lags
 	Lives Lives
+	// late is how far a driver's status lagged at most, of the applications where it is past the bar.
+	late map[key]time.Duration
 	// Astray are the operator's writes within the time, in any namespace, that are for no application at all, by Event.Kind; Leases are left out.
 	Astray map[string]int
 	// Elsewhere counts the operator's writes within the time for applications that are none of the load's.
@@ -39,11 +41,11 @@ func ReadAccount(in io.Reader, s Scope) (Account, error) {
 		}
 		if known {
 			lags.add(e, of)
-			a.Lives.add(e, of.app)
+			a.Lives.add(e, of)
 		}
 		return nil
 	})
-	a.Lags = lags.lags()
+	a.Lags, a.late = lags.lags()
 	return a, err
 }
 

@@ -142,9 +142,11 @@ var states = map[string]happening{
 	"TerminatedWithoutReleaseResources": saidEnded,
 }
 
-// lags computes them from what was seen, for the applications that were created meanwhile.
-func (l *lagReader) lags() (out Lags) {
+// lags computes them from what was seen, for the applications that were created meanwhile. With them come the longest of the drivers' of each application that is past
+// the bar.
+func (l *lagReader) lags() (out Lags, late map[key]time.Duration) {
 	var all launches
+	late = map[key]time.Duration{}
 	for app, moments := range l.apps {
 		if !slices.ContainsFunc(moments, func(m moment) bool { return m.what == created }) {
 			delete(l.apps, app)
@@ -154,6 +156,9 @@ func (l *lagReader) lags() (out Lags) {
 		out.launch(moments, &all)
 		took, missed := reflected(moments, true)
 		out.Driver, out.Unreflected = append(out.Driver, took...), out.Unreflected+missed
+		if most := figure.Quantile(took, 1); most > MostLag {
+			late[app] = most
+		}
 	}
 	for _, x := range l.executors {
 		if _, ok := l.apps[x.app]; !ok {
@@ -164,7 +169,7 @@ func (l *lagReader) lags() (out Lags) {
 		out.Executor, out.Untold = append(out.Executor, took...), out.Untold+missed
 	}
 	out.Launched = all.last.Sub(all.first)
-	return out
+	return out, late
 }
 
 // sortMoments sorts by answers. The log is in that order but for what came at once.

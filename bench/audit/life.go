@@ -1,30 +1,38 @@
 package audit
 
-import "github.com/sparkoperator/spark-operator/bench/figure"
+import (
+	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/figure"
+)
 
 // life is what the operator wrote for one application, by the figure that it counts to, and whether it ended well.
 type life struct {
 	writes  map[string]int
 	created bool // within what is looked at
+	since   time.Time
 	good    bool
+
+	chapters []chapter
 }
 
 // Lives are what the operator wrote for each application. A mean hides that some write twice as much while others, which are over sooner, write less.
 type Lives map[key]*life
 
 // add counts a write of an application.
-func (l Lives) add(e *Event, app key) {
-	if !e.OK() {
-		return
-	}
-	is := l[app]
+func (l Lives) add(e *Event, of owned) {
+	is := l[of.app]
 	if is == nil {
-		is = &life{writes: map[string]int{}}
-		l[app] = is
+		is = &life{writes: map[string]int{}, since: e.Done}
+		l[of.app] = is
+	}
+	if what := chapterOf(e, of); what != "" {
+		is.chapters = append(is.chapters, chapter{e.Received, e.Done, what})
 	}
 	switch {
+	case !e.OK():
 	case e.Kind() == "create sparkapplications":
-		is.created = true
+		is.created, is.since = true, e.Done
 	case e.Actor() == Operator:
 		is.writes[class(e.Kind())]++
 		if e.Object.Resource == "sparkapplications" && e.Object.Subresource == "status" && goodEnds[statusOf(e.Body).state()] {

@@ -17,6 +17,7 @@ func (r *Run) Again(steps []string, later *Run) {
 	r.Figures = append(slices.DeleteFunc(r.Figures, func(f Figure) bool { return of(f.Scenario, f.Case) }), later.Figures...)
 	r.Series = append(slices.DeleteFunc(r.Series, func(s Series) bool { return slices.Contains(steps, s.Scenario) }), later.Series...)
 	r.Notes = append(slices.DeleteFunc(r.Notes, func(n Note) bool { return slices.Contains(steps, n.Scenario) }), later.Notes...)
+	r.Outliers = append(slices.DeleteFunc(r.Outliers, func(o Outlier) bool { return of(o.Scenario, o.Case) }), later.Outliers...)
 	r.Failed = append(slices.DeleteFunc(r.Failed, func(step string) bool { return slices.Contains(steps, step) }), later.Failed...)
 	for _, step := range steps {
 		scenario, part, _ := strings.Cut(step, "-")

@@ -55,6 +55,8 @@ type Run struct {
 	Series  []Series   `json:"series,omitempty"`
 	// Notes are what a reader should know of a scenario, in a sentence each.
 	Notes []Note `json:"notes,omitempty"`
+	// Outliers are applications that are past a bar, of each load a few.
+	Outliers []Outlier `json:"outliers,omitempty"`
 	// Failed are the steps that did not come to their end: what there is of them was measured before.
 	Failed []string `json:"failed,omitempty"`
 }
@@ -63,6 +65,21 @@ type Run struct {
 type Note struct {
 	Scenario string `json:"scenario"`
 	Text     string `json:"text"`
+}
+
+// Outlier is an application that is past a bar, with all that tells why: a figure says that there is one, and not which.
+type Outlier struct {
+	Scenario    string `json:"scenario"`
+	Case        string `json:"case,omitempty"`
+	Application string `json:"application"` // its namespace and name
+	Why         string `json:"why"`         // "5 status writes"
+	// Story is what was written of it, a line each, with the time since its creation.
+	Story []string `json:"story"`
+}
+
+// String is an outlier for a terminal.
+func (o Outlier) String() string {
+	return fmt.Sprintf("%s: %s: %s\n\t%s\n", strings.TrimSuffix(o.Scenario+", "+o.Case, ", "), o.Application, o.Why, strings.Join(o.Story, "\n\t"))
 }
 
 // Add notes figures. Several scenarios may add at once. A value that is no number (what came to 0/0) is not a measured one and is left out: a range that
@@ -111,6 +128,13 @@ func (r *Run) Say(scenario, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Notes = append(r.Notes, Note{scenario, fmt.Sprintf(format, args...)})
+}
+
+// Name notes applications that are past a bar.
+func (r *Run) Name(outliers ...Outlier) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Outliers = append(r.Outliers, outliers...)
 }
 
 // Fail notes a step that did not come to its end.

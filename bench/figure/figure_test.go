@@ -16,6 +16,7 @@ func TestRunReadsBack(t *testing.T) {
 	r.Add(Figure{Scenario: "lives", Case: "operator", Name: "rate", Value: 1.5, Unit: "1/s"}, Figure{Scenario: "burst", Name: "CPU", Value: 2, Unit: "ms"})
 	r.Plot(Series{Scenario: "standing", Title: "memory", Name: "resident", X: "live", Y: "MB", Points: [][2]float64{{1, 2}}})
 	r.Say("lives", "%d at once", 3)
+	r.Name(Outlier{Scenario: "lives", Case: "operator", Application: "a/x", Why: "5 status writes", Story: []string{"0.1 s: a write"}})
 	r.Fail("standing")
 	path := filepath.Join(t.TempDir(), "run.json")
 	if err := r.Save(path); err != nil {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"testing"
 
+	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/ranges"
 )
@@ -41,6 +42,30 @@ func TestEveryLevelIsHeld(t *testing.T) {
 			if id := (figure.Figure{Scenario: figure.ColdStart, Case: "about " + in, Name: name}).ID(); !held[id] {
 				t.Errorf("no range demands %s", id)
 			}
+		}
+	}
+}
+
+// TestOutliersAreThoseOfTheRanges: what is past a bar of the ranges is named, and nothing that is not.
+func TestOutliersAreThoseOfTheRanges(t *testing.T) {
+	spec, err := ranges.Of("full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := map[string]float64{}
+	for _, r := range spec.Ranges {
+		for _, id := range r.IDs() {
+			if r.Max != nil && r.Per == "" {
+				most[id] = *r.Max
+			}
+		}
+	}
+	for name, bar := range map[string]float64{
+		figure.MostStatusWrites: audit.MostWrites, figure.MostEventWrites: audit.MostWrites, figure.DriverLag99: audit.MostLag.Seconds(),
+	} {
+		id := figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: name}.ID()
+		if got, held := most[id]; !held || got != bar {
+			t.Errorf("%s is held to %v, and what has more than %v is named", id, got, bar)
 		}
 	}
 }

@@ -180,6 +180,7 @@ func enter(b bill, seen []world.Sample, account audit.Account, n int, s *Sink, s
 		s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: most})
 	}
 	s.Add(account.Figures(scenario, in, n)...)
+	s.Name(account.Outliers(scenario, in)...)
 }
 
 // scope is what of the audit log was done for a load.
