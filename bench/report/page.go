@@ -20,7 +20,7 @@ const Plots = "performance"
 var about = map[string]string{
 	figure.Lives: "Whole lives of a driver and five executors, more than the operator carries. Beside it the raw limit: the same writes of all actors (users, operator, nodes,\n" +
 		"drivers), the operator's events included, made by plain clients with the same watches open and no operator, on the same API server. More of them are sent at a\n" +
-		"time until that is no faster. News of executors is put off on purpose, until they have been quiet for 2 s and for 10 s at most, 30 s where an application begins (twice that of more than 200), so\n" +
+		"time until that is no faster. News of executors is put off on purpose, until they have been quiet for 2 s and for 10 s at most, 30 s after the first where an application begins (twice that of more than 200), so\n" +
 		"that many of them are one write: their lag has a row of its own.",
 	figure.Burst:     "Driver-only applications, all created at once: what a submission costs.",
 	figure.HalfRate:  "Whole lives at half of the rate that was sustained: what latency is where nothing waits in a queue for long.",

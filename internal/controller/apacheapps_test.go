@@ -62,7 +62,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 		t.Errorf("generation %d of %d was observed", got.Status.ObservedGeneration, got.Generation)
 	}
 	w.waitEvent(app, "SparkApplicationCompleted")
-	if n := w.metricOf("sparkoperator_transitions_total", kindApacheApplication); n == 0 {
+	if n := w.metricOf("sparkoperator_transitions_total", "kind", kindApacheApplication); n == 0 {
 		t.Error("no transition is counted")
 	}
 }

@@ -22,6 +22,9 @@ const (
 	// told by then (lifecycle: a shortage), and what they wait for too. Nor is it told sooner that an application which never goes below some has none left: so has one
 	// whose driver stops, of which the end is told at once.
 	arrival = 30 * time.Second
+	// firstArrival is how long it waits for the first of them to run, after which it is arrival for the others: images that are pulled, and nodes that have much to
+	// do, take longer. That some are there and none runs is hardly more than that none is there, and what they wait for is told at once.
+	firstArrival = 2 * time.Minute
 	// slower is how many times longer all are with more executors than manyOfThem, whose status is large.
 	slower     = 2
 	manyOfThem = 200
@@ -70,13 +73,17 @@ type unwritten struct {
 	since   time.Time // when it began
 	changed time.Time // when it last became another
 	content uint64    // digest of what would be written
+	first   bool      // it waits for the first of what an application begins with
 }
 
 // digests are of this process alone.
 var digests = maphash.MakeSeed()
 
 // pause is how long a write waits: until nothing has changed for a while, and no longer than at most.
-type pause struct{ quiet, most time.Duration }
+type pause struct {
+	quiet, most time.Duration
+	first       bool // for the first of what an application begins with: after that, the next pause counts from its beginning
+}
 
 // rest is how long a write is to wait that holds this, of an object of so many executors; 0 = not any longer.
 func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, executors int, content []byte) (rest time.Duration) {
@@ -86,9 +93,10 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 	}
 	p.update(key, func(is unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
-		if !known || now.Before(is.changed) { // or the clock was set back
+		if !known || now.Before(is.changed) || is.first && !until.first { // or the clock was set back
 			is.since = now
 		}
+		is.first = until.first && (is.first || !known)
 		if !known || is.content != digest || now.Before(is.changed) {
 			is.changed, is.content = now, digest
 		}
@@ -129,13 +137,18 @@ func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
 // never goes below some executors has none left, and while executors come or go.
 func pauseOf[T client.Object](p *pass[T]) pause {
 	switch next := p.plan.Next; {
+	case len(p.plan.Trail) > 0 && len(p.seen.Executors) > 0 && !slices.ContainsFunc(p.seen.Executors, begun):
+		return pause{quiet: firstArrival, most: firstArrival, first: true}
 	case len(p.plan.Trail) > 0, next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(p.seen.Executors, goesOn):
-		return pause{arrival, arrival}
+		return pause{quiet: arrival, most: arrival}
 	case !settled(p.seen.Executors):
-		return pause{patience, patience}
+		return pause{quiet: patience, most: patience}
 	}
-	return pause{quiet, patience}
+	return pause{quiet: quiet, most: patience}
 }
+
+// begun reports whether an executor is more than made.
+func begun(e lifecycle.Executor) bool { return e.Phase != lifecycle.DriverPending }
 
 // goesOn reports whether an executor has not ended.
 func goesOn(e lifecycle.Executor) bool {

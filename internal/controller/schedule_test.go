@@ -163,7 +163,7 @@ func TestScheduleLife(t *testing.T) {
 		w.waitMetric(metric, want)
 	}
 	// Of the run itself: launched, running, ended and the like are its own. Here the schedule's start and end come on top.
-	if writes := w.metricOf("sparkoperator_status_writes_total", "scheduledsparkapplication"); writes > 4 {
+	if writes := w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"); writes > 4 {
 		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
@@ -175,7 +175,7 @@ func TestScheduleLife(t *testing.T) {
 }
 
 // metricOf sums a metric over its labels, of one kind.
-func (w *world) metricOf(name, kind string) (sum float64) {
+func (w *world) metricOf(name, label, value string) (sum float64) {
 	w.t.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
@@ -183,8 +183,8 @@ func (w *world) metricOf(name, kind string) (sum float64) {
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			for _, label := range m.GetLabel() {
-				if family.GetName() == name && label.GetName() == "kind" && label.GetValue() == kind {
+			for _, is := range m.GetLabel() {
+				if family.GetName() == name && is.GetName() == label && is.GetValue() == value {
 					sum += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 				}
 			}
@@ -553,7 +553,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	creating.Wait()
 	w.waitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
 	testkit.Wait(t, "every schedule to be seen", func(context.Context) error {
-		return want(w.metricOf("sparkoperator_status_writes_total", "scheduledsparkapplication"), n)
+		return want(w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"), n)
 	})
 	crash.mu.Lock()
 	crash.at = crash.seen + n // each run is followed by its status, and has its driver's objects: some of them are there
