@@ -174,7 +174,7 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// metricOf sums a metric over its labels, of one kind.
+// metricOf sums a metric over its other labels where one has a value.
 func (w *world) metricOf(name, label, value string) (sum float64) {
 	w.t.Helper()
 	families, err := w.registry.Gather()
