@@ -9,8 +9,12 @@ import (
 )
 
 // PodTemplate reads a pod template, as far as it can be read; one that cannot is refused elsewhere.
-func PodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec) {
-	if raw != nil && json.Unmarshal(raw.Raw, &template) != nil {
+func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
+	if raw == nil {
+		return corev1.PodTemplateSpec{}
+	}
+	var template corev1.PodTemplateSpec
+	if json.Unmarshal(raw.Raw, &template) != nil {
 		return corev1.PodTemplateSpec{}
 	}
 	return template

@@ -325,6 +325,9 @@ type Action struct {
 	Attempt int32
 	Name    string // of a ScheduledRun; what belongs to an attempt is known by its number
 	Force   bool   // of a Delete: pods go without a grace period, also those that are being deleted already
+	// Built is what a dialect built to decide on a launch, for its Render alone, which need not build it again then. A machine sets none, and the action
+	// is the same without.
+	Built any
 }
 
 // Transition is one phase entered. It becomes history, an event and a metric after the status that holds it was stored.

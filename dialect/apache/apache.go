@@ -45,10 +45,12 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		}
 		return lifecycle.Plan{Next: memory}
 	}
+	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
-		wanted.Submitter, wanted.Invalid = a.prospect(app, now)
+		built, wanted.Submitter, wanted.Invalid = a.prospect(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
+	built.Offer(plan)
 	if plan.Next.AttemptID == lifecycle.AttemptID(string(app.UID), plan.Next.Attempt) {
 		plan.Next.AttemptID = idOf(app, plan.Next.Attempt, seen)
 	}

@@ -78,7 +78,20 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// BenchmarkRender tells what the objects of a launch cost.
+// BenchmarkLaunch tells what the first pass over a new application costs: the decision, and the objects of the launch that follows from it.
+func BenchmarkLaunch(b *testing.B) {
+	app := pi()
+	b.ReportAllocs()
+	for b.Loop() {
+		app.Status = sparkv1.ApplicationStatus{}
+		plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		if _, err := trimmed.Render(app, plan.Do[0], t0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRender tells what the objects of a launch cost of which nothing was built for the decision.
 func BenchmarkRender(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()

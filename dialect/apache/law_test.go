@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -59,6 +60,7 @@ func TestLawOverLives(t *testing.T) {
 			}
 			seen := observedAt(r, l)
 			l.look(time.Duration(1+r.IntN(40_000_000))*time.Microsecond, seen)
+			checkBuilt(t, l)
 			checkConcluded(t, l, seen)
 			checkAtRest(t, l, seen)
 			phases[l.plan.Next.Phase]++
@@ -106,6 +108,33 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: int64(r.IntN(3)), RestartCounter: int64(r.IntN(3))}}
 	}
 	return s
+}
+
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+func checkBuilt(t *testing.T, l *life) {
+	t.Helper()
+	for _, launch := range l.plan.Do {
+		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
+			continue
+		}
+		if launch.Built == nil {
+			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+		}
+		for _, at := range []time.Time{l.now, l.now, l.now.Add(time.Second)} {
+			want, err := l.a.Render(l.app, launchOf(launch.Attempt), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.a.Render(l.app, launch, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Fatalf("attempt %d, %s after the decision, is not what is built for it:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
+			}
+			got.Driver.Labels["ours"] = "no more" // what it gives is the caller's
+		}
+	}
 }
 
 // checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored

@@ -252,15 +252,15 @@ func TestSparkSubmit(t *testing.T) {
 	if driver := string(secret.Data["driver.json"]); !strings.Contains(driver, `"allowPrivilegeEscalation": false`) || !strings.Contains(driver, "pi-0-submit") {
 		t.Errorf("the driver's template is %s", driver)
 	}
-	submitter, invalid := always.prospect(written(t), noon)
+	_, submitter, invalid := always.prospect(written(t), 1, noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "configuration") {
 		t.Errorf("%v, %v", submitter, invalid)
 	}
-	submitter, invalid = Applications{}.prospect(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), noon)
+	_, submitter, invalid = Applications{}.prospect(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), 1, noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "spec.mainClass") {
 		t.Errorf("a class that the jar names: %v, %v", submitter, invalid)
 	}
-	if submitter, invalid = (Applications{}).prospect(written(t), noon); submitter != nil || invalid != nil {
+	if _, submitter, invalid = (Applications{}).prospect(written(t), 1, noon); submitter != nil || invalid != nil {
 		t.Errorf("a plain application: %v, %v", submitter, invalid)
 	}
 	// A standalone cluster is not spark-submit's business.

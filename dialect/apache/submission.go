@@ -68,14 +68,17 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// prospect tells why spark-submit would make the driver pod, where it would, and what keeps the application from ever being launched, whatever is tried
-// again. What else is wrong with the spec is a refusal: the restart policy says what follows, and an edit counts with the next attempt.
-func (a Applications) prospect(app *sparkv1.SparkApplication, now time.Time) (submitter, invalid *lifecycle.Cause) {
+// prospect builds an attempt to tell why spark-submit would make the driver pod, where it would, and what keeps the application from ever being launched,
+// whatever is tried again. What else is wrong with the spec is a refusal: the restart policy says what follows, and an edit counts with the next attempt.
+func (a Applications) prospect(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
-		return nil, invalid
+		return nil, nil, invalid
 	}
-	_, submitter, _ = a.submission(app, 1, now)
-	return submitter, nil
+	objects, submitter, err := a.submission(app, attempt, now)
+	if err != nil {
+		return nil, submitter, nil // Render refuses it
+	}
+	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
 // launchWarnings are what the user should know of a launch, beyond what the submission says.

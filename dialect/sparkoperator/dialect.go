@@ -55,10 +55,12 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		}
 		return lifecycle.Plan{Next: memory}
 	}
+	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
-		wanted.Submitter, wanted.Invalid = d.prospect(app, now)
+		built, wanted.Submitter, wanted.Invalid = d.prospect(app, dialect.NextAttempt(memory), now)
 	}
 	plan := application.Step(wanted, memory, seen, now)
+	built.Offer(plan)
 	if taking(&app.Status) {
 		plan.Tell = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Tell...)
 	}
@@ -70,17 +72,17 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// prospect tells why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That depends on
-// neither the attempt nor the time, so it is no refusal that another attempt could get around.
-func (d Dialect) prospect(app *v1beta2.SparkApplication, now time.Time) (submitter, invalid *lifecycle.Cause) {
+// prospect builds an attempt to tell why spark-submit would make the driver pod, where it would, and what keeps the spec from ever being launched. That
+// depends on neither the attempt nor the time, so it is no refusal that another attempt could get around.
+func (d Dialect) prospect(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
-		return nil, invalid
+		return nil, nil, invalid
 	}
-	_, submitter, err := d.submission(app, 1, now)
+	objects, submitter, err := d.submission(app, attempt, now)
 	if err != nil {
-		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+		return nil, nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
-	return submitter, nil
+	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
 // Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
@@ -108,9 +110,12 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
-	objects, _, err := d.submission(app, action.Attempt, now)
-	if err != nil {
-		return submit.Objects{}, err
+	objects, built := dialect.Launched(action, submissionID(app, action.Attempt), now)
+	if !built {
+		var err error
+		if objects, _, err = d.submission(app, action.Attempt, now); err != nil {
+			return submit.Objects{}, err
+		}
 	}
 	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app))
 	withMonitoring(&objects, app, action.Attempt)

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -94,6 +96,7 @@ func TestLawOverLives(t *testing.T) {
 				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
 			}
 			checkShape(t, app)
+			checkBuilt(t, d, app, plan, now)
 			checkConcluded(t, d, app, plan, seen, now)
 			checkAtRest(t, d, app, seen, now)
 			phases[plan.Next.Phase]++
@@ -130,6 +133,33 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	roundTrip(t, &again.Status)
 	if diff := cmp.Diff(app.Status, again.Status); diff != "" {
 		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
+	}
+}
+
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
+	t.Helper()
+	for _, launch := range plan.Do {
+		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
+			continue
+		}
+		if launch.Built == nil {
+			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+		}
+		for _, at := range []time.Time{now, now, now.Add(time.Second)} {
+			want, err := d.Render(app, createAttempt(launch.Attempt), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := d.Render(app, launch, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Fatalf("attempt %d of %s, %s after the decision (-built for it +built for the decision):\n%s", launch.Attempt, app.Name, at.Sub(now), cmp.Diff(plain(t, want), plain(t, got)))
+			}
+			got.Driver.Labels["ours"], got.Before = "no more", slices.Insert(got.Before, 0, got.Before[0]) // what it gives is the caller's
+		}
 	}
 }
 

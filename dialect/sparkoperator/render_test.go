@@ -78,6 +78,12 @@ func TestExamples(t *testing.T) {
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
+			app.Spec.Suspend = nil // of the queue's example
+			plan := usual.Decide(&app, lifecycle.Observed{Confirmed: true}, t0)
+			if len(plan.Do) != 1 {
+				t.Fatalf("it is not launched: %+v", plan)
+			}
+			checkBuilt(t, usual, &app, plan, t0)
 		})
 	}
 }

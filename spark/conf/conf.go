@@ -126,6 +126,13 @@ func (c *Conf) Clone() *Conf {
 	return out
 }
 
+// Sorted returns a copy with the keys in the order of their bytes.
+func (c *Conf) Sorted() *Conf {
+	out := c.Clone()
+	slices.Sort(out.keys)
+	return out
+}
+
 // WithEnvironment returns a copy whose typed reads replace "${env:NAME}" from env. Without one such a reference stays as it is: a
 // configuration never reads the environment of the process.
 func (c *Conf) WithEnvironment(env map[string]string) *Conf {

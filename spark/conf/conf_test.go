@@ -84,6 +84,18 @@ func TestFromMapIsSorted(t *testing.T) {
 	}
 }
 
+func TestSorted(t *testing.T) {
+	c := pairs("c", "3", "a", "1", "b", "2")
+	sorted := c.Sorted()
+	sorted.Set("a", "changed")
+	if diff := cmp.Diff(pairs("a", "changed", "b", "2", "c", "3"), sorted, cmp.AllowUnexported(Conf{})); diff != "" {
+		t.Errorf("sorted (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(pairs("c", "3", "a", "1", "b", "2"), c, cmp.AllowUnexported(Conf{})); diff != "" {
+		t.Errorf("what was sorted (-want +got):\n%s", diff)
+	}
+}
+
 func TestNilAndZeroConf(t *testing.T) {
 	var none *Conf
 	if v, ok := none.Get("a"); ok || v != "" || none.Has("a") || none.Len() != 0 || len(none.Keys()) != 0 || len(none.Map()) != 0 {

@@ -14,7 +14,7 @@ func MarshalProperties(c *Conf, comments ...string) string {
 	var b strings.Builder
 	for _, comment := range comments {
 		b.WriteByte('#')
-		b.WriteString(strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#").Replace(comment))
+		b.WriteString(commentLines.Replace(comment))
 		b.WriteByte('\n')
 	}
 	for key, value := range c.All() {
@@ -26,8 +26,15 @@ func MarshalProperties(c *Conf, comments ...string) string {
 	return b.String()
 }
 
+// commentLines begins every line of a comment as one.
+var commentLines = strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#")
+
 // escapeProperty writes text so that load gives it back. Blanks end a key, and are skipped only before a value.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
+	if !strings.ContainsAny(text, " \t\n\r\f\\:=#!") { // as keys of Spark are, and most values
+		b.WriteString(text)
+		return
+	}
 	for i := range len(text) {
 		switch ch := text[i]; ch {
 		case ' ':

@@ -32,7 +32,7 @@ func (d *draft) finish() error {
 		comment = append(comment, d.r.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
 	}
 	// Sorted: the order means nothing to Spark, and a reader finds a key.
-	data[propertiesFile] = conf.MarshalProperties(conf.FromMap(d.props.Map()), comment...)
+	data[propertiesFile] = conf.MarshalProperties(d.props.Sorted(), comment...)
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.r.ConfigMapName}}
 	for _, file := range slices.Sorted(maps.Keys(data)) {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,6 +119,15 @@ type Objects struct {
 	DriverExtra map[string]any
 	// Warnings are what the user should know, in plain words.
 	Warnings []string
+}
+
+// DeepCopy returns objects of which nothing is shared with these.
+func (o Objects) DeepCopy() Objects {
+	before := make([]Object, len(o.Before))
+	for i, object := range o.Before {
+		before[i] = object.DeepCopyObject().(Object)
+	}
+	return Objects{Before: before, Driver: o.Driver.DeepCopy(), DriverExtra: runtime.DeepCopyJSON(o.DriverExtra), Warnings: slices.Clone(o.Warnings)}
 }
 
 // Object is a Kubernetes object with its metadata.

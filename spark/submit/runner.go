@@ -96,7 +96,7 @@ func BuildRunner(r Request) (Runner, error) {
 		return Runner{}, asError(err)
 	}
 	c := d.runnerConf(r.Conf, files)
-	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(conf.FromMap(c.Map()))))
+	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(c.Sorted())))
 	pod, err := d.runnerPod(files)
 	if err != nil {
 		return Runner{}, asError(err)
