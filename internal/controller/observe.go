@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,7 +79,8 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 
 // labelledAs selects the children of a custom resource in the caches. Nothing of a child is ever changed: who adopts a pod copies it.
 func labelledAs(stored client.Object) []client.ListOption {
-	return []client.ListOption{client.InNamespace(stored.GetNamespace()), client.MatchingFields{indexAppUID: string(stored.GetUID())}, client.UnsafeDisableDeepCopy}
+	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(indexAppUID, string(stored.GetUID()))} // made once, for a list of each kind
+	return []client.ListOption{client.InNamespace(stored.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
 }
 
 func (r *Reconciler[T]) listPods(ctx context.Context, of []client.ListOption) ([]corev1.Pod, error) {
@@ -112,10 +114,10 @@ func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind sc
 	if err := from.List(ctx, list, of...); err != nil {
 		return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
 	}
-	for _, item := range list.Items {
-		if owned(&item, p.stored.GetUID()) {
+	for i := range list.Items {
+		if item := &list.Items[i]; owned(item, p.stored.GetUID()) {
 			item.SetGroupVersionKind(kind)
-			p.children.others = append(p.children.others, item)
+			p.children.others = append(p.children.others, *item)
 		}
 	}
 	return nil

@@ -85,14 +85,13 @@ func writeResult(err error) string {
 // statusPatch returns the merge patch from the stored status to the decided one, or nil when they are equal as JSON. The rest of the
 // object is not compared: a pass writes nothing else.
 func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
-	if reflect.DeepEqual(r.kind.Status(p.stored), r.kind.Status(p.object)) { // most passes come to nothing, and JSON costs more than to see that
-		return nil, nil
-	}
-	before, err := json.Marshal(r.kind.Status(p.stored))
+	stored := reflect.ValueOf(r.kind.Status(p.stored))
+	was, is := differing(stored, reflect.ValueOf(r.kind.Status(p.object)))
+	before, err := json.Marshal(was.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the stored status: %w", err)
 	}
-	after, err := json.Marshal(r.kind.Status(p.object))
+	after, err := json.Marshal(is.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the status: %w", err)
 	}
@@ -101,7 +100,7 @@ func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
 	}
 	diff := after
 	// A status that is not there yet is sent whole: a difference to its zero value would leave out fields that the schema requires.
-	if !reflect.ValueOf(r.kind.Status(p.stored)).Elem().IsZero() {
+	if !stored.Elem().IsZero() {
 		if diff, err = jsonpatch.CreateMergePatch(before, after); err != nil {
 			return nil, fmt.Errorf("compare the status: %w", err)
 		}
@@ -114,6 +113,26 @@ func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
 		"status":   json.RawMessage(diff),
 	})
 }
+
+// differing returns copies of two structs, given by pointers, without what is equal in both: their JSON differs by the same. Most passes change little of a status
+// or nothing, and it is cheaper to see that than to encode it. What encodes itself is left whole.
+func differing(was, is reflect.Value) (before, after reflect.Value) {
+	before, after = reflect.New(was.Type().Elem()), reflect.New(is.Type().Elem())
+	for i := range was.Elem().NumField() {
+		a, b := was.Elem().Field(i), is.Elem().Field(i)
+		if reflect.DeepEqual(a.Addr().Interface(), b.Addr().Interface()) {
+			continue
+		}
+		if a.Kind() == reflect.Pointer && a.Type().Elem().Kind() == reflect.Struct && !a.IsNil() && !b.IsNil() && !a.Type().Implements(marshaler) {
+			a, b = differing(a, b)
+		}
+		before.Elem().Field(i).Set(a)
+		after.Elem().Field(i).Set(b)
+	}
+	return before, after
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
 
 // ownWrites remembers the resourceVersion of the last status write of each object, until a pass has read it from the cache: of one that is over, mostly for good.
 // A decision from an older read would take what was just done for not done.

@@ -2,19 +2,28 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -47,6 +56,101 @@ func TestStatusPatch(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", test.name, got, err, test.want)
 		}
 	}
+}
+
+// TestStatusPatchIsTheWholeDifference: what is equal in two statuses is left out before they are compared, and the patch is the one of all that they hold.
+func TestStatusPatchIsTheWholeDifference(t *testing.T) {
+	cfg := config.Default()
+	t.Run("SparkApplication", wholeDifference(sparkApplications(cfg)))
+	t.Run("ScheduledSparkApplication", wholeDifference(schedules(cfg)))
+	t.Run("SparkConnect", wholeDifference(sparkConnects(cfg)))
+	settings := func() config.Configuration { return cfg }
+	t.Run("SparkApplication of Apache", wholeDifference(apacheApplications(settings)))
+	t.Run("SparkCluster", wholeDifference(sparkClusters(settings)))
+}
+
+func wholeDifference[T client.Object](kind Kind[T]) func(*testing.T) {
+	return func(t *testing.T) {
+		r := &Reconciler[T]{kind: kind}
+		parts, nothing := 0, 0
+		for seed := range int64(300) {
+			random := rand.New(rand.NewPCG(uint64(seed), 0))
+			fill := anyObjects(seed).Funcs(func(raw *runtime.RawExtension, c randfill.Continue) {
+				*raw = runtime.RawExtension{Raw: fmt.Appendf(nil, `{"phase":"s%d","list":[%d]}`, c.Intn(9), c.Intn(9))}
+			})
+			app, other := kind.New(), kind.New()
+			fill.Fill(kind.Status(app))
+			fill.Fill(kind.Status(other))
+			before := jsonOf(t, kind.Status(app))
+			stored := kind.New()
+			if err := json.Unmarshal(before, kind.Status(stored)); err != nil {
+				t.Fatal(err)
+			}
+			mix(reflect.ValueOf(kind.Status(app)).Elem(), reflect.ValueOf(kind.Status(other)).Elem(), random)
+			patch, err := r.statusPatch(&pass[T]{stored: stored, object: app})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := jsonpatch.CreateMergePatch(before, jsonOf(t, kind.Status(app)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct{ Status json.RawMessage }
+			switch {
+			case patch == nil:
+				got.Status, nothing = []byte("{}"), nothing+1
+			case json.Unmarshal(patch, &got) != nil:
+				t.Fatalf("seed %d: %s", seed, patch)
+			default:
+				parts++
+			}
+			if string(got.Status) != string(want) {
+				t.Errorf("seed %d:\n%s, want\n%s", seed, got.Status, want)
+			}
+		}
+		if parts == 0 || nothing == 0 {
+			t.Errorf("%d differ in part, %d in nothing", parts, nothing)
+		}
+	}
+}
+
+// TestDifferingLeavesWholeWhatEncodesItself: a field that is equal in both may say how another is encoded.
+func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
+	type status struct {
+		Name string
+		Port *intstr.IntOrString
+	}
+	was, is := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
+	for got, want := range map[reflect.Value]string{was: `{"Name":"","Port":"http"}`, is: `{"Name":"","Port":"https"}`} {
+		if text := string(jsonOf(t, got.Interface())); text != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+}
+
+// mix gives a struct some fields of another, also where a pointer leads to them.
+func mix(into, from reflect.Value, random *rand.Rand) {
+	if random.IntN(4) == 0 {
+		return
+	}
+	for i := range into.NumField() {
+		a, b := into.Field(i), from.Field(i)
+		switch {
+		case a.Kind() == reflect.Pointer && a.Type().Elem().Kind() == reflect.Struct && !a.IsNil() && !b.IsNil():
+			mix(a.Elem(), b.Elem(), random)
+		case random.IntN(3) == 0:
+			a.Set(b)
+		}
+	}
+}
+
+func jsonOf(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func TestRecordConflictsWithAnyChange(t *testing.T) {
