@@ -93,13 +93,14 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 	}
 	p.update(key, func(is unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
-		if !known || now.Before(is.changed) || is.first && !until.first { // or the clock was set back
+		anew := !known || now.Before(is.changed) || is.first && !until.first // or the clock was set back
+		if anew {
 			is.since = now
 		}
-		is.first = until.first && (is.first || !known)
-		if !known || is.content != digest || now.Before(is.changed) {
+		if anew || is.content != digest {
 			is.changed, is.content = now, digest
 		}
+		is.first = until.first && (is.first || !known)
 		rest = max(0, min(is.changed.Add(until.quiet*times).Sub(now), is.since.Add(until.most*times).Sub(now)))
 		return is, rest > 0
 	})
