@@ -27,11 +27,12 @@ func (b *Built) Offer(plan lifecycle.Plan) {
 	}
 }
 
-// Launched returns a copy of what was built for an action, where the attempt's id and the time of its submission are those that it was built for.
-func Launched(action lifecycle.Action, id string, at time.Time) (submit.Objects, bool) {
-	b, ok := action.Built.(*Built)
-	if !ok || b.Attempt != action.Attempt || b.ID != id || !b.At.Equal(at) {
-		return submit.Objects{}, false
+// Launched returns a copy of what was built for an action, where the attempt's id and the time of its submission are those that it was built for; else what is
+// built now.
+func Launched(action lifecycle.Action, id string, at time.Time, build func() (submit.Objects, *lifecycle.Cause, error)) (submit.Objects, error) {
+	if b, ok := action.Built.(*Built); ok && b.Attempt == action.Attempt && b.ID == id && b.At.Equal(at) {
+		return b.Objects.DeepCopy(), nil
 	}
-	return b.Objects.DeepCopy(), true
+	objects, _, err := build()
+	return objects, err
 }

@@ -24,12 +24,11 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)
 	}
-	objects, built := dialect.Launched(action, appID(app, action.Attempt), now)
-	if !built {
-		var err error
-		if objects, _, err = a.submission(app, action.Attempt, now); err != nil {
-			return submit.Objects{}, err
-		}
+	objects, err := dialect.Launched(action, appID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
+		return a.submission(app, action.Attempt, now)
+	})
+	if err != nil {
+		return submit.Objects{}, err
 	}
 	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec))
 	return objects, nil

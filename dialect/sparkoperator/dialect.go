@@ -110,12 +110,11 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
-	objects, built := dialect.Launched(action, submissionID(app, action.Attempt), now)
-	if !built {
-		var err error
-		if objects, _, err = d.submission(app, action.Attempt, now); err != nil {
-			return submit.Objects{}, err
-		}
+	objects, err := dialect.Launched(action, submissionID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
+		return d.submission(app, action.Attempt, now)
+	})
+	if err != nil {
+		return submit.Objects{}, err
 	}
 	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app))
 	withMonitoring(&objects, app, action.Attempt)

@@ -93,7 +93,8 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 	}
 	p.update(key, func(is unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
-		anew := !known || now.Before(is.changed) || is.first && !until.first // or the clock was set back
+		clockSetBack := now.Before(is.changed)
+		anew := !known || clockSetBack || is.first && !until.first
 		if anew {
 			is.since = now
 		}

@@ -215,12 +215,13 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	for i := range 30 {
 		w.create(w.executor(app, driver, i+1))
 	}
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, counts wait longer (pace.go)
 	testkit.Wait(t, "the executors to be counted", func(context.Context) error {
 		counts := w.get("pi").Status.Executors
 		if counts == nil {
 			return errors.New("there are none")
 		}
-		return want(int(counts.Pending), 30)
+		return want(*counts, v1beta2.ExecutorCounts{Pending: 29, Running: 1})
 	})
 	most := 1 + int(time.Since(begun)/lifecycle.AskAgain(0))
 	all := made.since(nil)

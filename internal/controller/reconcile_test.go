@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,17 +88,31 @@ func want[T comparable](got, want T) error {
 // metric sums a metric over its labels; of a histogram it is the number of observations.
 func (w *world) metric(name string) float64 {
 	w.t.Helper()
+	return w.metricWhere(name, func([]*dto.LabelPair) bool { return true })
+}
+
+// metricOf sums a metric over its other labels where one has a value.
+func (w *world) metricOf(name, label, value string) float64 {
+	w.t.Helper()
+	return w.metricWhere(name, func(labels []*dto.LabelPair) bool {
+		return slices.ContainsFunc(labels, func(l *dto.LabelPair) bool { return l.GetName() == label && l.GetValue() == value })
+	})
+}
+
+func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (sum float64) {
+	w.t.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	sum := 0.0
 	for _, family := range families {
 		if family.GetName() != name {
 			continue
 		}
 		for _, m := range family.GetMetric() {
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			if counts(m.GetLabel()) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
 		}
 	}
 	return sum

@@ -174,25 +174,6 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// metricOf sums a metric over its other labels where one has a value.
-func (w *world) metricOf(name, label, value string) (sum float64) {
-	w.t.Helper()
-	families, err := w.registry.Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			for _, is := range m.GetLabel() {
-				if family.GetName() == name && is.GetName() == label && is.GetValue() == value {
-					sum += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-				}
-			}
-		}
-	}
-	return sum
-}
-
 // TestScheduleForbids: a run that is due while another goes on starts the moment that one ends; no timer is near.
 func TestScheduleForbids(t *testing.T) {
 	t.Parallel()

@@ -31,10 +31,6 @@ var commentLines = strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#")
 
 // escapeProperty writes text so that load gives it back. Blanks end a key, and are skipped only before a value.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
-	if !strings.ContainsAny(text, " \t\n\r\f\\:=#!") { // as keys of Spark are, and most values
-		b.WriteString(text)
-		return
-	}
 	for i := range len(text) {
 		switch ch := text[i]; ch {
 		case ' ':

@@ -19,14 +19,16 @@ const (
 	templateDir    = "/opt/spark/pod-template"
 )
 
+// withoutReferences leaves "{{APP_ID}}" and the like as names alone.
+var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
+
 // podTemplateStep hands the executors' pod template to the driver (PodTemplateConfigMapStep): the user's with the overlay on it, so that
 // nothing has to be patched into the pods that Spark makes of it. The Request's labels go by configuration, which wins over a template.
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
-	references := strings.NewReplacer("{{", "", "}}", "")
 	for key, value := range d.conf.WithPrefix(labels) {
 		// The driver would refuse these, at run time. "{{APP_ID}}" and the like are replaced there.
-		if err := checkLabel(key, references.Replace(value)); err != nil {
+		if err := checkLabel(key, withoutReferences.Replace(value)); err != nil {
 			return keyError(labels+key, "%v", err)
 		}
 	}
