@@ -74,6 +74,7 @@ const (
 	ReplayFailed     = "writes that failed"                        // of the raw limit
 	ReplayBound      = "share of the pods that were bound"         // before the raw limit's nodes wrote their status
 	Taken            = "share of all cores that was taken"         // by everybody that is measured; of the operator also what it took until it was quiet, over the time until the end
+	Work             = "CPU of a fixed piece of work"              // meanwhile, of the bench's own: what the processor is worth; ms
 	Share            = "share of the raw limit"                    // that the operator reaches
 )
 

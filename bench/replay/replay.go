@@ -32,6 +32,8 @@ type Result struct {
 	// Client is the CPU time of the process that sent them, which the API server did not have; CPU is that of the control plane's parts meanwhile.
 	Client time.Duration
 	CPU    map[string]time.Duration
+	// Work is what a fixed piece of work took meanwhile (world.Yardstick).
+	Work time.Duration
 }
 
 // Rate is how many applications were written a second: that of the writes (figure.Sustained), divided by how many an application has.
@@ -107,6 +109,7 @@ func (s *Stage) Run(ctx context.Context, workers int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	began := time.Now()
 	r, err := run(ctx, s.w.Config, s.scripts, b, workers)
 	if err != nil {
 		return r, err
@@ -115,6 +118,7 @@ func (s *Stage) Run(ctx context.Context, workers int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
+	r.Work = s.w.Work(began, time.Now())
 	r.CPU = map[string]time.Duration{}
 	for who, u := range after {
 		r.CPU[who] = u.CPU - before[who].CPU

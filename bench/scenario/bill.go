@@ -43,6 +43,7 @@ type bill struct {
 	quiet        time.Time                // from then on the operator did nothing any more
 	cpu          map[string]time.Duration // until the work ended, but the operator's until it was quiet; by who took it
 	after        world.Usage              // of the operator
+	work         time.Duration            // what a fixed piece of work took until it ended; 0 where that is not known
 	sustained    float64                  // applications a second (perApplication), where a load was measured
 }
 
@@ -75,6 +76,7 @@ func charge(ctx context.Context, w *world.World, op user, work func() (ended tim
 	if after[theOperator], err = op.Usage(); err != nil {
 		return b, err
 	}
+	b.work = w.Work(b.began, b.ended)
 	b.after, b.cpu = after[theOperator], took(before, after)
 	return b, nil
 }
@@ -138,15 +140,23 @@ func (b bill) figures(scenario, in string, apps int) []figure.Figure {
 		{Scenario: scenario, Case: in, Name: figure.CPU, Value: b.cpu[theOperator].Seconds() * 1000 / float64(apps), Unit: "ms"},
 		megabytes(scenario, in, figure.Peak, b.after.Peak), megabytes(scenario, in, figure.Resident, b.after.Resident),
 	}
-	return append(out, parts(scenario, in, b.cpu, b.took())...)
+	return append(out, b.parts(scenario, in)...)
 }
 
-// parts says who took the CPU, and how much of the machine was taken in all: what binds.
-func parts(scenario, in string, cpu map[string]time.Duration, span time.Duration) (out []figure.Figure) {
+// parts says who took the CPU.
+func (b bill) parts(scenario, in string) []figure.Figure {
+	return parts(scenario, in, b.cpu, b.took(), b.work)
+}
+
+// parts says who took the CPU, how much of the machine was taken in all, which is what binds, and what the machine was worth meanwhile.
+func parts(scenario, in string, cpu map[string]time.Duration, span, work time.Duration) (out []figure.Figure) {
 	var sum time.Duration
 	for _, who := range slices.Sorted(maps.Keys(cpu)) {
 		sum += cpu[who]
 		out = append(out, seconds(scenario, in, "CPU of "+who, cpu[who]))
+	}
+	if work > 0 {
+		out = append(out, figure.Figure{Scenario: scenario, Case: in, Name: figure.Work, Value: work.Seconds() * 1000, Unit: "ms"})
 	}
 	return append(out, figure.Figure{Scenario: scenario, Case: in, Name: figure.Taken, Value: sum.Seconds() / span.Seconds() / float64(runtime.NumCPU())})
 }

@@ -21,7 +21,7 @@ func TestBill(t *testing.T) {
 	b := bill{
 		began: at, ended: at.Add(4 * time.Second), quiet: at.Add(10 * time.Second),
 		cpu:   map[string]time.Duration{theOperator: 2 * time.Second, "etcd": 3 * time.Second},
-		after: world.Usage{Resident: 20e6, Peak: 30e6},
+		after: world.Usage{Resident: 20e6, Peak: 30e6}, work: 1500 * time.Microsecond,
 	}
 	got := map[string]float64{}
 	for _, f := range append(b.figures("s", "c", 100), b.rate("s", "c", 100)...) {
@@ -32,7 +32,7 @@ func TestBill(t *testing.T) {
 	}
 	want := map[string]float64{
 		figure.CPU: 20, figure.Resident: 20, figure.Peak: 30, "CPU of operator": 2, "CPU of etcd": 3,
-		figure.Taken: 1.25 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
+		figure.Work: 1.5, figure.Taken: 1.25 / float64(runtime.NumCPU()), figure.Rate: 25, "applications a minute": 1500,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -107,7 +107,7 @@ func (d deletion) figures(in string, n int) []figure.Figure {
 	if in != figure.Pods {
 		out = append(out, figure.Figure{Scenario: figure.Deletion, Case: in, Name: figure.CPU, Value: d.bill.cpu[theOperator].Seconds() * 1000 / float64(n), Unit: "ms"})
 	}
-	return append(out, parts(figure.Deletion, in, d.bill.cpu, d.bill.took())...)
+	return append(out, d.bill.parts(figure.Deletion, in)...)
 }
 
 // gone deletes n objects of a namespace once the control plane is calm, and waits until the namespace is empty.

@@ -91,7 +91,7 @@ func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, work
 		return fmt.Errorf("replay: %w", err)
 	}
 	s.Add(best.Figures(figure.Lives)...)
-	s.Add(parts(figure.Lives, figure.Raw, besides(best.CPU, theHarness, best.Client), best.Took)...)
+	s.Add(parts(figure.Lives, figure.Raw, besides(best.CPU, theHarness, best.Client), best.Took, best.Work)...)
 	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Raw, Name: untilLast, Value: float64(best.Applications) / best.Took.Seconds(), Unit: "1/s"})
 	if best.Failed > 0 {
 		s.Say(figure.Lives, "%d of %d writes of the raw limit failed, the first with: %v", best.Failed, best.Failed+best.Writes, best.First)
@@ -101,7 +101,24 @@ func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, work
 		return errors.New("the operator's rate was not measured")
 	}
 	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Share, Value: done.Value / best.Rate()})
+	if of, known := s.Value(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Work}.ID()); known {
+		if words := unlike(time.Duration(of.Value*float64(time.Millisecond)), best.Work); words != "" {
+			s.Say(figure.Lives, "%s", words)
+		}
+	}
 	return best.Err()
+}
+
+// alike is by how much a fixed piece of work may differ between two measurements that are compared.
+const alike = 1.1
+
+// unlike says that the machine was worth something else during the raw limit than while the operator was at work; empty where it was not, or where nobody knows.
+func unlike(operator, raw time.Duration) string {
+	if operator <= 0 || raw <= 0 || max(operator, raw).Seconds() <= alike*min(operator, raw).Seconds() {
+		return ""
+	}
+	return fmt.Sprintf("A fixed piece of work took %.2f ms of CPU while the operator was at work and %.2f ms during the raw limit: the machine was not the same for both, and the share of "+
+		"the raw limit says as much about that as about the operator.", operator.Seconds()*1000, raw.Seconds()*1000)
 }
 
 const (

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,25 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/loads"
 )
+
+// TestUnlike: that the machine was another is told of both sides, and of no less than what a quiet machine differs by.
+func TestUnlike(t *testing.T) {
+	for name, c := range map[string]struct {
+		operator, raw time.Duration
+		want          string
+	}{
+		"the same":             {time.Millisecond, time.Millisecond, ""},
+		"nearly the same":      {1100 * time.Microsecond, time.Millisecond, ""},
+		"slower for one":       {1300 * time.Microsecond, time.Millisecond, "took 1.30 ms of CPU while the operator was at work and 1.00 ms during the raw limit"},
+		"slower for the other": {time.Millisecond, 1300 * time.Microsecond, "took 1.00 ms of CPU while the operator was at work and 1.30 ms during the raw limit"},
+		"not known of one":     {0, time.Millisecond, ""},
+		"nor of the other":     {time.Millisecond, 0, ""},
+	} {
+		if got := unlike(c.operator, c.raw); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
 
 func TestSated(t *testing.T) {
 	for _, tc := range []struct {

@@ -2,6 +2,11 @@
 
 package world
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 func dieWithParent() *syscall.SysProcAttr { return nil }
+
+func threadCPU() (time.Duration, bool) { return 0, false }

@@ -57,8 +57,9 @@ type World struct {
 	// Dir holds all that the world writes; it goes with it.
 	Dir string
 
-	o  Options
-	up bool
+	o         Options
+	up        bool
+	yardstick *Yardstick
 }
 
 // New starts a control plane with an audit log in a directory of its own, and installs the definitions. What the start has to say goes to out.
@@ -67,7 +68,7 @@ func New(ctx context.Context, o Options, out io.Writer) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{Dir: dir, o: o}
+	w := &World{Dir: dir, o: o, yardstick: NewYardstick(workEvery)}
 	if err := w.start(ctx, out); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -227,9 +228,20 @@ func (w *World) served(ctx context.Context) error {
 	})
 }
 
+// Work is the CPU that a fixed piece of work took at the median in a span: what a processor is worth meanwhile. It is 0 where that is not known.
+func (w *World) Work(from, to time.Time) time.Duration {
+	if w.yardstick == nil {
+		return 0
+	}
+	return w.yardstick.Between(from, to)
+}
+
 // Close ends the control plane and removes the world's directory. Operators are stopped before it.
 func (w *World) Close() error {
 	var err error
+	if w.yardstick != nil {
+		w.yardstick.Stop()
+	}
 	if w.up {
 		down := exec.Command(w.o.Local, "down", "--dir", w.Dir)
 		if text, e := down.CombinedOutput(); e != nil {
