@@ -14,7 +14,7 @@ var words = []struct{ name, means string }{
 	{"applications a minute", "the same, a minute"},
 	{figure.CPU, "user and system time of the operator's process, from the first creation until it has been quiet for longer than it puts anything off, by the applications"},
 	{figure.Resident, "memory of the operator's process in the end; `peak`: the most since it started; `at rest`: after a forced collection of garbage; `peak of one that stays`: of an operator that is there while a namespace is filled"},
-	{figure.Work, "20,000 numbers that are sorted twice a second, at the median: what the processor was worth meanwhile. Where it is more, so is all other CPU"},
+	{figure.Work, "20,000 numbers that are sorted twice a second, at the median: a hint at what the processor was worth meanwhile"},
 	{figure.Taken, "by all whose CPU is listed, from the first creation to the last end; 1 is all cores, all the time"},
 	{"queue depth", "the most keys that waited in all of the operator's queues whenever its metrics were read"},
 	{"creation to driver pod", "from an application's creation to its first driver pod's, both when they were answered"},

@@ -126,7 +126,7 @@ type Logging struct {
 
 // Controller sizes the reconcilers. There is no limit on requests a second: the API server's priority and fairness decides.
 type Controller struct {
-	// Workers that reconcile at the same time, for each kind. Default 16.
+	// Workers that reconcile at the same time, for each kind. A quarter of them is not for what is new, so that what goes on is not kept waiting by launches. Default 16.
 	Workers int `json:"workers,omitempty"`
 	// CacheSyncTimeout is how long the start waits for the first lists. Default 2m.
 	CacheSyncTimeout metav1.Duration `json:"cacheSyncTimeout,omitzero"`

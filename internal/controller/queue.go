@@ -17,7 +17,7 @@ import (
 func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites, left *departed) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
-			Name: name, Limiter: limiter,
+			Name: name, Limiter: limiter, FreshAtOnce: firstLooks(op.config.Controller.Workers),
 			Class:  classIn(ctx, op.GetClient(), kind, writes, left),
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})
@@ -27,6 +27,10 @@ func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], w
 		return q
 	}
 }
+
+// firstLooks is how many of the workers may be at first looks: a quarter is left to what goes on. A launch holds its worker while the API server finds an address for a
+// Service, one after the other for all that ask: for seconds where many are launched at once.
+func firstLooks(workers int) int { return max(1, workers-workers/4) }
 
 // classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. What is gone is urgent while there is
 // something to delete that it left: a replica that stands by has the keys of all that went meanwhile, of which the leader has swept what was left. It waits until

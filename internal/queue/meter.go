@@ -152,9 +152,9 @@ func (q *Queue[T]) measureWork() {
 func (q *Queue[T]) atWork(now time.Time) (all, longest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, since := range q.working {
-		all += now.Sub(since)
-		longest = max(longest, now.Sub(since))
+	for _, is := range q.working {
+		all += now.Sub(is.since)
+		longest = max(longest, now.Sub(is.since))
 	}
 	return all, longest
 }

@@ -28,12 +28,25 @@ const turnsOfOthers = 8
 
 // order holds what is ready, and says what comes next.
 type order[T comparable] struct {
-	lanes    [classes]lane[T]
-	size     int
-	patience time.Duration
-	turns    int          // that there were
-	last     [classes]int // of these, the last that each class had
+	lanes       [classes]lane[T]
+	size        int
+	patience    time.Duration
+	turns       int          // that there were
+	last        [classes]int // of these, the last that each class had
+	out         [classes]int // how many of each class were taken and are not back
+	freshAtOnce int          // how many of Fresh may be; 0 = any number
 }
+
+// open is how many of what is ready may be taken now.
+func (o *order[T]) open() int {
+	if o.full() {
+		return o.size - o.lanes[Fresh].all.Len()
+	}
+	return o.size
+}
+
+// full reports whether nothing that is Fresh may be taken now.
+func (o *order[T]) full() bool { return o.freshAtOnce > 0 && o.out[Fresh] >= o.freshAtOnce }
 
 // lane is what is ready of one class.
 type lane[T comparable] struct {
@@ -83,13 +96,14 @@ func (o *order[T]) remove(e *entry[T]) {
 	o.size--
 }
 
-// take removes what comes next and returns it. There must be something. It is the turn of its class only if it is handed out: see had.
+// take removes what comes next and returns it. There must be something that may be taken. It is the turn of its class only if it is handed out: see had.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	l := &o.lanes[o.next(now)]
 	whose := l.turns.Front().Value.(*tenant)
 	l.turns.MoveToBack(whose.turn)
 	e := whose.queue.Front().Value.(*entry[T])
 	o.remove(e)
+	o.out[e.class]++
 	return e
 }
 
@@ -99,6 +113,9 @@ func (o *order[T]) had(class Class) {
 	o.last[class] = o.turns
 }
 
+// back counts that something of a class that was taken is at no worker any more.
+func (o *order[T]) back(class Class) { o.out[class]-- }
+
 // next is the class whose turn it is. The first class is one of the others where it has not had the turns before: it changes with what comes.
 func (o *order[T]) next(now time.Time) Class {
 	next := o.first(now)
@@ -106,7 +123,7 @@ func (o *order[T]) next(now time.Time) Class {
 		return next
 	}
 	for class := range Class(classes) {
-		if o.overdue(class, now) && o.last[class] < o.last[next] {
+		if (class != Fresh || !o.full()) && o.overdue(class, now) && o.last[class] < o.last[next] {
 			next = class
 		}
 	}
@@ -120,7 +137,7 @@ func (o *order[T]) first(now time.Time) Class {
 		return Leaving
 	case o.overdue(Changed, now):
 		return Changed
-	case o.lanes[Fresh].all.Len() > 0:
+	case o.lanes[Fresh].all.Len() > 0 && !o.full():
 		return Fresh
 	case o.lanes[Changed].all.Len() > 0:
 		return Changed

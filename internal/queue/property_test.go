@@ -15,9 +15,10 @@ import (
 type model struct {
 	t       *testing.T
 	waits   map[string]*waiting // ready, by key
-	working map[string]bool
-	again   map[string]claim // added while worked on
+	working map[string]Class    // that they were handed out with
+	again   map[string]claim    // added while worked on
 	later   map[string]late
+	most    int          // that are Fresh and worked on; 0 = any number
 	neglect [classes]int // turns that went to other classes since one is overdue
 	put     int          // how many were put back
 }
@@ -49,7 +50,39 @@ type late struct {
 }
 
 func newModel(t *testing.T) *model {
-	return &model{t: t, waits: map[string]*waiting{}, working: map[string]bool{}, again: map[string]claim{}, later: map[string]late{}}
+	return &model{t: t, waits: map[string]*waiting{}, working: map[string]Class{}, again: map[string]claim{}, later: map[string]late{}}
+}
+
+// at reports whether an item is worked on.
+func (m *model) at(key string) bool {
+	_, worked := m.working[key]
+	return worked
+}
+
+// full reports whether as many are worked on that are Fresh as may be.
+func (m *model) full() bool {
+	fresh := 0
+	for _, class := range m.working {
+		if class == Fresh {
+			fresh++
+		}
+	}
+	if m.most > 0 && fresh > m.most {
+		m.t.Fatalf("%d are worked on that are Fresh, of at most %d", fresh, m.most)
+	}
+	return m.most > 0 && fresh == m.most
+}
+
+// open reports whether something may be handed out, also if what has waited for long becomes Fresh.
+func (m *model) open(q *testQueue) bool {
+	full := m.full()
+	for key, w := range m.waits {
+		becomes := w.class == Leaving && time.Since(w.told) > q.doubt && q.classes.get(key) == Fresh
+		if !full || w.class != Fresh && !becomes {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *model) come(key string, as claim) {
@@ -63,7 +96,7 @@ func (m *model) come(key string, as claim) {
 }
 
 func (m *model) add(key string, class Class) {
-	if m.working[key] && class == Fresh {
+	if m.at(key) && class == Fresh {
 		class = Changed
 	}
 	next := claim{class, time.Now()}
@@ -76,7 +109,7 @@ func (m *model) add(key string, class Class) {
 	switch {
 	case again:
 		m.again[key] = was.raised(next.class)
-	case !ready && m.working[key]:
+	case !ready && m.at(key):
 		m.again[key] = next
 	case !ready || next.class > waits.class:
 		m.come(key, next)
@@ -166,25 +199,25 @@ func (m *model) fell(q *testQueue, key string, to Class) {
 func (m *model) took(key string) {
 	m.t.Helper()
 	got, ready := m.waits[key]
-	if !ready || m.working[key] {
-		m.t.Fatalf("%s was handed out; ready %t, worked on %t", key, ready, m.working[key])
+	if !ready || m.at(key) {
+		m.t.Fatalf("%s was handed out; ready %t, worked on %t", key, ready, m.at(key))
 	}
 	for class := got.class + 1; class <= Leaving; class++ {
-		if m.has(class) && !m.overdue(got.class) {
+		if (class != Fresh || !m.full()) && m.has(class) && !m.overdue(got.class) {
 			m.t.Fatalf("%s of class %d was handed out before one of class %d, and has not waited", key, got.class, class)
 		}
 	}
 	m.share(got.class)
 	m.fair(key, got)
 	delete(m.waits, key)
-	m.working[key] = true
+	m.working[key] = got.class
 }
 
 // share checks that every class that is overdue has turns: each of the others may be before it once, in one of turnsOfOthers.
 func (m *model) share(took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
-		if class == took || !m.overdue(class) {
+		if class == took || !m.overdue(class) || class == Fresh && m.full() {
 			m.neglect[class] = 0
 			continue
 		}
@@ -235,6 +268,8 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
 	q.doubt = []time.Duration{Doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
+	m.most = []int{0, 0, 1, 3}[random.IntN(4)]
+	q.ready.freshAtOnce = m.most
 	keys := 2 + random.IntN(60)
 	tenants := 1 + random.IntN(4)
 	busy := random.IntN(10) // how often an item is asked for, rather than worked on
@@ -258,10 +293,10 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 			m.pass()
 		case len(m.working) > 0 && random.IntN(2) == 0:
 			q.Done(key)
-			if m.working[key] {
+			if m.at(key) {
 				m.done(key)
 			}
-		case len(m.waits) > 0:
+		case m.open(q):
 			m.took(m.get(q))
 		}
 		if q.Len() != len(m.waits)+len(m.again) {
@@ -292,6 +327,63 @@ func (m *model) drain(q *testQueue) {
 	if n := q.Len(); n != 0 {
 		m.t.Errorf("%d are left that nobody asked for", n)
 	}
+}
+
+// TestNoneIsForgotten: workers wait when nothing may be taken, and not any longer: of what was added nothing is left when all of them wait.
+func TestNoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(seed, 2))
+				q := newTestQueue()
+				q.ready.freshAtOnce, q.doubt = 1+random.IntN(3), 50*time.Millisecond
+				var fresh, most atomic.Int64
+				var workers sync.WaitGroup
+				for worker := range 4 {
+					lasts := rand.New(rand.NewPCG(seed, uint64(3+worker)))
+					workers.Go(func() {
+						for key, shutdown := q.Get(); !shutdown; key, shutdown = q.Get() {
+							class := q.handed(key)
+							if class == Fresh {
+								most.Store(max(most.Load(), fresh.Add(1)))
+							}
+							time.Sleep(time.Duration(lasts.IntN(100)) * time.Millisecond)
+							if class == Fresh {
+								fresh.Add(-1)
+							}
+							q.Done(key)
+						}
+					})
+				}
+				for range 300 {
+					key := fmt.Sprintf("%d/%d", random.IntN(3), random.IntN(40))
+					q.as(Class(random.IntN(classes)), key)
+					if random.IntN(4) == 0 {
+						q.classes.set(key, Class(random.IntN(classes))) // what waits for long is asked about once more
+					}
+					time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if n := q.Len(); n != 0 {
+					t.Errorf("%d are left", n)
+				}
+				if got := int(most.Load()); got != q.ready.freshAtOnce {
+					t.Errorf("%d were worked on that were Fresh, of at most %d", got, q.ready.freshAtOnce)
+				}
+				q.ShutDown()
+				workers.Wait()
+			})
+		})
+	}
+}
+
+// handed is the class that an item was handed out with.
+func (q *testQueue) handed(key string) Class {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.working[key].class
 }
 
 // TestWorkers lets workers and those who add meet: an item is at one worker at a time, and is worked on after it was last asked for.

@@ -29,6 +29,9 @@ type Options[T comparable] struct {
 	Tenant func(T) string
 	// Patience is how long a class waits for higher ones before it has turns among them. Default 100 ms.
 	Patience time.Duration
+	// FreshAtOnce is how many items that are Fresh are worked on at a time at most; 0 means any number. A first look may wait for seconds, and where all workers are at
+	// first looks nothing else is looked at, whatever its turn.
+	FreshAtOnce int
 }
 
 // Queue hands out items to workers. It is safe for use by many.
@@ -38,10 +41,10 @@ type Queue[T comparable] struct {
 	doubt   time.Duration
 
 	mu      sync.Mutex
-	more    *sync.Cond           // an item is ready, or the queue is shut down
+	more    *sync.Cond           // an item may be taken, or the queue is shut down
 	idle    *sync.Cond           // nothing is worked on
 	entries map[T]*entry[T]      // what is to be worked on, now or later
-	working map[T]time.Time      // what is worked on, and since when
+	working map[T]work           // what is worked on
 	ready   order[T]             // of the entries, those that a worker can take
 	held    int                  // how many entries wait that no worker can take yet: isHeld, isDoubted
 	later   timetable[*entry[T]] // of the entries, those whose time has not come
@@ -63,6 +66,12 @@ type entry[T comparable] struct {
 	due    due       // among those whose time has not come
 }
 
+// work is an item that is worked on.
+type work struct {
+	since time.Time
+	class Class // that it was handed out with
+}
+
 // state of an entry.
 type state int
 
@@ -81,8 +90,8 @@ func New[T comparable](options Options[T]) *Queue[T] {
 		options.Patience = Patience
 	}
 	q := &Queue[T]{
-		options: options, meter: newMeter(options.Name), doubt: Doubt, ready: order[T]{patience: options.Patience},
-		entries: map[T]*entry[T]{}, working: map[T]time.Time{}, end: make(chan struct{}),
+		options: options, meter: newMeter(options.Name), doubt: Doubt, ready: order[T]{patience: options.Patience, freshAtOnce: options.FreshAtOnce},
+		entries: map[T]*entry[T]{}, working: map[T]work{}, end: make(chan struct{}),
 	}
 	q.more, q.idle = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
 	if q.meter != nil {
@@ -175,6 +184,7 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 	q.ready.remove(e)
 	q.give(e, class, now)
 	q.ready.add(e, now)
+	q.more.Signal() // it may not have been one that may be taken
 }
 
 // give gives an entry that waits for a worker another class.
@@ -202,16 +212,16 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		for q.ready.size == 0 && !q.down {
+		for q.ready.open() == 0 && !q.down {
 			q.more.Wait()
 		}
-		if q.ready.size == 0 {
+		if q.ready.open() == 0 {
 			return key, true
 		}
 		if e, stands := q.take(); stands {
 			now := time.Now()
 			delete(q.entries, e.key)
-			q.working[e.key] = now
+			q.working[e.key] = work{now, e.class}
 			q.ready.had(e.class)
 			q.meter.took(e.class, now.Sub(e.since))
 			return e.key, false
@@ -231,10 +241,19 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 		return e, true
 	}
 	now := time.Now()
+	q.back(e.class)
 	q.give(e, class, now)
 	e.state = isReady
 	q.ready.add(e, now)
 	return nil, false
+}
+
+// back notes that no worker has something of a class any more that it had taken.
+func (q *Queue[T]) back(class Class) {
+	q.ready.back(class)
+	if class == Fresh {
+		q.more.Signal() // another may be taken
+	}
 }
 
 // ask tells the class of an entry as it is now, or as it was added meanwhile. The queue is not locked while it is asked for.
@@ -257,12 +276,13 @@ func (q *Queue[T]) Done(key T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	since, worked := q.working[key]
+	had, worked := q.working[key]
 	if !worked {
 		return
 	}
 	delete(q.working, key)
-	q.meter.worked(now.Sub(since))
+	q.back(had.class)
+	q.meter.worked(now.Sub(had.since))
 	if e := q.entries[key]; e != nil && e.state == isHeld {
 		q.held--
 		e.state = isReady
@@ -310,6 +330,7 @@ func (q *Queue[T]) shut() {
 		return
 	}
 	q.down = true
+	q.ready.freshAtOnce = 0 // nothing that is ready waits any longer
 	close(q.end)
 	if q.timer != nil {
 		q.timer.Stop()

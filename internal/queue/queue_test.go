@@ -145,6 +145,51 @@ func TestBegun(t *testing.T) {
 	})
 }
 
+// TestFreshAtOnce: what is new leaves workers to what goes on, however long the first looks last.
+func TestFreshAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		q.ready.freshAtOnce = 2
+		var taken []string
+		take := func(n int) {
+			for range n {
+				go func() {
+					if key, shutdown := q.Get(); !shutdown {
+						taken = append(taken, key)
+					}
+				}()
+				synctest.Wait()
+			}
+		}
+		holds := func(when string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, taken); diff != "" {
+				t.Fatalf("%s, taken (-want +got):\n%s", when, diff)
+			}
+			taken = nil
+		}
+		q.as(Fresh, "a/1", "a/2", "a/3", "a/4", "a/5")
+		take(4)
+		holds("of what is new", "a/1", "a/2")
+		q.as(Changed, "b/1")
+		holds("when something changed", "b/1")
+		q.as(Leaving, "a/5")
+		holds("when something of what is new is deleted", "a/5")
+		take(2)
+		q.Done("b/1")
+		holds("when a change is done")
+		q.Done("a/1")
+		holds("when a first look is done", "a/3")
+		q.ShutDown()
+		holds("when no more is taken in", "a/4")
+		if q.ready.size != 0 {
+			t.Errorf("%d are left", q.ready.size)
+		}
+	})
+}
+
 // TestOneAmongThousands: however many a namespace has, another's single one is the next but one.
 func TestOneAmongThousands(t *testing.T) {
 	t.Parallel()
