@@ -26,15 +26,10 @@ func TestYardstick(t *testing.T) {
 	if got := y.Between(began, time.Now()); got <= 0 {
 		t.Errorf("a piece of work took %s", got)
 	}
-	n := len(y.works)
 	for _, w := range y.works {
 		if w.at.Before(began) || w.took <= 0 {
 			t.Errorf("%+v", w)
 		}
-	}
-	runtime.Gosched()
-	if len(y.works) != n {
-		t.Error("it works on")
 	}
 }
 
