@@ -36,7 +36,7 @@ func Lives(spec load.Spec, workers, part int) Func {
 		if err != nil {
 			return err
 		}
-		return rawLives(ctx, w, s, scope(b, spec), workers, part)
+		return rawLives(ctx, w, s, scope(b, spec), b.work, workers, part)
 	}
 }
 
@@ -68,8 +68,8 @@ func sated(carried, offered float64) error {
 	return nil
 }
 
-// rawLives makes the writes of what was done again, and notes how fast that goes.
-func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, workers, part int) error {
+// rawLives makes the writes of what was done again, and notes how fast that goes. A fixed piece of work took as long as is given while the operator did it.
+func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, operator time.Duration, workers, part int) error {
 	plan, err := audit.ReadFile(w.AuditLog(), of, replay.Read)
 	if err != nil {
 		return err
@@ -101,10 +101,8 @@ func rawLives(ctx context.Context, w *world.World, s *Sink, of audit.Scope, work
 		return errors.New("the operator's rate was not measured")
 	}
 	s.Add(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Share, Value: done.Value / best.Rate()})
-	if of, known := s.Value(figure.Figure{Scenario: figure.Lives, Case: figure.Operator, Name: figure.Work}.ID()); known {
-		if words := unlike(time.Duration(of.Value*float64(time.Millisecond)), best.Work); words != "" {
-			s.Say(figure.Lives, "%s", words)
-		}
+	if words := unlike(operator, best.Work); words != "" {
+		s.Say(figure.Lives, "%s", words)
 	}
 	return best.Err()
 }
