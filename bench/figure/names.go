@@ -76,6 +76,7 @@ const (
 	Taken            = "share of all cores that was taken"         // by everybody that is measured; of the operator also what it took until it was quiet, over the time until the end
 	Work             = "CPU of a fixed piece of work"              // meanwhile, of the bench's own: what the processor is worth; ms
 	Share            = "share of the raw limit"                    // that the operator reaches
+	ShareOfOne       = "rate in those of one replica"              // that several replicas reach
 )
 
 // LiveCase is the case of so many live applications.

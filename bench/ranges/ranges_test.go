@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,6 +152,33 @@ func TestSpecs(t *testing.T) {
 	}
 	if _, err := Of("slow"); err == nil {
 		t.Error("a plan without ranges has some")
+	}
+}
+
+// TestRunsAreKept: a run that a range comes from can be looked up, and one that none comes from any more is not kept.
+func TestRunsAreKept(t *testing.T) {
+	var kept, named []string
+	files, err := filepath.Glob("../runs/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		kept = append(kept, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	for _, plan := range []string{"full", "quick"} {
+		s, err := Of(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.Ranges {
+			for _, o := range r.From {
+				named = append(named, o.Run)
+			}
+		}
+	}
+	slices.Sort(named)
+	if diff := cmp.Diff(slices.Compact(named), kept); diff != "" {
+		t.Errorf("runs that ranges name (-) and those of bench/runs (+):\n%s", diff)
 	}
 }
 

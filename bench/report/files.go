@@ -16,8 +16,8 @@ import (
 // Runs is where runs are kept in the repository.
 const Runs = "bench/runs"
 
-// Newest is the file of the run that the page is written from: the full one that began last, rather one of a commit than one of files that differ from it; where
-// there is none, the quick one. A part of a plan is no run of it.
+// Newest is the file of the run that the page is written from: the full one that began last, rather one that came to its end than one of which a step failed, and
+// then rather one of a commit than one of files that differ from it; where there is none, the quick one. A part of a plan is no run of it, nor is one without figures.
 func Newest(dir string) (file string, run *figure.Run, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -48,8 +48,14 @@ func better(r, than *figure.Run) bool {
 
 // rank is how much a run says about what is released; 0 is nothing.
 func rank(r *figure.Run) int {
-	of := map[string]int{"quick": 2, "full": 4}[r.Plan]
-	if of > 0 && dirty(r) {
+	of := map[string]int{"quick": 4, "full": 8}[r.Plan]
+	if of == 0 || len(r.Figures) == 0 { // ended before anything was measured
+		return 0
+	}
+	if len(r.Failed) > 0 {
+		of -= 2
+	}
+	if dirty(r) {
 		of--
 	}
 	return of

@@ -20,11 +20,12 @@ const Plots = "performance"
 var about = map[string]string{
 	figure.Lives: "Whole lives of a driver and five executors, more than the operator carries. Beside it the raw limit: the same writes of all actors (users, operator, nodes,\n" +
 		"drivers), the operator's events included, made by plain clients with the same watches open and no operator, on the same API server. More of them are sent at a\n" +
-		"time until that is no faster. News of executors is put off on purpose, until they have been quiet for 2 s and for 10 s at most, 30 s after the first where an application begins (twice that of more than 200), so\n" +
+		"time until that is no faster. News of executors is put off on purpose, until they have been quiet for 2 s and for 10 s at most, 30 s after the first one runs where an application begins, or two minutes where none does (twice that of more than 200), so\n" +
 		"that many of them are one write: their lag has a row of its own.",
-	figure.Burst:     "Driver-only applications, all created at once: what a submission costs.",
-	figure.HalfRate:  "Whole lives at half of the rate that was sustained: what latency is where nothing waits in a queue for long.",
-	figure.Standing:  "So many applications run, each with a driver and five executors; then some come and go beside them.",
+	figure.Burst:    "Driver-only applications, all created at once: what a submission costs.",
+	figure.HalfRate: "Whole lives at half of the rate that was sustained: what latency is where nothing waits in a queue for long.",
+	figure.Standing: "So many applications run, each with a driver and five executors; then some come and go beside them. Beside 10,000 the API server may take longer to give a\n" +
+		"web UI's Service its address than the 5 s that a pass waits for it (`create services, failed`, below): it is asked again, and what is over by then goes without.",
 	figure.Finished:  "Whole lives while applications that are over lie about.",
 	figure.ColdStart: "The operator is started where all is there already.",
 	figure.Failover:  "The replica that acts ends, and another takes over: once the lease has run out where it is killed, at once where it is asked to end.",

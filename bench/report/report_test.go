@@ -129,22 +129,33 @@ func TestNewest(t *testing.T) {
 	if _, _, err := Newest(dir); err == nil {
 		t.Error("a part of a plan was taken for a run of it")
 	}
-	keep := func(name, plan, commit string, day int) {
-		t.Helper()
-		if err := (&figure.Run{Plan: plan, Commit: commit, Began: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}).Save(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	measured, failed := []figure.Figure{{Scenario: "s", Name: "n"}}, []string{"deletion"}
 	for _, c := range []struct {
 		name, plan, commit string
 		day                int
+		figures            []figure.Figure
+		failed             []string
 		want               string
 	}{
-		{"b.json", "quick", "1-dirty", 2, "b.json"}, {"a.json", "quick", "1-dirty", 3, "a.json"}, {"q.json", "quick", "1", 1, "q.json"}, {"p.json", "full-lives", "1", 9, "q.json"},
-		{"t.json", "tiny", "1", 9, "q.json"}, {"e.json", "full", "2-dirty", 1, "e.json"}, {"c.json", "full", "2", 1, "c.json"}, {"d.json", "quick", "2", 4, "c.json"},
-		{"f.json", "full", "3-dirty", 5, "c.json"}, {"0.json", "full", "", 2, "0.json"},
+		{"b.json", "quick", "1-dirty", 2, measured, nil, "b.json"},
+		{"a.json", "quick", "1-dirty", 3, measured, nil, "a.json"},
+		{"q.json", "quick", "1", 1, measured, nil, "q.json"},
+		{"p.json", "full-lives", "1", 9, measured, nil, "q.json"},
+		{"t.json", "tiny", "1", 9, measured, nil, "q.json"},
+		{"n.json", "full", "1", 9, nil, failed, "q.json"},
+		{"g.json", "full", "2-dirty", 1, measured, failed, "g.json"},
+		{"h.json", "full", "2", 1, measured, failed, "h.json"},
+		{"e.json", "full", "2-dirty", 1, measured, nil, "e.json"},
+		{"c.json", "full", "2", 1, measured, nil, "c.json"},
+		{"d.json", "quick", "2", 4, measured, nil, "c.json"},
+		{"f.json", "full", "3-dirty", 5, measured, nil, "c.json"},
+		{"i.json", "full", "3", 5, measured, failed, "c.json"},
+		{"0.json", "full", "", 2, measured, nil, "0.json"},
 	} {
-		keep(c.name, c.plan, c.commit, c.day)
+		run := &figure.Run{Plan: c.plan, Commit: c.commit, Began: time.Date(2026, 1, c.day, 0, 0, 0, 0, time.UTC), Figures: c.figures, Failed: c.failed}
+		if err := run.Save(filepath.Join(dir, c.name)); err != nil {
+			t.Fatal(err)
+		}
 		if file, run, err := Newest(dir); err != nil || filepath.Base(file) != c.want || run == nil {
 			t.Errorf("with %s the newest is %s, %v, want %s", c.name, file, err, c.want)
 		}

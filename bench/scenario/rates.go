@@ -24,7 +24,7 @@ func Burst(n int) Func {
 		if _, err := r.measure(ctx, spec, s, figure.Burst, ""); err != nil {
 			return err
 		}
-		s.Say(figure.Burst, "%s driver-only applications are created at once; their drivers run %s. The CPU counts from the first creation to the last event.",
+		s.Say(figure.Burst, "%s driver-only applications are created at once; their drivers run %s.",
 			figure.Count(n), spec.Classes[0].Run)
 		return nil
 	}

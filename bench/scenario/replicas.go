@@ -45,7 +45,7 @@ func share(ctx context.Context, w *world.World, s *Sink, spec load.Spec, n int, 
 		return err
 	}
 	limited(s, replicasName, in, b.sustained, spec)
-	s.Add(figure.Figure{Scenario: replicasName, Case: in, Name: "rate in those of one replica", Value: b.sustained / one})
+	s.Add(figure.Figure{Scenario: replicasName, Case: in, Name: figure.ShareOfOne, Value: b.sustained / one})
 	return nil
 }
 
