@@ -49,6 +49,7 @@ func TestHold(t *testing.T) {
 		figure.MostObjects, figure.MostStatusWrites, figure.MostEventWrites, figure.MostOtherWrites, figure.Astray, figure.Elsewhere, figure.Conflicts} {
 		run.Add(figure.Figure{Scenario: figure.Burst, Name: name})
 	}
+	run.Add(figure.Figure{Scenario: figure.Burst, Name: figure.Objects, Value: 5})
 	for _, c := range []struct {
 		plan, only string
 		run        *figure.Run
