@@ -123,7 +123,7 @@ func (o *order[T]) next(now time.Time) Class {
 		return next
 	}
 	for class := range Class(classes) {
-		if (class != Fresh || !o.full()) && o.overdue(class, now) && o.last[class] < o.last[next] {
+		if o.overdue(class, now) && o.last[class] < o.last[next] {
 			next = class
 		}
 	}
@@ -145,8 +145,8 @@ func (o *order[T]) first(now time.Time) Class {
 	return Settled
 }
 
-// overdue reports whether something of a class has waited for longer than the patience.
+// overdue reports whether something of a class that may be taken has waited for longer than the patience.
 func (o *order[T]) overdue(class Class, now time.Time) bool {
 	first := o.lanes[class].all.Front()
-	return first != nil && now.Sub(first.Value.(*entry[T]).place.came) > o.patience
+	return first != nil && (class != Fresh || !o.full()) && now.Sub(first.Value.(*entry[T]).place.came) > o.patience
 }
