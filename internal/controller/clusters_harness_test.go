@@ -38,6 +38,11 @@ func workers(first, least, most int64) func(*sparkCluster) {
 	}
 }
 
+// notRolled has a cluster whose workers keep what they were made with: no set replaces a pod that it took over.
+func notRolled(sc *sparkCluster) {
+	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
+}
+
 // sparkCluster creates a SparkCluster of one worker.
 func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkCluster {
 	w.t.Helper()
@@ -140,6 +145,28 @@ func (w *world) members(name string) (pods []corev1.Pod) {
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items
+}
+
+// memberUIDs are the pods of a cluster by name.
+func (w *world) memberUIDs(name string) map[string]types.UID {
+	uids := map[string]types.UID{}
+	for _, pod := range w.members(name) {
+		uids[pod.Name] = pod.UID
+	}
+	return uids
+}
+
+// waitOwned waits until all workers of a cluster are a set's.
+func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
+	w.t.Helper()
+	testkit.Wait(w.t, "the pods to be taken over", func(context.Context) error {
+		for _, pod := range w.members(name) {
+			if pod.Labels[labelRole] == roleWorker && !metav1.IsControlledBy(&pod, set) {
+				return fmt.Errorf("%s is owned by %v", pod.Name, pod.OwnerReferences)
+			}
+		}
+		return nil
+	})
 }
 
 // kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or it is told to stop.

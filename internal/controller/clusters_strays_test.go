@@ -2,13 +2,19 @@ package controller
 
 import (
 	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -107,4 +113,55 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	w.set("c-worker", func(is *appsv1.StatefulSet) error {
 		return want(is.UID != left.UID && is.DeletionTimestamp == nil, true)
 	}, replicas(4))
+}
+
+// TestSetThatGoesWithinAPassKeepsItsPods: a pass knows a set's pods as its own, and the set is gone when it looks for it. The next set of that name begins with
+// as many as there were; to begin with as many as at first would stop the others.
+func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	var set *appsv1.StatefulSet
+	var armed atomic.Bool
+	w.runClusters(testConfig(w.namespace), time.Now, func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(request *http.Request) (*http.Response, error) {
+				if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/statefulsets/c-worker") && armed.CompareAndSwap(true, false) {
+					if err := w.orphan(request.Context(), set.DeepCopy()); err != nil {
+						t.Error(err)
+					}
+				}
+				return next.RoundTrip(request)
+			})
+		})
+	})
+	w.sparkCluster("c", workers(1, 1, 9), notRolled)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	w.scale("c-worker", 3)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+	set = w.set("c-worker")
+	before := w.memberUIDs("c")
+	armed.Store(true)
+	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
+	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
+		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	})
+	if got := *next.Spec.Replicas; got != 3 {
+		t.Errorf("the next set begins with %d pods", got)
+	}
+	w.waitOwned("c", next)
+	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
+		t.Errorf("pods were replaced:\n%s", diff)
+	}
+}
+
+// orphan deletes a set and leaves its pods, and returns once it is gone.
+func (w *world) orphan(ctx context.Context, set *appsv1.StatefulSet) error {
+	if err := w.api.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		err := w.api.Get(ctx, client.ObjectKeyFromObject(set), set)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
 }

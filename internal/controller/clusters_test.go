@@ -14,7 +14,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -154,35 +153,18 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	w.runClusters(testConfig(w.namespace), time.Now)
 	// A set that is not rolled keeps what it took over: this shows that the pods survive the replacement, whatever becomes of them then.
 	keep := `{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"}%s}}`
-	w.sparkCluster("c", workers(1, 1, 9), func(sc *sparkCluster) {
-		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{}
-		sc.Spec.WorkerSpec.StatefulSetSpec = template(`{"updateStrategy":{"type":"OnDelete"}}`)
-	})
+	w.sparkCluster("c", workers(1, 1, 9), notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	set := w.set("c-worker")
 	w.scale("c-worker", 3)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
-	before := map[string]types.UID{}
-	for _, pod := range w.members("c") {
-		before[pod.Name] = pod.UID
-	}
+	before := w.memberUIDs("c")
 	w.patchCluster("c", `{"spec":{"workerSpec":`+fmt.Sprintf(keep, `,"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]`)+`}}`)
 	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
 		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
 	}, replicas(3))
-	testkit.Wait(t, "the pods to be taken over", func(context.Context) error {
-		for _, pod := range w.members("c") {
-			if pod.Labels[labelRole] == roleWorker && !metav1.IsControlledBy(&pod, next) {
-				return fmt.Errorf("%s is owned by %v", pod.Name, pod.OwnerReferences)
-			}
-		}
-		return nil
-	})
-	after := map[string]types.UID{}
-	for _, pod := range w.members("c") {
-		after[pod.Name] = pod.UID
-	}
-	if diff := cmp.Diff(before, after); diff != "" {
+	w.waitOwned("c", next)
+	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
 		t.Errorf("pods were replaced:\n%s", diff)
 	}
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))

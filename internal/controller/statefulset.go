@@ -58,15 +58,16 @@ func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstruct
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// takeStrays lets a set that is made anew, and that an autoscaler scales, begin with as many pods as its predecessor left.
+// takeStrays lets a set that is made anew, and that an autoscaler scales, begin with as many pods as its predecessor left. Those that this pass still took for
+// its predecessor's count too: it may have gone since, and to begin with fewer would stop them.
 func (p *pass[T]) takeStrays(object client.Object) client.Object {
 	if !isSet(object) || !slices.Contains(p.scaled, object.GetName()) {
 		return object
 	}
 	left, count := int64(0), int64(0)
-	for i := range p.children.strays {
-		ordinal, of := strings.CutPrefix(p.children.strays[i].Name, object.GetName()+"-")
-		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil {
+	for _, pod := range slices.Concat(p.children.strays, p.children.members) {
+		ordinal, of := strings.CutPrefix(pod.Name, object.GetName()+"-")
+		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil && pod.DeletionTimestamp == nil {
 			left, count = max(left, n+1), count+1
 		}
 	}

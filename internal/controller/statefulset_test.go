@@ -63,6 +63,8 @@ func TestStrays(t *testing.T) {
 	stray := func(name string) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker}}}
 	}
+	going := stray("c-worker-4")
+	going.DeletionTimestamp = new(metav1.Now())
 	for name, test := range map[string]struct {
 		scaled []string
 		pods   []corev1.Pod
@@ -75,11 +77,13 @@ func TestStrays(t *testing.T) {
 		"and nothing said":           {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-1")}, nil, 2},
 		"one that somebody made up":  {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, new(int32(2)), 4},
 		"of another set":             {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, new(int32(2)), 2},
+		"one that is going":          {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, new(int32(2)), 3},
 		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
 		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
-			p := &pass[*sparkCluster]{scaled: test.scaled, children: children{strays: test.pods}}
+			lost := min(1, len(test.pods)) // the others are taken for the predecessor's
+			p := &pass[*sparkCluster]{scaled: test.scaled, children: children{strays: test.pods[:lost], members: test.pods[lost:]}}
 			got, _, err := unstructured.NestedInt64(asTree(t, p.takeStrays(object)).Object, "spec", "replicas")
 			if err != nil || got != test.want {
 				t.Errorf("%s: %d pods (%v), want %d", name, got, err, test.want)
