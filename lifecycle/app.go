@@ -12,6 +12,9 @@ type App struct {
 	// SpecHash is the hash of the spec less the fields that only steer the operator: "<version of the algorithm>:<digest>". A change of
 	// the digest replaces the run; another version, or none, is never taken for a change.
 	SpecHash string
+	// Edited tells that the spec may have been another one since the custom resource was created. A launch that was not remembered may have made a driver by
+	// another name then, which does not stop a second one: it is looked for before the first attempt as well.
+	Edited   bool
 	Deleting bool // the custom resource has a deletion timestamp
 	// DeletedAt is that timestamp; zero where it is not known. Only ForceAfter counts from it.
 	DeletedAt time.Time

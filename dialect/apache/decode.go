@@ -32,6 +32,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	initial, least := executorsOf(&app.Spec)
 	out := lifecycle.App{
 		UID:              string(app.UID),
+		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Restart:          restart(t.RestartConfig),

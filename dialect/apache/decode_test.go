@@ -128,6 +128,11 @@ func TestExecutorsWanted(t *testing.T) {
 // TestOptionsAndDeletion: what the configuration and the metadata say.
 func TestOptionsAndDeletion(t *testing.T) {
 	a := Applications{Options{Run: time.Hour, MissingGrace: time.Second}}
+	for generation, want := range map[int64]bool{1: false, 2: true} {
+		if got := a.app(pi(func(app *sparkv1.SparkApplication) { app.Generation = generation })).Edited; got != want {
+			t.Errorf("generation %d is read as edited: %t", generation, got)
+		}
+	}
 	got := a.app(pi(func(app *sparkv1.SparkApplication) {
 		app.DeletionTimestamp, app.Finalizers = new(metav1.NewTime(t0)), []string{metav1.FinalizerOrphanDependents}
 	}))

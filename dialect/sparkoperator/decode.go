@@ -23,6 +23,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	out := lifecycle.App{
 		UID:              string(app.UID),
 		SpecHash:         Hash(spec),
+		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:          spec.Suspend != nil && *spec.Suspend,

@@ -85,3 +85,13 @@ func TestTimeToLive(t *testing.T) {
 		}
 	}
 }
+
+// TestEdited: each edit of the spec is another generation, which the API server counts from 1.
+func TestEdited(t *testing.T) {
+	app := appOf(t, "spec: {}")
+	for generation, want := range map[int64]bool{1: false, 2: true} {
+		if app.Generation = generation; usual.app(app).Edited != want {
+			t.Errorf("generation %d is read as edited: %t", generation, !want)
+		}
+	}
+}

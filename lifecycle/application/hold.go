@@ -72,7 +72,7 @@ func (s *step) editing() bool {
 
 // cleared reports whether nothing is left of the attempts up to the given one. Else it asks for their deletion; and before it believes its
 // eyes, for a live read of the drivers: the cache may be late, and the next driver may have another name, so that the API server would
-// not stop it. Before the first attempt there is nothing to read.
+// not stop it. Before the first attempt there is nothing to read, but where the spec was edited (launch).
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {

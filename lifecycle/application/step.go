@@ -163,7 +163,8 @@ func (s *step) fresh() bool {
 
 // launch creates the next attempt, unless the spec is invalid or the creation was just refused: then the attempt has ended. A refusal is
 // believed after a live read only: a launch that was not remembered is refused the second time by the very quota that it took. A submitter is
-// launched after one too: a driver that was not remembered has another name than the submitter, and would not stop it.
+// launched after one too: a driver that was not remembered has another name than the submitter, and would not stop it. So may it have where the spec was
+// edited before the first launch; before any other, nothing of the ones before is left by a live read (cleared).
 func (s *step) launch() bool {
 	switch {
 	case s.tried:
@@ -178,7 +179,7 @@ func (s *step) launch() bool {
 		}
 		s.check(reassert)
 		return false
-	case s.app.Invalid == nil && (s.seen.Refusal != nil || s.app.Submitter != nil) && !s.seen.Confirmed:
+	case s.app.Invalid == nil && (s.seen.Refusal != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0) && !s.seen.Confirmed:
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
 	}

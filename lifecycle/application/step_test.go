@@ -29,7 +29,7 @@ func appWith(change ...func(*lifecycle.App)) lifecycle.App {
 }
 
 func suspended(a *lifecycle.App) { a.Suspend = true }
-func edited(a *lifecycle.App)    { a.SpecHash = "1:b" }
+func edited(a *lifecycle.App)    { a.SpecHash, a.Edited = "1:b", true }
 
 func retries(n int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) {
@@ -689,7 +689,13 @@ func TestEdit(t *testing.T) {
 			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		{"while it is being resumed", appWith(edited), memoryIn(lifecycle.Resuming), lifecycle.Observed{Remains: []int32{1}}, at(60),
 			want{do: acts(remove(1)), check: reassert}},
-		{"before the first launch", appWith(edited), lifecycle.Memory{}, nothing, at(60),
+		{"before the first launch: was there one by another name?", appWith(edited), lifecycle.Memory{}, nothing, at(60),
+			want{do: acts(confirm(1)), check: recheck, attempt: none}},
+		{"before the first launch: there was", appWith(edited), lifecycle.Memory{}, driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.SpecHash = "1:a" }), at(60),
+			want{trail: phases(lifecycle.Launched, lifecycle.Editing), check: time.Millisecond, reason: lifecycle.ReasonEdited}},
+		{"created suspended, edited and resumed: was there one?", appWith(edited), lifecycle.Memory{Phase: lifecycle.Suspended, Since: t0}, nothing, at(60),
+			want{trail: phases(lifecycle.Resuming), do: acts(confirm(1)), check: recheck, attempt: none}},
+		{"before the first launch", appWith(edited), lifecycle.Memory{}, confirmed, at(60),
 			want{trail: phases(lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
 		{"by another version of the hash: adopted", appWith(func(a *lifecycle.App) { a.SpecHash = "2:z" }), memoryIn(lifecycle.Running),
 			driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},

@@ -257,17 +257,11 @@ func (w *world) user() {
 			w.tell("user: suspend=%v", w.app.Suspend)
 		}
 		w.hash++
-		w.app.SpecHash = "1:" + strconv.Itoa(w.hash)
+		w.app.SpecHash, w.app.Edited = "1:"+strconv.Itoa(w.hash), true
 		w.edits++
-		if w.app.Submitter == nil {
-			w.chooseMode()
-		}
-		// Before the first launch is written down nothing but the name keeps it from being made twice.
-		if w.stored.Attempt > 0 {
-			w.chooseMode()
-			if w.chance(0.5) {
-				w.name++ // spec.driver.podName
-			}
+		w.chooseMode()
+		if w.chance(0.5) {
+			w.name++ // spec.driver.podName
 		}
 		w.tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
 	case w.chance(0.02):
