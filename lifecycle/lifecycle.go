@@ -244,6 +244,10 @@ type Observed struct {
 	// Inspected is set when a live read compared the current attempt's driver with what it mounts; Driver.Torn has the result. It is a fact
 	// of one pass, and implies Confirmed.
 	Inspected bool
+	// Reread is set when a live read compared all pods of the current attempt with what is seen of them here. It is a fact of one pass, and implies Confirmed.
+	Reread bool
+	// Behind is set when such a read, or the one that Confirmed tells of, found a pod further than it is seen here. It is a fact of one pass.
+	Behind bool
 	// ShortSince is since when too few executors were seen, where that is not stored yet (Memory.ShortSince); zero where they were not.
 	ShortSince time.Time
 	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil

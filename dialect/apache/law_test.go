@@ -153,7 +153,7 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Refusal != nil {
 		return // it was of that pass alone
 	}
-	seen.Confirmed, seen.Probed = false, nil
+	seen.Confirmed, seen.Reread, seen.Behind, seen.Probed = false, false, false, nil
 	again := l.app.DeepCopy()
 	plan := l.a.Decide(again, seen, l.now)
 	if len(plan.Trail) > 0 || asks(plan) {
@@ -167,6 +167,9 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 
 func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 	seen := lifecycle.Observed{Confirmed: r.IntN(2) == 0}
+	if seen.Confirmed {
+		seen.Reread, seen.Behind = r.IntN(2) == 0, r.IntN(3) == 0
+	}
 	attempt := lastAttempt(&l.app.Status)
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,

@@ -67,7 +67,7 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 		if !asks(l.plan) {
 			break
 		}
-		seen.Confirmed, seen.Probed = true, &lifecycle.Cause{}
+		seen.Confirmed, seen.Reread, seen.Probed = true, true, &lifecycle.Cause{}
 	}
 	l.told = append(l.told, Events(l.app, l.plan)...)
 	roundTrip(l, &l.app.Status)

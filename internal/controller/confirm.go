@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -14,11 +16,11 @@ import (
 
 // confirm reads live whether the application has a driver, or a pod that submits one, that was not seen, of whichever attempt: a cache that does
 // not show one may only be late, and a launch that was not recorded may go by another name since the spec was edited. Of a submission it also
-// looks at what the driver mounts.
+// looks at what the driver mounts, and of an attempt at all its pods.
 func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
 	var pods corev1.PodList
-	uid := p.stored.GetUID()
-	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.driverSelector(p)})
+	uid, all := p.stored.GetUID(), action.Part == lifecycle.Attempt
+	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.podSelector(p, all)})
 	if err != nil {
 		return nil, fmt.Errorf("look for driver pods: %w", err)
 	}
@@ -39,7 +41,35 @@ func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycl
 	case action.Part == lifecycle.Submission:
 		return r.inspect(ctx, found.drivers, action.Attempt)
 	}
-	return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
+	behind := p.behind(found, all)
+	return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Reread, seen.Behind = true, all, behind }, nil
+}
+
+// behind reports whether pods, read live, are further than the cache shows them: one has started, is ready or over, or an executor is not there.
+func (p *pass[T]) behind(live children, executors bool) bool {
+	type state struct {
+		phase lifecycle.DriverPhase
+		ready bool
+	}
+	seen := map[types.UID]state{}
+	for i := range p.children.drivers {
+		d := driverFacts(&p.children.drivers[i])
+		seen[p.children.drivers[i].UID] = state{d.Phase, d.Ready}
+	}
+	for i := range live.drivers {
+		if d := driverFacts(&live.drivers[i]); seen[live.drivers[i].UID] != (state{d.Phase, d.Ready}) {
+			return true
+		}
+	}
+	if !executors {
+		return false
+	}
+	for i := range p.children.executors {
+		seen[p.children.executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&p.children.executors[i], executorContainer).Phase}
+	}
+	return slices.ContainsFunc(live.executors, func(pod corev1.Pod) bool {
+		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod, executorContainer).Phase}
+	})
 }
 
 // inspect looks live whether the ConfigMap exists that a driver mounts: spark-submit makes it last, so nothing is missing where it is there.

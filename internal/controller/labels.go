@@ -108,12 +108,6 @@ func sparkPods(clusters bool) labels.Selector {
 	return labels.NewSelector().Add(must(labels.NewRequirement(labelRole, selection.In, roles)))
 }
 
-// driversOf selects the drivers of a custom resource, and the pods that submit them.
-func driversOf(uid types.UID) labels.Selector {
-	return labels.NewSelector().Add(
-		must(labels.NewRequirement(labelAppUID, selection.Equals, []string{string(uid)})), launched())
-}
-
 // launched requires what isLaunched tells.
 func launched() labels.Requirement {
 	return must(labels.NewRequirement(labelRole, selection.In, launchedRoles))

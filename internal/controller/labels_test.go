@@ -121,7 +121,7 @@ func TestServersAreWatched(t *testing.T) {
 		if !sparkPods(true).Matches(labels.Set{labelRole: role}) {
 			t.Errorf("where clusters are served, pods with the role %q are not watched", role)
 		}
-		if got := driversOf("uid").Matches(labels.Set{labelRole: role, labelAppUID: "uid"}); got != found {
+		if got := labels.NewSelector().Add(launched()).Matches(labels.Set{labelRole: role}); got != found {
 			t.Errorf("a live read for drivers finds the role %q: %t", role, got)
 		}
 		if got := isLaunched(someonesPod("x", map[string]string{labelRole: role})); got != found {

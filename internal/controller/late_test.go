@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // lateness holds back what watches of pods tell, as a connection does on which nothing comes any more: the cache shows what was, and requests go through.
@@ -111,5 +113,27 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	app := w.application("pi", withDriver)
 	if name := w.driverOf(app, 2).Name; name != "a-driver" {
 		t.Errorf("the driver of the edited spec is %s", name)
+	}
+}
+
+// TestDriverStartsUnseen: a driver starts in time, and the cache does not show that when the time is over. It is looked for live, and goes on.
+func TestDriverStartsUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	late, made := &lateness{}, &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(late.over)
+		env.Rest.Wrap(made.over)
+	})
+	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	driver := w.driverOf(app, 1)
+	end, before := late.begin(), made.since(nil)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	testkit.Wait(t, "a live read", func(context.Context) error { return want(made.since(before)["GET pods"] > 0, true) })
+	end()
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	if now := w.driverOf(app, 1); now.UID != driver.UID || now.DeletionTimestamp != nil {
+		t.Errorf("the driver is %+v", now.ObjectMeta)
 	}
 }

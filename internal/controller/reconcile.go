@@ -189,7 +189,8 @@ func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, 
 	stands := held == nil
 	if held != nil && held.lasts() {
 		p.seen.Weather = held.weather()
-		p.seen.Confirmed, p.seen.Inspected = false, false // what failed may have taken effect since
+		// What failed may have taken effect since.
+		p.seen.Confirmed, p.seen.Inspected, p.seen.Reread, p.seen.Behind = false, false, false, false
 		if err := r.settle(ctx, p); err != nil {
 			held = r.holdOf(key, p, err)
 		} else {

@@ -111,14 +111,17 @@ func (r *Reconciler[T]) identifyOne(p *pass[T], object client.Object) client.Obj
 	return &r.identify(p, []corev1.Pod{*pod})[0]
 }
 
-// driverSelector selects, live, the drivers of a custom resource and the pods that submit them: all that may be ours.
-func (r *Reconciler[T]) driverSelector(p *pass[T]) labels.Selector {
+// podSelector selects, live, the drivers of a custom resource and the pods that submit them, or all pods that may be ours.
+func (r *Reconciler[T]) podSelector(p *pass[T], all bool) labels.Selector {
+	key, value := r.kind.NameLabel, p.stored.GetName()
 	if r.kind.Adopt == nil {
-		return driversOf(p.stored.GetUID())
+		key, value = labelAppUID, string(p.stored.GetUID())
 	}
-	return labels.NewSelector().Add(
-		must(labels.NewRequirement(r.kind.NameLabel, selection.Equals, []string{p.stored.GetName()})),
-		launched())
+	selector := labels.NewSelector().Add(must(labels.NewRequirement(key, selection.Equals, []string{value})))
+	if all {
+		return selector
+	}
+	return selector.Add(launched())
 }
 
 // leftBehind reports whether an object that has a name of ours is what another operator made for the custom resource: it has that as its controller,

@@ -54,7 +54,7 @@ func TestBudget(t *testing.T) {
 			acts(drop1), reassert},
 		{"a retry waits", appWith(budgeted, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)),
 			having(driver(lifecycle.DriverFailed), 1), acts(drop1), reassert},
-		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Running), having(runs(), 1), acts(stop(1)), reassert},
+		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Limits.Run = second }), memoryIn(lifecycle.Running), live(having(runs(), 1)), acts(stop(1)), reassert},
 		{"it goes with what is suspended", appWith(budgeted, suspended), memoryIn(lifecycle.Running), having(runs(), 1), acts(stop(1)), reassert},
 		{"it goes with what is deleted", appWith(budgeted, func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), reassert},
 		{"of an older attempt", appWith(budgeted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }), having(runs(attempt(2)), 1, 2), acts(remove(1)), reassert},

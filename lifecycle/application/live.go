@@ -34,15 +34,12 @@ func (s *step) live() bool {
 		return s.missing()
 	case s.silent(&d):
 		if outcome, cause, over := s.expired(s.runBound()); over {
-			return s.end(outcome, cause, s.now)
+			return !s.early(outcome) && s.end(outcome, cause, s.now)
 		}
 		return s.lostNode(d)
 	}
 	if outcome, cause, over := s.deadlines(d); over {
-		if s.app.Retrace {
-			s.progress(d) // to where it was when its time was over
-		}
-		return s.end(outcome, cause, s.now)
+		return !s.early(outcome) && s.timedOut(d, outcome, cause)
 	}
 	switch s.inspect(d) {
 	case unknown:
@@ -308,6 +305,34 @@ type deadline struct {
 // deadlines asks for a look at the next deadline, or reports the first one that has passed. D is nil where it is not seen.
 func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Cause, bool) {
 	return s.expired(s.bounds(d))
+}
+
+// early reports whether nobody has yet looked live that an attempt's time is over, or that look found more than is seen: after an outage the cache may be behind
+// for a minute, while what should have started by then did. In bad weather nobody can be asked, and time goes on.
+func (s *step) early(outcome lifecycle.Outcome) bool {
+	looked, part := s.seen.Confirmed, lifecycle.DriverPod
+	if outcome == lifecycle.ExecutorsTimedOut {
+		looked, part = s.seen.Reread, lifecycle.Attempt
+	}
+	switch {
+	case s.seen.Weather != nil:
+		return false
+	case !looked:
+		s.confirm(part, s.m.Attempt)
+		return true
+	case s.seen.Behind:
+		s.check(reassert) // if what is behind does not come by itself
+		return true
+	}
+	return false
+}
+
+// timedOut ends an attempt whose time is over.
+func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
+	if s.app.Retrace {
+		s.progress(d) // to where it was then
+	}
+	return s.end(outcome, cause, s.now)
 }
 
 func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, bool) {

@@ -112,7 +112,7 @@ func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m li
 			checkPlan(t, app, m, s.seen, now, plan)
 			if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				sure := s.seen
-				sure.Confirmed = true
+				sure.Confirmed, sure.Reread = true, true
 				plan = Step(app, m, sure, now)
 			}
 			for _, tr := range plan.Trail {

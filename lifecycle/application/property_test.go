@@ -130,7 +130,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	t.Helper()
 	refused := seen.Refusal != nil
-	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Probed = nil, false, false, nil
+	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind, seen.Probed = nil, false, false, false, false, nil
 	second := Step(app, plan.Next, seen, now)
 	// A stored wait that is over at once (an interval of nothing) goes on in the next pass.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
@@ -218,6 +218,9 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
 	seen := lifecycle.Observed{Confirmed: a.of(3) == 0}
+	if seen.Confirmed {
+		seen.Reread, seen.Behind = a.of(2) == 0, a.of(3) == 0
+	}
 	for range a.of(3) {
 		attempt := int32(a.of(5))
 		if seen.Driver(attempt) != nil {

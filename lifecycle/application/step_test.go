@@ -373,7 +373,7 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Limits.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
 	first := Step(app, memoryIn(lifecycle.Scaling), seen, at(20))
-	got := Step(app, first.Next, seen, at(40)).Next.Cause.Message
+	got := Step(app, first.Next, reread(seen), at(40)).Next.Cause.Message
 	if want := "fewer than 2 executors ran within 30s; it waited for Unschedulable: executor pod exec-1 waits: m1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -465,11 +465,11 @@ func TestDriver(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted}},
 		{"a lost node: of all deadlines the run's holds", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), at(299),
 			want{check: second, reason: lifecycle.ReasonNodeLost}},
-		{"a lost node, and the run is over", appWith(everyLimit, retries(1)), lostNode, driver(lifecycle.DriverUnknown), at(300),
+		{"a lost node, and the run is over", appWith(everyLimit, retries(1)), lostNode, live(driver(lifecycle.DriverUnknown)), at(300),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
-		{"a lost node, found with the run's end", appWith(everyLimit), memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), at(300),
+		{"a lost node, found with the run's end", appWith(everyLimit), memoryIn(lifecycle.Running), live(driver(lifecycle.DriverUnknown)), at(300),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
-		{"overdue on a node that says nothing, and the run is over", appWith(everyLimit), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, evicted, dueToGo(60)), at(300),
+		{"overdue on a node that says nothing, and the run is over", appWith(everyLimit), memoryIn(lifecycle.Unknown), live(driver(lifecycle.DriverRunning, evicted, dueToGo(60))), at(300),
 			want{trail: phases(lifecycle.Ended), do: acts(remove(1)), check: reassert, outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
 		{"its node is back", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{trail: phases(lifecycle.Running)}},
 		{"its node is back and it ended meanwhile", appWith(), memoryIn(lifecycle.Unknown), driver(lifecycle.DriverSucceeded), at(60),
@@ -500,17 +500,25 @@ func TestDeadlines(t *testing.T) {
 	}
 	run(t, []row{
 		{"start: a second left", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(29), want{check: second}},
-		{"start: over", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(30),
+		{"start: over, as it seems", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(30),
+			want{do: acts(confirm(1)), check: recheck}},
+		{"start: it made it, and the cache does not show it", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), behind(driver(lifecycle.DriverPending)), at(30),
+			want{check: reassert}},
+		{"start: over", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), live(driver(lifecycle.DriverPending)), at(30),
 			timedOut(lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut)},
 		{"start: it made it", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), running, at(31), want{trail: phases(lifecycle.Started)}},
 		{"ready: from the container's start", appWith(limits(0, 30, 0, 0)), memoryIn(lifecycle.Started), running, at(34), want{check: second}},
-		{"ready: over", appWith(limits(0, 30, 0, 0)), memoryIn(lifecycle.Started), running, at(35), timedOut(lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut)},
+		{"ready: over", appWith(limits(0, 30, 0, 0)), memoryIn(lifecycle.Started), live(running), at(35), timedOut(lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut)},
 		{"executors: from the readiness", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), ready, at(36), want{check: second}},
-		{"executors: over", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), ready, at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
-		{"executors: one is not enough", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Scaling), scaling, at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: over, as it seems", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), live(ready), at(37),
+			want{do: acts(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Attempt, Attempt: 1}), check: recheck}},
+		{"executors: they ran, and the cache does not show it", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), behind(ready), at(37), want{check: reassert}},
+		{"executors: over", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), reread(ready), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: one is not enough", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Scaling), reread(scaling), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
 		{"executors: once they ran there is none", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Running), scaling, at(99), want{}},
 		{"run: the next of two", appWith(limits(0, 0, 90, 40)), memoryIn(lifecycle.Ready), ready, at(37), want{check: 3 * second}},
-		{"run: over", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), ready, at(40), timedOut(lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut)},
+		{"run: it has ended, and the cache does not show it", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), behind(ready), at(40), want{check: reassert}},
+		{"run: over", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), live(ready), at(40), timedOut(lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut)},
 		{"the end is before the deadline", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(99),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
 		{"timed out, the driver is still going", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Ended, outcome(lifecycle.RunTimedOut, "r", 40)), ready, at(99),
@@ -527,7 +535,7 @@ func TestDeadlines(t *testing.T) {
 func TestDeadlineTellsWhatItWaitedFor(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.Limits.DriverStart = 30 * second })
 	mem := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"} })
-	got := Step(app, mem, driver(lifecycle.DriverPending, why("Unschedulable")), at(30)).Next.Cause.Message
+	got := Step(app, mem, live(driver(lifecycle.DriverPending, why("Unschedulable"))), at(30)).Next.Cause.Message
 	if want := "the driver did not start within 30s; it waited for Unschedulable: 0/3 nodes"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

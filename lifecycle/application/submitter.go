@@ -10,7 +10,7 @@ import (
 // is waited for as well, since it may still act.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
-		return s.end(outcome, cause, s.now)
+		return !s.early(outcome) && s.end(outcome, cause, s.now)
 	}
 	cause := r.Why
 	switch {

@@ -44,6 +44,18 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 	return o
 }
 
+// reread is where all pods of the attempt are as a live read says.
+func reread(o lifecycle.Observed) lifecycle.Observed {
+	o.Confirmed, o.Reread = true, true
+	return o
+}
+
+// behind is where a live read found more than is seen.
+func behind(o lifecycle.Observed) lifecycle.Observed {
+	o.Confirmed, o.Reread, o.Behind = true, true, true
+	return o
+}
+
 func inspected(torn bool, o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.Inspected, o.Drivers[0].Torn = true, true, torn
 	return o
@@ -67,7 +79,7 @@ func TestSubmitter(t *testing.T) {
 		{"it goes on, up to the driver's deadline", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 100 * second }), launched,
 			submitter(lifecycle.DriverRunning), at(60), want{check: 40 * second, reason: "SparkSubmit"}},
 		{"the deadline passed: it goes, so that it makes no driver any more", appWith(submitted, func(a *lifecycle.App) { a.Limits.DriverStart = 50 * second }), launched,
-			submitter(lifecycle.DriverRunning), at(60),
+			live(submitter(lifecycle.DriverRunning)), at(60),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.StartTimedOut, reason: lifecycle.ReasonStartTimedOut}},
 		{"it waits for an image", appWith(submitted), launched, submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff")), at(60),
 			want{reason: "ImagePullBackOff"}},

@@ -115,18 +115,18 @@ func TestExecutorDeadlines(t *testing.T) {
 	}
 	run(t, []row{
 		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
-		{"Ready: over", app(true), memoryIn(lifecycle.Ready), running(0), at(107), timedOut()},
+		{"Ready: over", app(true), memoryIn(lifecycle.Ready), reread(running(0)), at(107), timedOut()},
 		{"the first comes just in time", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
 		{"anew: it has its time from then", app(true), scaling, running(1), at(189), want{check: second}},
-		{"anew: over", app(true), scaling, running(1), at(190), timedOut()},
+		{"anew: over", app(true), scaling, reread(running(1)), at(190), timedOut()},
 		{"anew: it went again", app(true), scaling, running(0), at(189), want{check: second}},
 		{"not anew", app(false), scaling, running(1), at(106), want{check: second}},
-		{"not anew: over", app(false), scaling, running(1), at(107), timedOut()},
+		{"not anew: over", app(false), scaling, reread(running(1)), at(107), timedOut()},
 		{"enough come just in time", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
 		{"once it runs there is none", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
 		{"nor where the start awaits none", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
 	})
-	if plan := Step(app(true), memoryIn(lifecycle.Ready), running(0), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
+	if plan := Step(app(true), memoryIn(lifecycle.Ready), reread(running(0)), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
 		t.Errorf("message %q", plan.Next.Cause.Message)
 	}
 }

@@ -369,12 +369,13 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			}
 			w.tell("bad weather: %s", failed.where)
 			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.where}, Since: w.held}
-			seen.Confirmed, seen.Inspected = false, false // the action that failed may have changed what was read
+			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false // the action that failed may have changed what was read
 		case failed != nil:
 			panic(*failed)
 		case fact != nil:
 			fact(&seen)
 		default:
+			w.untimely(plan, seen)
 			w.record(plan)
 			if seen.Weather == nil {
 				w.held = time.Time{}
@@ -477,7 +478,14 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 		return w.probe(a.Attempt, seen)
 	}
 	inspects := a.Part == lifecycle.Submission
-	if seen.Confirmed && !inspects || seen.Inspected {
+	again := seen.Confirmed
+	switch a.Part {
+	case lifecycle.Submission:
+		again = seen.Inspected
+	case lifecycle.Attempt:
+		again = seen.Reread
+	}
+	if again {
 		w.fail("asks again in one pass")
 	}
 	for _, p := range w.pods {
@@ -485,11 +493,37 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 			return func(o *lifecycle.Observed) { w.add(o, p) }
 		}
 	}
+	behind := w.behind(seen)
 	torn := slices.ContainsFunc(w.pods, func(p *pod) bool { return p.driver && p.attempt == a.Attempt && p.torn })
 	return func(o *lifecycle.Observed) {
-		o.Confirmed = true
+		o.Confirmed, o.Reread, o.Behind = true, a.Part == lifecycle.Attempt, behind
 		if d := o.Driver(a.Attempt); inspects && d != nil {
 			o.Inspected, d.Torn = true, torn
+		}
+	}
+}
+
+// behind reports whether a pod is further than it is seen.
+func (w *world) behind(seen lifecycle.Observed) bool {
+	return slices.ContainsFunc(w.pods, func(p *pod) bool {
+		d := seen.Driver(p.attempt)
+		return p.driver && (d == nil || d.Phase != p.phase || d.Ready != p.ready)
+	})
+}
+
+// untimely fails where a driver that started, or has ended, is stopped for its time: only where nobody could be asked may that be.
+func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
+	for _, tr := range plan.Trail {
+		if tr.To != lifecycle.Ended || seen.Weather != nil {
+			continue
+		}
+		for _, p := range w.pods {
+			if !p.driver || p.attempt != tr.Attempt {
+				continue
+			}
+			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
+				w.fail("attempt %d ends by %s, and its driver is %s", tr.Attempt, tr.Outcome, p.phase)
+			}
 		}
 	}
 }
