@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -21,29 +20,32 @@ func (op *Operator) stopAsked() bool {
 }
 
 // whileLeading is the context of a pass. It is bounded in time, and it outlives a shutdown that was asked for: the lease is renewed until the passes in
-// flight are over. Where the lease is lost it ends at once, also while the operator ends: leaderElection.leaseDuration - renewDeadline later another replica
-// may act, which may lead an attempt to its end and clean up before a creation that is late finds nothing in its way.
-func (r *Reconciler[T]) whileLeading(reconciling context.Context) (context.Context, context.CancelFunc) {
+// flight are over. It ends with the lease, also while the operator ends: leaderElection.leaseDuration - renewDeadline later another replica may act, which may
+// lead an attempt to its end and clean up before a creation that is late finds nothing in its way. Nothing is given where the lease is not this replica's for
+// sure: one that was stopped wakes with events and timers that ask for passes, and its elector tries for another renewDeadline before it gives up.
+func (r *Reconciler[T]) whileLeading(reconciling context.Context) (_ context.Context, done func(), given bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(reconciling, func() {
-		if r.asked != nil && (!r.asked() || r.lock.lost(ctx)) {
+		if r.asked != nil && !r.asked() {
 			end(shard.ErrOver)
 		}
 	})
+	ctx, over, given := r.lock.begin(ctx)
 	return ctx, func() {
+		over()
 		unhook()
 		end(nil)
 		cancel()
-	}
+	}, given
 }
 
-// lock is the leader election's, and knows until when the lease is this replica's. The elector tells of a lease that is lost by ending the manager, which says
-// nothing to a pass where the manager is ending already.
+// lock is the leader election's, and knows until when the lease is this replica's. The elector tells of a lease that is lost by ending the manager: too late
+// where the process was stopped, and not at all to a pass where the manager is ending already.
 type lock struct {
 	resourcelock.Interface
-	term  time.Duration // leaderElection.renewDeadline: the elector gives up then, or a little later
-	until atomic.Pointer[time.Time]
+	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
+	lead shard.Lead
 }
 
 // newLock makes the lock of an operator that has a leader; else nil. It is of use once it was connected.
@@ -75,35 +77,34 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
+// Get implements resourcelock.Interface. The elector asks where a renewal failed: what another has is not this replica's, whatever the clocks say, which may have
+// stood still with the machine.
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != l.Identity() {
+		l.lead.End()
+	}
+	return record, raw, err
+}
+
 // write notes the term of a lease that was renewed, from before it was asked for: the others count from after that. One that is released is over at once.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
-	until := time.Now()
 	if record.HolderIdentity != l.Identity() {
-		l.until.Store(&until)
+		l.lead.End()
 		return send()
 	}
-	until = until.Add(l.term)
+	begun := time.Now()
 	err := send()
 	if err == nil {
-		l.until.Store(&until)
+		l.lead.Until(begun.Add(l.term))
 	}
 	return err
 }
 
-// lost waits until the lease is not this replica's any more, and reports whether it is so; it is not where ctx ends first. Without a leader nothing is lost.
-func (l *lock) lost(ctx context.Context) bool {
+// begin asks for the right to make a pass. Without a leader all have it.
+func (l *lock) begin(ctx context.Context) (_ context.Context, done func(), given bool) {
 	if l == nil {
-		return false
+		return ctx, func() {}, true
 	}
-	for {
-		until := l.until.Load()
-		if until == nil || !time.Now().Before(*until) {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(time.Until(*until)):
-		}
-	}
+	return l.lead.Begin(ctx)
 }

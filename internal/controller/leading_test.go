@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -95,62 +97,192 @@ func (w *world) takeLease(name string) {
 	})
 }
 
-// someLock is a lock whose writes end as the test says.
+// someLock is a lock whose writes end as the test says, and whose lease is whose the test says.
 type someLock struct {
 	resourcelock.Interface
-	fails error
+	fails  error
+	holder string
 }
 
 func (*someLock) Identity() string { return "me" }
+
+func (s *someLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: s.holder}, nil, s.fails
+}
 
 func (s *someLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
 
 func (s *someLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
 
-// TestLock: until when the lease is this replica's, by what became of its writes.
+// TestLock: until when the lease is this replica's, by what became of its requests.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	const term, retry = 10 * time.Second, 2 * time.Second
 	mine, nobody := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{}
+	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
 	for _, c := range []struct {
-		name  string
-		write func(*lock, *someLock) error // after one that went well, and retry after that
-		want  time.Duration                // for which it is this replica's from then on
+		name string
+		asks func(*lock, *someLock) error // after a write that went well, and retry after that
+		want time.Duration                // for which it is this replica's from then on
 	}{
 		{"renewed", func(l *lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
 		{"made anew", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
 		{"not renewed", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
 		{"released", func(l *lock, _ *someLock) error { return l.Update(t.Context(), nobody) }, 0},
 		{"released, as far as the others know", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
+		{"seen to be its own", func(l *lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
+		{"seen to be another's", func(l *lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
+		{"seen to be nobody's", func(l *lock, _ *someLock) error { return read(l) }, 0},
+		{"not seen", func(l *lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &someLock{}
 				l := &lock{Interface: inner, term: term}
-				if !l.lost(t.Context()) {
+				if _, _, given := l.begin(t.Context()); given {
 					t.Error("it is this replica's before it ever was")
 				}
 				if err := l.Create(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
+				pass, done, given := l.begin(t.Context())
+				if !given {
+					t.Fatal("it is not this replica's, which has just made it")
+				}
+				defer done()
 				time.Sleep(retry)
 				began := time.Now()
-				if err := c.write(l, inner); !errors.Is(err, inner.fails) {
-					t.Errorf("the write ended with %v, want %v", err, inner.fails)
+				if err := c.asks(l, inner); !errors.Is(err, inner.fails) {
+					t.Errorf("the request ended with %v, want %v", err, inner.fails)
 				}
 				if c.want > 0 {
-					ctx, cancel := context.WithTimeout(t.Context(), c.want-1)
-					defer cancel()
-					if l.lost(ctx) {
+					time.Sleep(c.want - 1)
+					synctest.Wait()
+					_, done, given := l.begin(t.Context())
+					done()
+					if !given || pass.Err() != nil {
 						t.Errorf("lost after %s", time.Since(began))
 					}
 				}
-				if lost := l.lost(t.Context()); !lost || time.Since(began) != c.want {
+				<-pass.Done()
+				if lost := errors.Is(context.Cause(pass), shard.ErrOver); !lost || time.Since(began) != c.want {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
+				if _, _, given := l.begin(t.Context()); given {
+					t.Error("a pass may begin after it is lost")
+				}
+
+				// Late, or after another: what is new may begin, and what was begun before is over.
+				inner.fails = nil
+				if err := l.Update(t.Context(), mine); err != nil {
+					t.Fatal(err)
+				}
+				_, done, given = l.begin(t.Context())
+				done()
+				if !given || pass.Err() == nil {
+					t.Errorf("renewed after it was lost: a pass may begin %t, that before is over %t", given, pass.Err() != nil)
+				}
+				l.lead.End() // a bubble waits for its timers
 			})
 		})
 	}
+}
+
+// standing is the lock of a replica that may be stopped. It stops between two renewals, where a process mostly is: when it goes on, the elector begins a
+// renewal for which it gives itself all the time that there is.
+type standing struct {
+	resourcelock.Interface
+	one *one
+}
+
+func (s standing) Describe() string {
+	s.one.waits()
+	return s.Interface.Describe()
+}
+
+// newLed is replicas of which one leads.
+func newLed(t *testing.T) *fleet {
+	f := newFleet(t)
+	f.cfg.Sharding.Enabled = false
+	election := &f.cfg.LeaderElection
+	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 250*time.Millisecond
+	return f
+}
+
+// TestLeaderThatStoodStill: a leader that was stopped for longer than its lease lasts writes nothing after the next has begun, though its own election has not
+// told it so yet.
+func TestLeaderThatStoodStill(t *testing.T) {
+	t.Parallel()
+	f := newLed(t)
+	first := f.start()
+	<-first.op.Elected()
+	second := f.start()
+	ctx, cancel := context.WithCancel(context.Background())
+	var kubelets sync.WaitGroup
+	kubelets.Go(func() { f.kubelets(ctx) })
+	defer kubelets.Wait()
+	defer cancel()
+
+	const applications = 12
+	for i := range applications / 2 {
+		f.application(fmt.Sprintf("app-%d", i), withDriver)
+	}
+	f.waitState("app-0", v1beta2.ApplicationStateRunning)
+	goOn := first.stand()
+	for i := range applications / 2 {
+		f.application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
+	}
+	testkit.Wait(t, "the second to act", func(context.Context) error {
+		if len(second.since(time.Time{})) == 0 {
+			return errors.New("it has written nothing")
+		}
+		return nil
+	})
+	goOn()
+	<-first.over
+	first.dead.Store(true) // it has lost its lease, which is its end
+	for i := range applications {
+		if app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
+			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
+		}
+	}
+	begun := second.since(time.Time{})[0]
+	for _, late := range first.since(begun.begun) {
+		t.Errorf("%s was sent by the first %s after %s by the second", late.what, late.begun.Sub(begun.begun), begun.what)
+	}
+}
+
+// TestLateRenewalLetsWorkGoOn: what a leader does not do while its lease may be another's is done when the lease was renewed after all. Nothing else than that
+// asks for it again: there is no event of a driver that was not launched.
+func TestLateRenewalLetsWorkGoOn(t *testing.T) {
+	t.Parallel()
+	f := newLed(t)
+	only := f.start()
+	f.application("before", withDriver)
+	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun
+	goOn := only.stand()
+	f.application("early", withDriver)
+	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
+		if only.held.Load() == 0 {
+			return errors.New("none stands there")
+		}
+		return nil
+	})
+	lasts := func() bool {
+		_, done, given := only.op.lock.begin(t.Context())
+		done()
+		return given
+	}
+	testkit.Wait(t, "the lease to be over", func(context.Context) error {
+		if lasts() {
+			return errors.New("it lasts")
+		}
+		return nil
+	})
+	f.application("late", withDriver) // whose pass is not begun
+	goOn()
+	f.waitState("early", v1beta2.ApplicationStateSubmitted)
+	f.waitState("late", v1beta2.ApplicationStateSubmitted)
 }
 
 // TestShutdownEndsNoPass: one that was asked for lets passes finish.
@@ -173,7 +305,7 @@ func TestShutdownEndsNoPass(t *testing.T) {
 				close(looked)
 			}
 			reconciling, stop := context.WithCancel(t.Context())
-			ctx, cancel := r.whileLeading(reconciling)
+			ctx, cancel, _ := r.whileLeading(reconciling)
 			defer cancel()
 			stop()
 			<-looked

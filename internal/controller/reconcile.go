@@ -99,16 +99,19 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
-	ctx, cancel := r.whileLeading(ctx)
-	defer cancel()
+	ctx, done, leads := r.whileLeading(ctx)
+	defer done()
 	defer r.passes.Add(1)
+	if !leads {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil // the lease may still be renewed, late
+	}
 	ctx, turn, mine := r.begin(ctx, req.NamespacedName)
 	if !mine {
 		return reconcile.Result{}, nil
 	}
 	defer turn.end()
 	result, err := r.pass(ctx, req, turn)
-	return ended(ctx, result, err)
+	return r.ended(ctx, result, err)
 }
 
 // pass makes a pass over an object that is this replica's.

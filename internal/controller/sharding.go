@@ -117,12 +117,15 @@ func (r *Reconciler[T]) begin(ctx context.Context, key types.NamespacedName) (co
 	return ctx, turn{tenure, end}, mine
 }
 
-// ended is what a pass reports: nothing, where it was ended since the right to make it was over.
-func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
-	if errors.Is(context.Cause(ctx), shard.ErrOver) {
-		return reconcile.Result{}, nil // whoever has the object now goes on
+// ended is what a pass reports: no error, where it was ended since the right to make it was over.
+func (r *Reconciler[T]) ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
+	switch {
+	case !errors.Is(context.Cause(ctx), shard.ErrOver) && !errors.Is(err, shard.ErrOver): // a request may be refused before the context ends
+		return result, err
+	case r.lock != nil:
+		return reconcile.Result{RequeueAfter: lookAgain}, nil // a lease that is renewed late is this replica's again
 	}
-	return result, err
+	return reconcile.Result{}, nil // whoever has the object now goes on
 }
 
 // catchUp makes the first pass over an object in a tenure wait for what the one who had it before wrote last, as if it had been written here (ownWrites); what

@@ -63,10 +63,13 @@ type one struct {
 	name  string
 	op    *Operator
 	stop  func()
+	over  chan struct{} // closed when it has ended
 
 	dead   atomic.Bool
+	held   atomic.Int32 // writes that wait for it to go on, or are about to be sent
 	mu     sync.Mutex
 	frozen chan struct{} // closed when it goes on; nil while it does
+	sent   []entry       // every write that it sent, but for those of Events and leases
 }
 
 var errDead = errors.New("the process is no more")
@@ -81,12 +84,13 @@ func (f *fleet) start() *one {
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(req *http.Request) (*http.Response, error) {
-			if strings.Contains(req.URL.Path, "/leases") {
+			if f.cfg.Sharding.Enabled && strings.Contains(req.URL.Path, "/leases") {
 				r.waits()
 			}
 			if r.dead.Load() {
 				return nil, errDead
 			}
+			r.sends(req)
 			return next.RoundTrip(req)
 		})
 	})
@@ -95,13 +99,16 @@ func (f *fleet) start() *one {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	if op.lock != nil {
+		op.lock.Interface = standing{op.lock.Interface, r}
+	}
 	r.op = op
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- op.Start(ctx) }()
+	r.over = make(chan struct{})
+	go func() { err = op.Start(ctx); close(r.over) }()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil && !r.dead.Load() {
+		if <-r.over; err != nil && !r.dead.Load() {
 			f.t.Errorf("%s ended with %v", r.name, err)
 		}
 	})
@@ -117,15 +124,44 @@ func (r *one) kill() {
 
 // freeze stops the replica for a while, as SIGSTOP does: a write that was about to be sent is sent when it goes on.
 func (r *one) freeze(d time.Duration) {
+	goOn := r.stand()
+	time.Sleep(d)
+	goOn()
+}
+
+// stand stops the replica until it is told to go on.
+func (r *one) stand() (goOn func()) {
 	on := make(chan struct{})
 	r.mu.Lock()
 	r.frozen = on
 	r.mu.Unlock()
-	time.Sleep(d)
+	return func() {
+		r.mu.Lock()
+		r.frozen = nil
+		r.mu.Unlock()
+		close(on)
+	}
+}
+
+// sends notes a write that is on its way.
+func (r *one) sends(req *http.Request) {
+	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
+		return
+	}
 	r.mu.Lock()
-	r.frozen = nil
-	r.mu.Unlock()
-	close(on)
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, entry{replica: r.name, what: req.Method + " " + req.URL.Path, begun: time.Now()})
+}
+
+// since are the writes that it sent after a time.
+func (r *one) since(when time.Time) []entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.sent, func(w entry) bool { return w.begun.After(when) })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(r.sent[i:])
 }
 
 func (r *one) waits() {
@@ -146,7 +182,9 @@ func (r *one) write(ctx context.Context, what string, object client.Object, do f
 	for _, ref := range object.GetOwnerReferences() {
 		key.Name = ref.Name
 	}
+	r.held.Add(1)
 	r.waits()
+	r.held.Add(-1)
 	late := ctx.Err() != nil // the client sends nothing then
 	begun := time.Now()
 	err := do()
