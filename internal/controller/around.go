@@ -2,6 +2,8 @@ package controller
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -55,6 +57,17 @@ func (a *around) wrote(key types.NamespacedName, object client.Object, at time.T
 // looked notes that an object was read, and is as it should be.
 func (a *around) looked(key types.NamespacedName, object client.Object, now time.Time) {
 	a.remember(key, object, func(e *edition) { e.looked = now })
+}
+
+// doubtSecrets forgets that Secrets stand, but for some by nameOf: the others are about to be deleted, and one that is wanted again has to be made again.
+func (a *around) doubtSecrets(key types.NamespacedName, but []string) {
+	a.edits.update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
+		all = maps.Clone(all) // others read what was there
+		maps.DeleteFunc(all, func(name string, _ edition) bool {
+			return strings.HasPrefix(name, "Secret/") && !slices.Contains(but, name)
+		})
+		return all, len(all) > 0
+	})
 }
 
 func (a *around) remember(key types.NamespacedName, object client.Object, change func(*edition)) {

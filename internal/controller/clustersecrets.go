@@ -53,12 +53,14 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
 	defer cancel()
 	// By the name: what else is wanted of it, such as a label with the version of Spark, is not brought to one that exists.
-	keep := fields.Everything()
+	keep, names := fields.Everything(), []string(nil)
 	for _, object := range wanted {
 		if isSecret(object) {
 			keep = fields.AndSelectors(keep, fields.OneTermNotEqualSelector("metadata.name", object.GetName()))
+			names = append(names, nameOf(object))
 		}
 	}
+	r.around.doubtSecrets(key, names) // first: a deletion that got no answer may have been carried out
 	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()),
 		client.MatchingLabels{labelAppUID: string(p.stored.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // who may not delete any has made none

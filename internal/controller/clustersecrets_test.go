@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -53,4 +54,38 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 		is := secret()
 		return want(is.UID != before.UID && is.UID != "" && is.Name != before.Name, true)
 	})
+}
+
+// TestSecretThatIsWantedAgain: an edit that is taken back within a minute wants the Secret again that the operator deleted after the first one. It is made at
+// once: the pods that are made from it wait for it.
+func TestSecretThatIsWantedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	began := time.Now()
+	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; what met weather is tried again all the same
+	w.runClusters(testConfig(w.namespace), slow)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	alone := func(what string, not types.UID) (secret corev1.Secret) {
+		testkit.Wait(t, what, func(ctx context.Context) error {
+			var list corev1.SecretList
+			if err := w.api.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+				return err
+			}
+			if len(list.Items) != 1 || list.Items[0].UID == not {
+				return fmt.Errorf("there are %d", len(list.Items))
+			}
+			secret = list.Items[0]
+			return nil
+		})
+		return secret
+	}
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+	first := alone("a Secret", "")
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	second := alone("another Secret alone", first.UID)
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush"}}}`)
+	if again := alone("the first one again, alone", second.UID); again.Name != first.Name {
+		t.Errorf("Secret %s, not %s", again.Name, first.Name)
+	}
 }
