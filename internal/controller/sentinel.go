@@ -228,12 +228,11 @@ func (r *Reconciler[T]) sentinelKey(key types.NamespacedName) sentinelKey {
 func (r *Reconciler[T]) reach(key types.NamespacedName) *sentinel {
 	return &sentinel{
 		write: func(ctx context.Context, number int64) (int64, error) {
-			target := r.kind.New()
-			target.SetNamespace(key.Namespace)
-			target.SetName(key.Name)
-			patch := fmt.Appendf(nil, `{"spec":{"sparkConf":{"sentinel.dummy.number":"%d"}}}`, number)
-			err := r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
-			return target.GetGeneration(), err
+			generation, err := r.writeSentinel(ctx, r.client, key, number)
+			if apierrors.IsConflict(err) { // the cache is late: that its watch is stuck is what this is there to find
+				return r.writeSentinel(ctx, r.live, key, number)
+			}
+			return generation, err
 		},
 		cached: func(ctx context.Context) (int64, error) {
 			is := r.kind.New()
@@ -242,4 +241,18 @@ func (r *Reconciler[T]) reach(key types.NamespacedName) *sentinel {
 		},
 		ended: r.passes.Load,
 	}
+}
+
+// writeSentinel writes to a sentinel that is as it was read, and to nothing else: what has its name by now may be an application, whose spec is the user's.
+func (r *Reconciler[T]) writeSentinel(ctx context.Context, from client.Reader, key types.NamespacedName, number int64) (int64, error) {
+	is := r.kind.New()
+	if err := from.Get(ctx, key, is); err != nil {
+		return 0, err
+	}
+	if !isSentinel(is) {
+		return 0, errors.New("it is no sentinel any more")
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q},"spec":{"sparkConf":{"sentinel.dummy.number":"%d"}}}`, is.GetUID(), is.GetResourceVersion(), number)
+	err := r.client.Patch(ctx, is, client.RawPatch(types.MergePatchType, patch))
+	return is.GetGeneration(), err
 }

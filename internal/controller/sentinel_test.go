@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -119,6 +121,63 @@ func TestSentinelUnasked(t *testing.T) {
 	}
 	if is := w.getApache("sentinel"); is.Generation != 1 || is.Status.CurrentState != nil {
 		t.Errorf("it was written: generation %d, %+v", is.Generation, is.Status)
+	}
+}
+
+// TestSentinelIsNoneWhenItIsWrittenTo: what is changed under the operator's hands is written to where it is a sentinel still, and only there.
+func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		meanwhile func(*world)
+		want      map[string]string
+	}{
+		"an application has its name": {func(w *world) {
+			w.remove(w.getApache("a"))
+			w.apacheApp("a", func(app *apacheApp) { app.Spec.SparkConf = map[string]string{"mine": "stays"} })
+		}, map[string]string{"mine": "stays"}},
+		"it is one": {func(w *world) { w.patchApache("a", `{"metadata":{"labels":null}}`) },
+			map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}},
+		"another sentinel has its name": {func(w *world) {
+			w.remove(w.getApache("a"))
+			w.apacheApp("a", sentinelApp)
+		}, map[string]string{"sentinel.dummy.number": "2", "mine": "stays"}},
+		"it is another's as well": {func(w *world) { w.patchApache("a", `{"spec":{"sparkConf":{"other":"too"}}}`) },
+			map[string]string{"sentinel.dummy.number": "2", "mine": "stays", "other": "too"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			cfg := testConfig(w.namespace)
+			cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, time.Hour
+			w.apacheApp("a", sentinelApp)
+			env := w.environment()
+			var armed atomic.Bool
+			env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTrip(func(request *http.Request) (*http.Response, error) {
+					if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/sparkapplications/a") && armed.CompareAndSwap(true, false) {
+						test.meanwhile(w)
+					}
+					return next.RoundTrip(request)
+				})
+			})
+			op, err := newOperator(t.Context(), cfg, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Add(t.Context(), op, apacheApplications(op.Settings), time.Now); err != nil {
+				t.Fatal(err)
+			}
+			w.run(op)
+			testkit.Wait(t, "it to be looked at", func(context.Context) error { return want(len(op.sentinels.keys()), 1) })
+			armed.Store(true)
+			op.sentinels.round(t.Context())
+			if armed.Load() {
+				t.Error("nothing was written")
+			}
+			if diff := cmp.Diff(test.want, w.getApache("a").Spec.SparkConf); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
