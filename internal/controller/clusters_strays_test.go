@@ -22,7 +22,7 @@ import (
 )
 
 // refuseSets keeps a namespace from getting another StatefulSet.
-func (w *world) refuseSets() {
+func (w *world) refuseSets() *corev1.ResourceQuota {
 	w.t.Helper()
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse("0")}}}
@@ -33,6 +33,7 @@ func (w *world) refuseSets() {
 		}
 		return want(len(quota.Status.Hard), 1)
 	})
+	return quota
 }
 
 // TestStraysGoWithTheirCluster: pods whose StatefulSet is gone, and can have no successor, have no owner that Kubernetes would find. They go with the

@@ -71,7 +71,7 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 }
 
 // allMadeFrom reports whether every pod of a cluster is made from what the StatefulSets among the objects say now; of a cluster that is to have none, whether
-// it has none.
+// it has none. Pods whose set is being replaced count: they run on from what they were made from.
 func (p *pass[T]) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {
@@ -88,7 +88,9 @@ func (p *pass[T]) allMadeFrom(wanted []client.Object) bool {
 	if len(p.seen.Members) == 0 && len(made) > 0 {
 		return false // on their way
 	}
-	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return !slices.Contains(made, m.Generation) })
+	another := func(generation string) bool { return !slices.Contains(made, generation) }
+	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
+		!slices.ContainsFunc(p.children.strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
 }
 
 // clusters reports whether the kind's custom resources are standalone clusters.

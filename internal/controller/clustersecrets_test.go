@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,4 +89,54 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	if again := alone("the first one again, alone", second.UID); again.Name != first.Name {
 		t.Errorf("Secret %s, not %s", again.Name, first.Name)
 	}
+}
+
+// TestSecretOfStraysStays: workers whose StatefulSet cannot be made anew run on with the Secret that they were made with, also when all other pods are of
+// another. It goes when they are replaced.
+func TestSecretOfStraysStays(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	stop := w.kubelets()
+	w.runClusters(testConfig(w.namespace), clock.now)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	secrets := func() (names []string) {
+		var list corev1.SecretList
+		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names
+	}
+	first := secrets()
+	stop()
+	master, set := w.uidOf("c-master-0"), w.set("c-worker")
+	quota := w.refuseSets()
+	if err := w.orphan(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	testkit.Wait(t, "the master to be another", func(context.Context) error { return want(w.uidOf("c-master-0") != master, true) })
+	masters := func(n int32) func(*sparkCluster) error {
+		return func(sc *sparkCluster) error {
+			return want(sc.Status.Masters != nil && sc.Status.Masters.Ready == n, true)
+		}
+	}
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(0))
+	w.ready("c-master-0")
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(1), clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
+	// What tells that the master is ready is stored after the sweep.
+	if is := secrets(); len(is) != 2 || !slices.Contains(is, first[0]) {
+		t.Errorf("the workers' Secret is %s, and there are %v", first[0], is)
+	}
+	w.remove(quota)
+	w.kubelets()
+	clock.advance(maxSurroundInterval)
+	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
+	testkit.Wait(t, "the other Secret alone", func(context.Context) error {
+		is := secrets()
+		return want(len(is) == 1 && is[0] != first[0], true)
+	})
 }
