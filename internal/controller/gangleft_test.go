@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
@@ -58,6 +62,40 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.waitGone(stops.group)
 	w.there(foreign.group)
 	w.waitPod(driverName("ends")) // kept for its log
+}
+
+// TestGoneBesideAGroup: an executor that went is told also in the pass that finds a group which another operator left.
+func TestGoneBesideAGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kind := tinyKind()
+	kind.Remembers = func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }
+	kind.GroupLeft = func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
+		group := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
+		return group
+	}
+	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		plan := tinyDecide(app, seen, now)
+		for i := range seen.Gone {
+			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.Gone[i].Name: v1beta2.ExecutorStateCompleted}
+		}
+		return plan
+	}
+	w.runTiny(kind)
+	app := w.application("tiny")
+	driver := w.waitPod("tiny-driver")
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "group", OwnerReferences: tinyMeta(app, "", 1).OwnerReferences}})
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.waitState("tiny", v1beta2.ApplicationStateRunning)
+	executor := w.executor(app, driver, 1)
+	w.create(executor)
+	if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "the executor to be told of", func(context.Context) error {
+		return want(w.get("tiny").Status.ExecutorState[executor.Name], v1beta2.ExecutorStateCompleted)
+	})
 }
 
 // there checks that an object exists.

@@ -67,9 +67,9 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 		return err
 	}
 	p.seen = p.children.facts()
+	r.adoptGroup(ctx, p) // which reads the facts anew: what no child tells comes after it
 	p.seen.Gone = r.observeGone(p)
 	p.seen.ShortSince, _ = r.paces.shorts.get(keyOf(p.stored))
-	r.adoptGroup(ctx, p)
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
 	r.explainMember(ctx, p)
