@@ -24,8 +24,14 @@ import (
 // refuseSets keeps a namespace from getting another StatefulSet.
 func (w *world) refuseSets() *corev1.ResourceQuota {
 	w.t.Helper()
+	return w.boundSets("0")
+}
+
+// boundSets keeps a namespace from getting more StatefulSets.
+func (w *world) boundSets(most string) *corev1.ResourceQuota {
+	w.t.Helper()
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
-		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse("0")}}}
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse(most)}}}
 	w.create(quota)
 	testkit.Wait(w.t, "the quota to count", func(ctx context.Context) error {
 		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {

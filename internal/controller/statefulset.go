@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -126,18 +128,37 @@ func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.O
 	return existing, nil
 }
 
-// replaceSet deletes a set and leaves its pods to the next one of its name, unless the API server would not take that: then nothing would keep the pods.
+// replaceSet deletes a set and leaves its pods to the next one of its name, unless the API server would not take that, or gives no answer: then nothing would
+// keep the pods.
 func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
 	next.SetResourceVersion("")
-	if err := r.client.Create(ctx, next, client.DryRunAll); apierrors.IsInvalid(err) { // else it says that the name is taken, or that there is no room beside it
+	// What is said of the old one alone holds no longer once that is gone: that the name is taken, which is said last of all, and that a quota is full with it.
+	if err := r.client.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !countsTheOld(err) {
 		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
 	}
 	if err := r.deleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
 	return &waitError{after: lookAgain, why: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}
+}
+
+// setsCounted is what a quota says that has no room for another StatefulSet.
+var setsCounted = regexp.MustCompile(`used: count/statefulsets\.apps=([^,\s]+), limited: count/statefulsets\.apps=([^,\s]+)`)
+
+// countsTheOld reports whether a quota has no room for a set only since it counts the one that is to go. One that was lowered since has none afterwards either.
+func countsTheOld(err error) bool {
+	if cause, _ := refusal(err); cause.Reason != reasonQuota {
+		return false
+	}
+	figures := setsCounted.FindStringSubmatch(err.Error())
+	if figures == nil {
+		return false
+	}
+	used, err := resource.ParseQuantity(figures[1])
+	most, err2 := resource.ParseQuantity(figures[2])
+	return errors.Join(err, err2) == nil && used.Cmp(most) <= 0
 }
 
 // immutable reports whether an update was refused since it changes what of an object's spec never changes.

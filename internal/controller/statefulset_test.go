@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -123,6 +124,36 @@ func TestImmutable(t *testing.T) {
 		"weather":                   {errors.New("no route to host"), false},
 	} {
 		if got := immutable(test.err); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestCountsTheOld: of all that keeps a set from being made, only a quota that is full with the set before it is none after that has gone.
+func TestCountsTheOld(t *testing.T) {
+	t.Parallel()
+	forbidden := func(text string) error {
+		return fmt.Errorf("make it: %w", apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New(text)))
+	}
+	quota := func(kind, used, most string) error {
+		return forbidden(fmt.Sprintf("exceeded quota: q, requested: count/%s=1, used: count/%s=%s, limited: count/%s=%s", kind, kind, used, kind, most))
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"full":                     {quota("statefulsets.apps", "2", "2"), true},
+		"full, and large":          {quota("statefulsets.apps", "1k", "1k"), true},
+		"lowered":                  {quota("statefulsets.apps", "2", "1"), false},
+		"lowered from a large one": {quota("statefulsets.apps", "1k", "999"), false},
+		"of something else":        {quota("pods", "2", "2"), false},
+		"in other words":           {forbidden("exceeded quota: q"), false},
+		"nothing":                  {nil, false},
+		"a policy":                 {forbidden("no: used: count/statefulsets.apps=2, limited: count/statefulsets.apps=2"), false},
+		"no right":                 {forbidden(`User "o" cannot create resource "statefulsets"`), false},
+		"a server that fails":      {apierrors.NewInternalError(errors.New("exceeded quota: q, used: count/statefulsets.apps=2, limited: count/statefulsets.apps=2")), false},
+	} {
+		if got := countsTheOld(test.err); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
