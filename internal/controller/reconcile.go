@@ -56,6 +56,7 @@ type Reconciler[T client.Object] struct {
 	lock      *lock       // nil without a leader
 	shards    *shard.Member
 	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
+	caught    caughtUp                             // where there are no shards
 	passes    atomic.Uint64                        // that have ended
 }
 
@@ -126,6 +127,9 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 		r.forget(req.NamespacedName)
 		r.departed.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
+	}
+	if err := r.catchUpAll(ctx); err != nil {
+		return reconcile.Result{}, err
 	}
 	again, unswept := r.sweep(ctx, req.NamespacedName)
 	stored := r.kind.New()

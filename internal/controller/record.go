@@ -153,6 +153,11 @@ func (w *ownWrites) wrote(obj metav1.Object) {
 	w.set(keyOf(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
+// await has passes over an object wait for a version that somebody else wrote. No pass has decided from that yet, so the event that brings it is no echo.
+func (w *ownWrites) await(obj metav1.Object, version string, now time.Time) {
+	w.set(keyOf(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
+}
+
 // ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
 func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.update(keyOf(obj), func(last ownWrite, known bool) (ownWrite, bool) {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,6 +45,14 @@ func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
 		return s, fmt.Errorf("namespaces.selector: %w", err)
 	}
 	return s, nil
+}
+
+// watched are the namespaces that the caches hold; an empty name is all of them.
+func (s scope) watched() []string {
+	if len(s.names) == 0 || s.selector != nil || s.live != nil {
+		return []string{metav1.NamespaceAll}
+	}
+	return s.names
 }
 
 // namespaceKind is watched, as metadata, where a selector is configured.

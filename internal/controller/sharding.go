@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -126,33 +124,4 @@ func (r *Reconciler[T]) ended(ctx context.Context, result reconcile.Result, err 
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // a lease that is renewed late is this replica's again
 	}
 	return reconcile.Result{}, nil // whoever has the object now goes on
-}
-
-// catchUp makes the first pass over an object in a tenure wait for what the one who had it before wrote last, as if it had been written here (ownWrites); what
-// was remembered of an earlier tenure is dropped. It costs one read of metadata for each object that comes. What is over is left out, unless it was edited:
-// nothing is decided about it but its end, which is deleted as it was read or not at all. It reports whether the object is gone, or is another of its name.
-func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (gone bool, err error) {
-	key := keyOf(stored)
-	if was, _ := r.tenures.get(key); was == tenure {
-		return false, nil
-	}
-	r.forget(key)
-	edited := r.kind.Observed != nil && r.kind.Observed(stored) != stored.GetGeneration() // and may have begun anew
-	if edited || !r.standing(stored).Phase.Terminal() {
-		live, err := r.metadataOf(stored)
-		if err != nil {
-			return false, err
-		}
-		switch err := r.live.Get(ctx, key, live); {
-		case apierrors.IsNotFound(err):
-			return true, nil
-		case err != nil:
-			return false, fmt.Errorf("read what the replica before wrote last: %w", err)
-		case live.UID != stored.GetUID():
-			return true, nil
-		}
-		r.writes.wrote(live)
-	}
-	r.tenures.set(key, tenure)
-	return false, nil
 }

@@ -1,0 +1,215 @@
+package controller
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
+type behind struct {
+	next     http.RoundTripper
+	resource string
+
+	mu   sync.Mutex
+	hear chan struct{} // closed when it hears again; nil while it does
+}
+
+// over stands between an operator and the API server.
+func (d *behind) over(next http.RoundTripper) http.RoundTripper {
+	d.next = next
+	return d
+}
+
+func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := d.next.RoundTrip(request)
+	if err == nil && path.Base(request.URL.Path) == d.resource && request.URL.Query().Get("watch") != "" {
+		response.Body = &behindBody{response.Body, request.Context(), d}
+	}
+	return response, err
+}
+
+// begin lets nothing through from now on, until the returned function is called.
+func (d *behind) begin() (end func()) {
+	hear := make(chan struct{})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hear = hear
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.hear = nil
+		close(hear)
+	})
+}
+
+type behindBody struct {
+	io.ReadCloser
+	ctx context.Context
+	of  *behind
+}
+
+func (b *behindBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.of.mu.Lock()
+	hear := b.of.hear
+	b.of.mu.Unlock()
+	if hear != nil {
+		select {
+		case <-hear:
+		case <-b.ctx.Done():
+		}
+	}
+	return n, err
+}
+
+// TestNextLeaderCatchesUp: a leader that has not heard of an edit, which the leader before it carried out, puts nothing back to what was before.
+func TestNextLeaderCatchesUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	cfg := testConfig(w.namespace)
+	election := &cfg.LeaderElection
+	election.Enabled, election.Namespace, election.RetryPeriod.Duration = new(true), w.namespace, 200*time.Millisecond
+	cfg.Controller.Workers = 1 // so that they are looked at in turn
+	stop := w.runClusters(cfg, time.Now)
+	w.sparkCluster("c", workers(1, 1, 1))
+	w.sparkCluster("d")
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	w.waitCluster("d", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+
+	hears := &behind{resource: "sparkclusters"}
+	env := w.environment()
+	env.Rest.Wrap(hears.over)
+	next, err := newOperator(t.Context(), cfg, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.optional.interval = 100 * time.Millisecond
+	if err := AddWhenServed(t.Context(), next, sparkClusters(next.Settings), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(next)
+	testkit.Wait(t, "the next one to know both clusters", func(ctx context.Context) error {
+		for _, name := range []string{"c", "d"} {
+			if err := next.GetClient().Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &sparkCluster{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	end := hears.begin()
+	defer end()
+	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+	set, before := w.set("c-worker"), w.memberUIDs("c")
+	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
+		known := metadataOnly(statefulSetKind)
+		kinds, caches := next.optional.full()
+		if err := caches[slices.Index(kinds, statefulSetKind)].Get(ctx, client.ObjectKeyFromObject(set), known); err != nil {
+			return err
+		}
+		return want(known.Generation, set.Generation)
+	})
+	stop()
+	<-next.Elected()
+	// It looks at both again and again; when it has put back what another took of the one, it has looked at the other as well.
+	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
+		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: service}}
+		w.remove(was)
+		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.api.Get(ctx, client.ObjectKeyFromObject(was), was) })
+	}
+	end()
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+	if now := w.set("c-worker"); now.Generation != set.Generation {
+		t.Errorf("the set has %d pods: it is at generation %d, and was at %d", *now.Spec.Replicas, now.Generation, set.Generation)
+	}
+	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
+		t.Errorf("pods were replaced:\n%s", diff)
+	}
+}
+
+// remembers is a cache that shows what there was.
+type remembers struct {
+	client.Client
+	was []v1beta2.SparkApplication
+}
+
+func (r *remembers) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*v1beta2.SparkApplicationList).Items = r.was
+	return nil
+}
+
+// smallPages are answers of two objects each.
+type smallPages struct{ client.Client }
+
+func (s smallPages) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return s.Client.List(ctx, list, append(options, client.Limit(2))...)
+}
+
+// TestLeaderAwaits: which of what its cache shows a leader decides nothing from.
+func TestLeaderAwaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	edit := func(app *v1beta2.SparkApplication) {
+		w.patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
+	}
+	replace := func(app *v1beta2.SparkApplication) {
+		w.remove(app.DeepCopy())
+		w.waitGone(app)
+		w.application(app.Name)
+	}
+	tests := map[string]struct {
+		meanwhile func(*v1beta2.SparkApplication)
+		awaited   bool
+	}{
+		"same":     {func(*v1beta2.SparkApplication) {}, false},
+		"edited":   {edit, true},
+		"gone":     {func(app *v1beta2.SparkApplication) { w.remove(app.DeepCopy()) }, true},
+		"replaced": {replace, true},
+	}
+	cache := &remembers{Client: w.api}
+	for name := range tests {
+		cache.was = append(cache.was, *w.application(name))
+	}
+	for i := range cache.was {
+		tests[cache.was[i].Name].meanwhile(&cache.was[i])
+	}
+	unknown := *w.application("unknown")
+	edit(&unknown)
+	r := &Reconciler[*v1beta2.SparkApplication]{
+		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lock: &lock{}, scope: scope{names: []string{w.namespace}},
+	}
+	if err := r.catchUpAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !r.writes.after(&unknown) {
+		t.Error("what the cache is yet to show is not awaited as it is now")
+	}
+	for i := range cache.was {
+		name := cache.was[i].Name
+		if got := r.writes.after(&cache.was[i]); got != tests[name].awaited {
+			t.Errorf("%s: awaited %t", name, got)
+		}
+		if name == "gone" {
+			continue
+		}
+		if is := w.get(name); r.writes.after(is) || r.writes.echo(is) {
+			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
+		}
+	}
+}
