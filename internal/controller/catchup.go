@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Who acts on an object that another replica had may have caches that are behind what that one has seen. What that one made of an edit would be put back, before
@@ -21,7 +22,8 @@ import (
 
 // catchUp makes the first pass over an object in a tenure wait for what the one who had it before wrote last, as if it had been written here (ownWrites); what
 // was remembered of an earlier tenure is dropped. It costs one read of metadata for each object that comes. What is over is left out, unless it was edited:
-// nothing is decided about it but its end, which is deleted as it was read or not at all. It reports whether the object is gone, or is another of its name.
+// nothing is decided about it but its end, which is deleted as it was read or not at all (isStill). No cluster is left out, as its Secrets go by a label.
+// It reports whether the object is gone, or is another of its name.
 func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (gone bool, err error) {
 	key := keyOf(stored)
 	if was, _ := r.tenures.get(key); was == tenure {
@@ -29,7 +31,7 @@ func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (g
 	}
 	r.forget(key)
 	edited := r.kind.Observed != nil && r.kind.Observed(stored) != stored.GetGeneration() // and may have begun anew
-	if edited || !r.standing(stored).Phase.Terminal() {
+	if edited || !r.standing(stored).Phase.Terminal() || r.kind.clusters() {
 		live, err := r.metadataOf(stored)
 		if err != nil {
 			return false, err
@@ -46,6 +48,25 @@ func (r *Reconciler[T]) catchUp(ctx context.Context, stored T, tenure uint64) (g
 	}
 	r.tenures.set(key, tenure)
 	return false, nil
+}
+
+// isStill reports whether an object is what a pass read of it. Where it has changed, passes wait until the cache shows that.
+func (r *Reconciler[T]) isStill(ctx context.Context, stored T) bool {
+	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
+	defer cancel()
+	live, err := r.metadataOf(stored)
+	if err == nil {
+		err = r.live.Get(ctx, keyOf(stored), live)
+	}
+	switch {
+	case err != nil:
+		log.FromContext(ctx).V(1).Info("what a driver left is not deleted yet", "cause", err.Error())
+		return false
+	case live.UID == stored.GetUID() && live.ResourceVersion == stored.GetResourceVersion():
+		return true
+	}
+	r.writes.await(live, live.ResourceVersion, r.clock())
+	return false
 }
 
 // catchUpPage is how many custom resources a leader reads of what there is with one request.

@@ -11,13 +11,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/shard"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
@@ -211,5 +217,90 @@ func TestLeaderAwaits(t *testing.T) {
 		if is := w.get(name); r.writes.after(is) || r.writes.echo(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
+	}
+}
+
+// late is a cache that shows one application as it was, and none of its pods.
+type late struct {
+	client.Client
+	app *v1beta2.SparkApplication
+}
+
+func (l *late) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if app, ok := object.(*v1beta2.SparkApplication); ok {
+		l.app.DeepCopyInto(app)
+		return nil
+	}
+	return l.Client.Get(ctx, key, object, options...)
+}
+
+func (l *late) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		return nil
+	}
+	return l.Client.List(ctx, list, options...)
+}
+
+// TestLateEndTakesNothing: a shard's next owner that knows an application as over, which the owner before it has begun anew, leaves alone what stands beside the
+// new driver. What is left of one that is over still it deletes.
+func TestLateEndTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.runReal()
+	app := w.application("pi", withDriver)
+	w.runningDriver(app, 1)
+	w.execute(w.driverOf(app, 1), exited(0, ""))
+	over := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.patch("pi", `{"spec":{"arguments":["100"]}}`)
+	w.runningDriver(app, 2)
+	service := w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 2) })
+	stop()
+
+	r := w.sweeper()
+	r.kind, r.shards = sparkApplications(config.Default()), &shard.Member{}
+	next := &late{r.client, over}
+	r.client = next
+	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
+		known := metadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
+		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
+			return err
+		}
+		return want(attemptOf(known), 2)
+	})
+	look := func() reconcile.Result {
+		t.Helper()
+		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: keyOf(app)}, turn{tenure: 1})
+		if err != nil {
+			t.Error(err)
+		}
+		return result
+	}
+	for pass := range 2 {
+		if result := look(); result.RequeueAfter != lookAgain {
+			t.Errorf("pass %d looks again after %s", pass, result.RequeueAfter)
+		}
+		if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
+			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)
+		}
+	}
+	over.ResourceVersion = w.get("pi").ResourceVersion // as if nothing had begun
+	look()
+	w.waitGone(service)
+}
+
+// TestClustersCatchUp: of a cluster that is over its next owner reads how it is now, since a deletion of its Secrets asks for no version.
+func TestClustersCatchUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cached := w.sparkCluster("c")
+	w.patchCluster("c", `{"metadata":{"annotations":{"edited":"yes"}}}`)
+	r := &Reconciler[*sparkCluster]{
+		kind: sparkClusters(config.Default), client: w.api, live: w.api, sentinels: newSentinels(nil, w.environment().Log),
+		metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{}),
+	}
+	r.kind.Observed = func(sc *sparkCluster) int64 { return sc.Generation }
+	r.kind.Standing = func(*sparkCluster) telemetry.Standing { return telemetry.Standing{Phase: lifecycle.Done} }
+	if gone, err := r.catchUp(t.Context(), cached, 1); gone || err != nil || !r.writes.after(cached) {
+		t.Errorf("gone %t, %v; nothing is awaited", gone, err)
 	}
 }

@@ -272,7 +272,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 	}
 	r.ends.counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
-	r.clear(ctx, p)
+	r.clear(ctx, p, written)
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 
