@@ -162,6 +162,41 @@ func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
 	}
 }
 
+// TestSetAnewCountsItsPodsLive: so it is where the cache has not heard of pods that the autoscaler asked for. A cluster's first sets cost no such read.
+func TestSetAnewCountsItsPodsLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	hears, made := &behind{resource: "pods"}, &requests{}
+	w.runClusters(testConfig(w.namespace), time.Now, func(env *Environment) {
+		env.Rest.Wrap(hears.over)
+		env.Rest.Wrap(made.over)
+	})
+	first := made.since(nil)
+	w.sparkCluster("c", workers(1, 1, 9), notRolled)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	if n := made.since(first)["GET pods"]; n > 0 {
+		t.Errorf("pods were listed %d times", n)
+	}
+	defer hears.begin()()
+	w.scale("c-worker", 3)
+	testkit.Wait(t, "the pods", func(context.Context) error { return want(len(w.members("c")), 4) })
+	set, before := w.set("c-worker"), w.memberUIDs("c")
+	if err := w.orphan(t.Context(), set.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
+		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	})
+	if got := *next.Spec.Replicas; got != 3 {
+		t.Errorf("the next set begins with %d pods", got)
+	}
+	w.waitOwned("c", next)
+	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
+		t.Errorf("pods were replaced:\n%s", diff)
+	}
+}
+
 // orphan deletes a set and leaves its pods, and returns once it is gone.
 func (w *world) orphan(ctx context.Context, set *appsv1.StatefulSet) error {
 	if err := w.api.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {

@@ -60,20 +60,41 @@ func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstruct
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// takeStrays lets a set that is made anew, and that an autoscaler scales, begin with as many pods as its predecessor left. Those that this pass still took for
-// its predecessor's count too: it may have gone since, and to begin with fewer would stop them.
-func (p *pass[T]) takeStrays(object client.Object) client.Object {
-	if !isSet(object) || !slices.Contains(p.scaled, object.GetName()) {
-		return object
+// createFirst creates an object, and returns it.
+func (r *Reconciler[T]) createFirst(ctx context.Context, p *pass[T], object client.Object, existed bool) (client.Object, error) {
+	first, err := r.first(ctx, p, object.DeepCopyObject().(client.Object), existed)
+	if err != nil {
+		return nil, err
 	}
-	left, count := int64(0), int64(0)
-	for _, pod := range slices.Concat(p.children.strays, p.children.members) {
-		ordinal, of := strings.CutPrefix(pod.Name, object.GetName()+"-")
-		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil && pod.DeletionTimestamp == nil {
-			left, count = max(left, n+1), count+1
-		}
+	return first, r.client.Create(ctx, first)
+}
+
+// first is what an object is created as. A set that is made anew, and that an autoscaler scales, begins with as many pods as its predecessor left: to begin with
+// fewer would stop them. They are counted live: the cache may not have all of them yet. One that nothing tells of was never there, and costs no read.
+func (r *Reconciler[T]) first(ctx context.Context, p *pass[T], object client.Object, existed bool) (client.Object, error) {
+	name := object.GetName()
+	if !isSet(object) || !slices.Contains(p.scaled, name) {
+		return object, nil
 	}
-	left = min(left, 2*count) // a few may be missing; one of a high number alone is what somebody else made up
+	if !existed && countOf(name, slices.Concat(p.children.strays, p.children.members)) == 0 {
+		return object, nil
+	}
+	var pods corev1.PodList
+	if err := r.live.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{labelClusterName: p.stored.GetName()}); err != nil {
+		return nil, fmt.Errorf("count the pods that it left: %w", err)
+	}
+	return takeStrays(object, slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isStray(&pod) && !ofSetNamed(&pod, name) })), nil
+}
+
+// ofSetNamed reports whether a pod of a cluster is labelled as one, and kept by a set of a name.
+func ofSetNamed(pod *corev1.Pod, name string) bool {
+	set := metav1.GetControllerOfNoCopy(pod)
+	return isMember(pod) && set != nil && ofKind(*set, statefulSetKind.GroupKind()) && set.Name == name
+}
+
+// takeStrays lets a set begin with as many pods as there are of its name.
+func takeStrays(object client.Object, pods []corev1.Pod) client.Object {
+	left := countOf(object.GetName(), pods)
 	tree, err := appliedTree(object)
 	if err != nil {
 		return object
@@ -82,6 +103,18 @@ func (p *pass[T]) takeStrays(object client.Object) client.Object {
 		return object
 	}
 	return &unstructured.Unstructured{Object: tree}
+}
+
+// countOf is how many pods a set of a name needs to keep those of its name that there are.
+func countOf(set string, pods []corev1.Pod) int64 {
+	left, count := int64(0), int64(0)
+	for _, pod := range pods {
+		ordinal, of := strings.CutPrefix(pod.Name, set+"-")
+		if n, err := strconv.ParseInt(ordinal, 10, 32); of && err == nil && pod.DeletionTimestamp == nil {
+			left, count = max(left, n+1), count+1
+		}
+	}
+	return min(left, 2*count) // a few may be missing; one of a high number alone is what somebody else made up
 }
 
 // isStray reports whether a pod of a cluster has lost its set. That it had one, a label tells that Kubernetes gives such pods.

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,34 +60,68 @@ func TestAutoscaled(t *testing.T) {
 	}
 }
 
+// livePods is an API server that has some pods.
+type livePods struct {
+	client.Reader
+	pods []corev1.Pod
+}
+
+func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*corev1.PodList).Items = slices.Clone(l.pods)
+	return nil
+}
+
 // TestStrays: a set that is made anew has as many pods as its predecessor left, where an autoscaler decides, and as many as are wanted else.
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker, appsv1.StatefulSetPodNameLabel: name}}}
+	}
+	ofSet := func(set, name string) corev1.Pod {
+		pod := stray(name)
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, Controller: new(true)}}
+		return pod
 	}
 	going := stray("c-worker-4")
 	going.DeletionTimestamp = new(metav1.Now())
+	unlike := stray("c-worker-4")
+	unlike.Labels[labelRole] = roleExecutor
+	workers := []string{"c-worker"}
+	one := []corev1.Pod{stray("c-worker-0")}
+	two := []corev1.Pod{stray("c-worker-2"), stray("c-worker-1")}
 	for name, test := range map[string]struct {
-		scaled []string
-		pods   []corev1.Pod
-		first  *int32
-		want   int64
+		scaled  []string
+		pods    []corev1.Pod
+		cached  []corev1.Pod
+		existed bool
+		first   *int32
+		want    int64
 	}{
-		"none":                       {[]string{"c-worker"}, nil, new(int32(2)), 2},
-		"fewer than at first":        {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0")}, new(int32(2)), 2},
-		"more, and some are missing": {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, new(int32(2)), 5},
-		"and nothing said":           {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-1")}, nil, 2},
-		"one that somebody made up":  {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, new(int32(2)), 4},
-		"of another set":             {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, new(int32(2)), 2},
-		"one that is going":          {[]string{"c-worker"}, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, new(int32(2)), 3},
-		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
-		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, new(int32(2)), 2},
+		"none":                       {workers, nil, nil, true, new(int32(2)), 2},
+		"fewer than at first":        {workers, one, nil, true, new(int32(2)), 2},
+		"more, and some are missing": {workers, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
+		"and nothing said":           {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
+		"one that somebody made up":  {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, nil, true, new(int32(2)), 4},
+		"of another set":             {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil, true, new(int32(2)), 2},
+		"one that is going":          {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, nil, true, new(int32(2)), 3},
+		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
+		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, one, true, new(int32(2)), 2},
+
+		"still the predecessor's":           {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
+		"another's":                         {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
+		"more than the cache has":           {workers, two, one, false, new(int32(2)), 3},
+		"fewer than the cache has":          {workers, one, two, false, new(int32(2)), 2},
+		"nothing tells that there were any": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
-			lost := min(1, len(test.pods)) // the others are taken for the predecessor's
-			p := &pass[*sparkCluster]{scaled: test.scaled, children: children{strays: test.pods[:lost], members: test.pods[lost:]}}
-			got, _, err := unstructured.NestedInt64(asTree(t, p.takeStrays(object)).Object, "spec", "replicas")
+			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
+			p := &pass[*sparkCluster]{stored: &sparkCluster{}, scaled: test.scaled, children: children{strays: test.cached[:lost], members: test.cached[lost:]}}
+			r := &Reconciler[*sparkCluster]{live: &livePods{pods: test.pods}}
+			first, err := r.first(t.Context(), p, object, test.existed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := unstructured.NestedInt64(asTree(t, first).Object, "spec", "replicas")
 			if err != nil || got != test.want {
 				t.Errorf("%s: %d pods (%v), want %d", name, got, err, test.want)
 			}

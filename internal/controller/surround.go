@@ -265,14 +265,14 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 			return is, nil
 		}
 	}
-	if cached != "" || is.Stands {
+	existed := cached != "" || is.Stands
+	if existed {
 		if is, err := r.corrected(ctx, p, object, edited); !apierrors.IsNotFound(err) {
 			return is, err
 		}
 		is.Stands = false // it was deleted just now, by the end of the attempt before as well, and the cache does not know
 	}
-	first := p.takeStrays(object.DeepCopyObject().(client.Object))
-	err := r.client.Create(ctx, first)
+	first, err := r.createFirst(ctx, p, object, existed)
 	if err == nil {
 		is.Stands, is.Address = true, clusterAddress(first)
 		first.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind()) // an answer that is read into a type loses it
