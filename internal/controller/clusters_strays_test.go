@@ -81,6 +81,20 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
+// TestStraysGoWithTheirShard: so do those that a replica left which was lost before it came to them. The next one hears of them before it has the shard.
+func TestStraysGoWithTheirShard(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	first := f.start()
+	f.shared([]*one{first})
+	first.kill()
+	stray := foreignPod(f.namespace, "c-worker-0")
+	stray.Labels = map[string]string{labelRole: roleWorker, labelClusterName: "c", labelAppUID: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
+	f.create(stray)
+	f.shared([]*one{f.start()})
+	f.waitGone(stray)
+}
+
 // TestStraysAreReleased: a cluster that failed leaves no pod that its StatefulSet left.
 func TestStraysAreReleased(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,24 +75,37 @@ func (op *Operator) takePart(ctx context.Context) (leave func()) {
 }
 
 // shardsOf is a source that feeds a kind's queue with the custom resources of shards that come and of those that go: what was remembered of these is dropped
-// by a pass that finds them to be another's. It does so beside whoever tells: a list waits for a cache that is not full, and the renewal must not.
-func shardsOf(shards *shard.Member, cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) source.Source {
+// by a pass that finds them to be another's. Of clusters that are gone it feeds the names of those that left pods: whoever had them may have had no time to delete
+// these, and nobody else would. It does so beside whoever tells: a list waits for a cache that is not full, and the renewal must not.
+func shardsOf(shards *shard.Member, cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind, clusters bool) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err != nil {
 			return err
 		}
 		feed := func(changed []int) {
+			add := func(key types.NamespacedName) {
+				if slices.Contains(changed, shards.Shard(key)) {
+					queue.Add(reconcile.Request{NamespacedName: key})
+				}
+			}
 			list := empty.DeepCopyObject().(client.ObjectList)
 			if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 				return // the cache is being stopped
 			}
 			_ = meta.EachListItem(list, func(item runtime.Object) error {
-				if key := keyOf(item.(client.Object)); slices.Contains(changed, shards.Shard(key)) {
-					queue.Add(reconcile.Request{NamespacedName: key})
-				}
+				add(keyOf(item.(client.Object)))
 				return nil
 			})
+			var pods corev1.PodList
+			if !clusters || cache.List(ctx, &pods, client.HasLabels{labelClusterName}, client.UnsafeDisableDeepCopy) != nil {
+				return
+			}
+			for i := range pods.Items {
+				if pod := &pods.Items[i]; isStray(pod) {
+					add(namespaced(pod.Namespace, pod.Labels[labelClusterName]))
+				}
+			}
 		}
 		shards.OnChange(func(changed []int) { go feed(changed) })
 		return nil

@@ -75,7 +75,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		work = work.WatchesRawSource(scope.live.wakesOf(inside))
 	}
 	if op.shards != nil {
-		work = work.WatchesRawSource(shardsOf(op.shards, op.GetClient(), op.GetScheme(), gvk))
+		work = work.WatchesRawSource(shardsOf(op.shards, op.GetClient(), op.GetScheme(), gvk, kind.clusters()))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)
