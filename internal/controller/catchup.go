@@ -72,22 +72,26 @@ func (r *Reconciler[T]) isStill(ctx context.Context, stored T) bool {
 // catchUpPage is how many custom resources a leader reads of what there is with one request.
 const catchUpPage = 500
 
-// caughtUp is whether a leader has looked what there is.
+// caughtUp is in which of its terms a leader has looked what there is.
 type caughtUp struct {
 	mu   sync.Mutex
-	done atomic.Bool
+	term atomic.Uint64
 }
 
-// catchUpAll is catchUp where there is a leader, before the first of its passes: all objects come to it at once, so that a list is cheaper than a read of each,
+// catchUpAll is catchUp where there is a leader, before the first pass of each of its terms, as another may have led in between: all objects come to it at once, so that a list is cheaper than a read of each,
 // and nobody had before what is made later. None is left out, as what is over costs nothing more. An object that is gone is waited for as well, until the cache
 // has heard of it.
 func (r *Reconciler[T]) catchUpAll(ctx context.Context) error {
-	if r.lock == nil || r.caught.done.Load() {
+	if r.lock == nil {
+		return nil
+	}
+	term := r.lock.lead.Terms()
+	if r.caught.term.Load() == term {
 		return nil
 	}
 	r.caught.mu.Lock()
 	defer r.caught.mu.Unlock()
-	if r.caught.done.Load() {
+	if r.caught.term.Load() == term {
 		return nil
 	}
 	gvk, err := apiutil.GVKForObject(r.kind.New(), r.client.Scheme())
@@ -124,6 +128,8 @@ func (r *Reconciler[T]) catchUpAll(ctx context.Context) error {
 		}
 		return nil
 	})
-	r.caught.done.Store(err == nil)
+	if err == nil {
+		r.caught.term.Store(term)
+	}
 	return err
 }

@@ -200,9 +200,13 @@ func TestLeaderAwaits(t *testing.T) {
 	r := &Reconciler[*v1beta2.SparkApplication]{
 		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lock: &lock{}, scope: scope{names: []string{w.namespace}},
 	}
-	if err := r.catchUpAll(t.Context()); err != nil {
-		t.Fatal(err)
+	catchUp := func() {
+		if err := r.catchUpAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	r.lock.lead.Until(time.Now().Add(time.Hour))
+	catchUp()
 	if !r.writes.after(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
 	}
@@ -217,6 +221,16 @@ func TestLeaderAwaits(t *testing.T) {
 		if is := w.get(name); r.writes.after(is) || r.writes.echo(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
+	}
+	was := w.get("same")
+	edit(was.DeepCopy())
+	if catchUp(); r.writes.after(was) {
+		t.Error("it looks twice in one term")
+	}
+	r.lock.lead.End()
+	r.lock.lead.Until(time.Now().Add(time.Hour))
+	if catchUp(); !r.writes.after(was) {
+		t.Error("in the next term it does not look what another did in between")
 	}
 }
 

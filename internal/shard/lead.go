@@ -9,8 +9,9 @@ import (
 // Lead is the right to act of a replica that leads, where the work is not shared: one term after the other, each for as long as the lease is renewed in time. A
 // pass keeps to the term in which it began, also where there is a next: another may have led in between.
 type Lead struct {
-	mu   sync.Mutex
-	term *term // nil before the first
+	mu    sync.Mutex
+	term  *term  // nil before the first
+	terms uint64 // that there were
 }
 
 // Until makes the right last until a time, and gives it anew where it was over.
@@ -19,8 +20,16 @@ func (l *Lead) Until(end time.Time) {
 	defer l.mu.Unlock()
 	if l.term == nil || !l.term.lasts() {
 		l.term = newTerm("", func(*term) {})
+		l.terms++
 	}
 	l.term.until(end)
+}
+
+// Terms is how many times the right was given: what was known in an earlier term may be another's doing since.
+func (l *Lead) Terms() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.terms
 }
 
 // End ends the right at once.

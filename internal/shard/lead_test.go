@@ -30,6 +30,11 @@ func TestLead(t *testing.T) {
 			return err
 		}
 		lead := &Lead{}
+		terms := func(want uint64) {
+			if got := lead.Terms(); got != want {
+				t.Errorf("there were %d terms, want %d", got, want)
+			}
+		}
 		if _, _, given := lead.Begin(t.Context()); given {
 			t.Error("a pass begins before there is a right to it")
 		}
@@ -42,6 +47,7 @@ func TestLead(t *testing.T) {
 		}
 		time.Sleep(length / 2)
 		lead.Until(time.Now().Add(length))
+		terms(1)
 		time.Sleep(length - 1)
 		if err := send(pass); err != nil || sent != 1 {
 			t.Errorf("%d requests were sent within the term, the error is %v", sent, err)
@@ -58,6 +64,7 @@ func TestLead(t *testing.T) {
 		if err := send(pass); !errors.Is(err, ErrOver) || sent != 1 {
 			t.Errorf("in the next term %d requests of a pass of the first were sent, the error is %v", sent-1, err)
 		}
+		terms(2)
 		next, done, given := lead.Begin(t.Context())
 		defer done()
 		if err := send(next); !given || err != nil || sent != 2 {
