@@ -102,8 +102,7 @@ machines is tested. The phases are those of package lifecycle; `+"`status.operat
   what it was the end of.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
-launched once more. Before the very first launch is written down, only the driver pod's name keeps a second operator's look at an edited
-spec from launching beside it.
+launched once more. Where the spec was edited before the first launch is written down, drivers of any name are looked for live first.
 `)
 	fmt.Fprint(&b, `
 ## Spark Connect servers
