@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"path"
@@ -126,7 +127,11 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
 		known := metadataOnly(statefulSetKind)
 		kinds, caches := next.optional.full()
-		if err := caches[slices.Index(kinds, statefulSetKind)].Get(ctx, client.ObjectKeyFromObject(set), known); err != nil {
+		at := slices.Index(kinds, statefulSetKind)
+		if at < 0 {
+			return errors.New("its cache of sets is not full yet")
+		}
+		if err := caches[at].Get(ctx, client.ObjectKeyFromObject(set), known); err != nil {
 			return err
 		}
 		return want(known.Generation, set.Generation)
