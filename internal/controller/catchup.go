@@ -78,9 +78,9 @@ type caughtUp struct {
 	term atomic.Uint64
 }
 
-// catchUpAll is catchUp where there is a leader, before the first pass of each of its terms, as another may have led in between: all objects come to it at once, so that a list is cheaper than a read of each,
-// and nobody had before what is made later. None is left out, as what is over costs nothing more. An object that is gone is waited for as well, until the cache
-// has heard of it.
+// catchUpAll is catchUp where there is a leader, before the first pass of each of its terms, as another may have led in between: all objects come to it at once,
+// so that a list is cheaper than a read of each, and nobody had before what is made later. None is left out, as what is over costs nothing more. An object that
+// is gone is waited for as well, until the cache has heard of it.
 func (r *Reconciler[T]) catchUpAll(ctx context.Context) error {
 	if r.lock == nil {
 		return nil

@@ -147,6 +147,15 @@ func (w *world) members(name string) (pods []corev1.Pod) {
 	return list.Items
 }
 
+// secretNames are those of a cluster's Secrets.
+func (w *world) secretNames(sc *sparkCluster) (names []string) {
+	w.t.Helper()
+	for _, secret := range w.secretsOf(sc) {
+		names = append(names, secret.Name)
+	}
+	return names
+}
+
 // memberUIDs are the pods of a cluster by name.
 func (w *world) memberUIDs(name string) map[string]types.UID {
 	uids := map[string]types.UID{}

@@ -108,8 +108,8 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	w.waitReplaced("c", set, before)
 }
 
-// waitReplaced waits until the set of a cluster's workers is another, which has taken over the pods that there were.
-func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) {
+// waitReplaced waits until the set of a cluster's workers is another, which has taken over the pods that there were, and returns it as it was first seen.
+func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
 	w.t.Helper()
 	next := w.set(set.Name, func(is *appsv1.StatefulSet) error {
 		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
@@ -118,4 +118,5 @@ func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[st
 	if diff := cmp.Diff(before, w.memberUIDs(name)); diff != "" {
 		w.t.Errorf("pods were replaced:\n%s", diff)
 	}
+	return next
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -164,15 +163,8 @@ func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
 	before := w.memberUIDs("c")
 	armed.Store(true)
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
-	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
-		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
-	})
-	if got := *next.Spec.Replicas; got != 3 {
+	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
 		t.Errorf("the next set begins with %d pods", got)
-	}
-	w.waitOwned("c", next)
-	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
-		t.Errorf("pods were replaced:\n%s", diff)
 	}
 }
 
@@ -199,15 +191,8 @@ func TestSetAnewCountsItsPodsLive(t *testing.T) {
 	if err := w.orphan(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	next := w.set("c-worker", func(is *appsv1.StatefulSet) error {
-		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
-	})
-	if got := *next.Spec.Replicas; got != 3 {
+	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
 		t.Errorf("the next set begins with %d pods", got)
-	}
-	w.waitOwned("c", next)
-	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
-		t.Errorf("pods were replaced:\n%s", diff)
 	}
 }
 

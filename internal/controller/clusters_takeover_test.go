@@ -146,16 +146,7 @@ func TestClusterSecrets(t *testing.T) {
 	w.runClusters(testConfig(w.namespace), time.Now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush-hush-1" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
-	secrets := func() (names []string) {
-		var list corev1.SecretList
-		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
-			t.Fatal(err)
-		}
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names
-	}
+	secrets := func() []string { return w.secretNames(sc) }
 	before := secrets()
 	if len(before) != 1 {
 		t.Fatalf("its Secrets are %v", before)

@@ -25,14 +25,11 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 	secret := func() *corev1.Secret {
-		var list corev1.SecretList
-		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
-			t.Fatal(err)
+		all := w.secretsOf(sc)
+		if len(all) != 1 {
+			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(len(all), " of them")}}
 		}
-		if len(list.Items) != 1 {
-			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(len(list.Items), " of them")}}
-		}
-		return &list.Items[0]
+		return &all[0]
 	}
 	before := secret()
 	w.patchCluster("c", `{"spec":{"runtimeVersions":{"sparkVersion":"4.1.5"},"sparkConf":{"spark.kubernetes.container.image":null}}}`)
@@ -100,16 +97,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.runClusters(testConfig(w.namespace), clock.now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
-	secrets := func() (names []string) {
-		var list corev1.SecretList
-		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
-			t.Fatal(err)
-		}
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names
-	}
+	secrets := func() []string { return w.secretNames(sc) }
 	first := secrets()
 	stop()
 	master, set := w.uidOf("c-master-0"), w.set("c-worker")

@@ -75,15 +75,21 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	return driver
 }
 
-// secretsOf lists the attempts of which an application has Secrets.
-func (w *world) secretsOf(app *v1beta2.SparkApplication) (attempts []int32) {
+// secretsOf lists the Secrets that the operator made for a custom resource.
+func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	w.t.Helper()
 	var list corev1.SecretList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(owner.GetUID())}); err != nil {
 		w.t.Fatal(err)
 	}
-	for i := range list.Items {
-		attempts = append(attempts, attemptOf(&list.Items[i]))
+	return list.Items
+}
+
+// secretAttempts lists the attempts of which an application has Secrets.
+func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
+	w.t.Helper()
+	for _, secret := range w.secretsOf(app) {
+		attempts = append(attempts, attemptOf(&secret))
 	}
 	slices.Sort(attempts)
 	return attempts
@@ -159,7 +165,7 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "spec.submission.mode") || !strings.Contains(m, "submission.mode: Native") {
 		t.Errorf("the message is %q", m)
 	}
-	if secrets := w.secretsOf(app); len(secrets) != 0 {
+	if secrets := w.secretAttempts(app); len(secrets) != 0 {
 		t.Errorf("Secrets of attempts %v", secrets)
 	}
 }
@@ -173,7 +179,7 @@ func TestSparkSubmitFails(t *testing.T) {
 	const said = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
 	for attempt := 1; attempt <= 2; attempt++ {
 		submitter := w.submitterOf(app, attempt)
-		if diff := cmp.Diff([]int32{int32(attempt)}, w.secretsOf(app)); diff != "" {
+		if diff := cmp.Diff([]int32{int32(attempt)}, w.secretAttempts(app)); diff != "" {
 			t.Errorf("attempts with Secrets (-want +got):\n%s", diff)
 		}
 		w.kubelet(submitter.Name, corev1.PodFailed, exited(1, said))
@@ -287,7 +293,7 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.waitGone(submitter)
-	if secrets := w.secretsOf(app); len(secrets) != 0 {
+	if secrets := w.secretAttempts(app); len(secrets) != 0 {
 		t.Errorf("Secrets of attempts %v are left", secrets)
 	}
 	w.suspend("pi", false)
