@@ -19,6 +19,9 @@ demo-down: ## end the demo's cluster
 test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
 	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
 
+soak: ## measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
+	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/controller
+
 e2e: ## everything on real Spark
 	tools/e2e.sh
 
@@ -54,4 +57,4 @@ figures: ## print the measured figures: sizes, start-up times, latency
 go:
 	@tools/check-go.sh
 
-.PHONY: go help demo demo-down test e2e record unit lint generate verify build image bench figures
+.PHONY: go help demo demo-down test soak e2e record unit lint generate verify build image bench figures

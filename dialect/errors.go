@@ -29,9 +29,15 @@ func Invalid(faults []*FieldError) *lifecycle.Cause {
 	if len(faults) == 0 {
 		return nil
 	}
-	var all []string
-	for _, fault := range faults {
-		all = append(all, fault.Error())
+	var all strings.Builder
+	for i, fault := range faults {
+		if i > 0 {
+			all.WriteString("; ")
+		}
+		all.WriteString(fault.Error())
+		if all.Len() > lifecycle.MaxMessage { // more is never kept
+			break
+		}
 	}
-	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: strings.Join(all, "; ")}
+	return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: all.String()}
 }

@@ -54,9 +54,12 @@ func (e Exposed) Tell(conditions *[]metav1.Condition, is []lifecycle.Surrounding
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
 	}
+	stands := make(map[[2]string]bool, len(is))
+	for i := range slices.Backward(is) { // the first of a name counts, as in Named
+		stands[[2]string{is[i].Kind, is[i].Name}] = is[i].Stands
+	}
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
-		made := Named(is, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
-		return made == nil || !made.Stands
+		return !stands[[2]string{object.GetObjectKind().GroupVersionKind().Kind, object.GetName()}]
 	})
 	switch {
 	case message != "":

@@ -19,10 +19,14 @@ type IDSet []idRange
 
 type idRange struct{ from, to int64 } // both are in it
 
-// ParseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order: it is not ours.
+// ParseIDs reads what String wrote. What is no range of natural numbers is left out, and so is what does not come in order, and more than MaxRanges: it
+// is not ours.
 func ParseIDs(text string) IDSet {
 	var set IDSet
 	for part := range strings.SplitSeq(text, ",") {
+		if len(set) == MaxRanges {
+			break
+		}
 		first, last, ranged := strings.Cut(part, "-")
 		if !ranged {
 			last = first

@@ -12,7 +12,7 @@ import (
 func Remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = Stored(m.Since), Stored(m.SubmittedAt), Stored(m.EndedAt), Stored(m.NextAttempt)
-	o.ShortSince = Stored(m.ShortSince)
+	o.UngatedAt, o.ShortSince = Stored(m.UngatedAt), Stored(m.ShortSince)
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
 		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
@@ -26,7 +26,7 @@ func Remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 func Recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), Moment(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = Moment(o.SubmittedAt), Moment(o.EndedAt), Moment(o.NextAttemptTime)
-	m.ShortSince = Moment(o.ShortSince)
+	m.UngatedAt, m.ShortSince = Moment(o.UngatedAt), Moment(o.ShortSince)
 	m.Outcome, m.Spared = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash

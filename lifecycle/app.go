@@ -63,6 +63,12 @@ type Thresholds struct {
 	Dynamic bool
 }
 
+// Lacks are the times since when fewer executors run than Thresholds asks for; zero if enough run, or if the phase
+// already says so.
+type Lacks struct {
+	Min, Max time.Time
+}
+
 // RetainPolicy says after which ends what the last attempt had is kept: driver pod, ConfigMaps, Services, claims. A driver that goes on although its
 // attempt is over is kept by none. The zero value keeps the driver pod for its log, as long as it is there, whoever may be deleting it.
 type RetainPolicy string
@@ -148,7 +154,9 @@ type Restarts struct {
 
 // Deadlines bound the phases of an attempt; 0 means no bound.
 type Deadlines struct {
-	DriverStart    time.Duration // Launched: from the launch until the driver container runs
+	// DriverStart bounds Launched: from the launch until the driver container runs. Time that the driver pod spends behind
+	// scheduling gates does not count.
+	DriverStart    time.Duration
 	DriverReady    time.Duration // Started: until the driver pod is Ready
 	ExecutorsStart time.Duration // Ready, Scaling: until the initial executors run
 	// ScalingAnew gives them that time once more from the entry of Scaling.

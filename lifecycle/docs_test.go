@@ -36,6 +36,15 @@ func TestStatesPage(t *testing.T) {
 	}
 }
 
+// parts names parts of an application.
+func parts(of []lifecycle.Part) string {
+	var names []string
+	for _, part := range of {
+		names = append(names, string(part))
+	}
+	return strings.Join(names, ", ")
+}
+
 // statesPage is the page: the tables, and between them what no table tells.
 func statesPage(t *testing.T) string {
 	t.Helper()
@@ -83,23 +92,39 @@ machines is tested. The phases are those of package lifecycle; `+"`status.operat
   wants beyond is known to the driver alone.
 - Ended and Waiting are stored where something waits in them; an end that nothing follows is stored as Retained or Done, and told as Ended
   all the same. A retry's interval counts from the container's end, which Kubernetes tells to the second: one of less than 2 s may be over when the end is
-  seen, and the next attempt is then launched, or what is left of the last one cleared away, in the same decision.
+  seen, and the next attempt is then launched in the same decision, if nothing is left of the last one.
 - What goes on is stopped before what it needs is taken away: of a run that is suspended, replaced or out of time the driver pod is deleted first, and
   its budget; executors, Services and ConfigMaps when it has ended or is gone, or 30 s after it should be, since its node may be dead. Deleting the
   application deletes everything at once.
 - A driver's end is that of its Spark container. A sidecar that outlives it holds nothing up but the next attempt, which deletes the pod.
-- An end is stored and told before a time to live of nothing deletes the application.
+- The reason of a deletion is stored before the deletion is asked for: a suspension, an edit, a deadline, an end. See below.
 - Where an application has thresholds, its start is over once so many executors run as that takes, and never begins again. Then it is Below while fewer
   run than must, Partial while fewer run than may and Spark does not choose their number itself, and Running else. None of it ends an application.
+  A driver that had enough executors keeps its phase until the lack of them has lasted for 5 s, which begin again if the
+  operator restarts: executors end shortly before their driver, and Spark replaces lost executors within seconds.
 - Where the history is to be the same however late anybody looks, a driver that ended unseen is led through the phases that it came through before it
-  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up. And its end is stored before anything
-  of the attempt is deleted: the pods alone tell of it till then.
+  is Ended: those of a driver whose container started. Executors that were awaited and not seen are not made up, and
+  neither is a lack of executors.
 - What is not retained is gone before an application is Done: until then it is Ended, or Retained until its time is over. Nothing is retained from
   one attempt to the next. A driver that goes on although its attempt is over is stopped, whatever is retained: a pod cannot be stopped and kept.
 - Where an end has a time after which nothing more is waited for, deletions are without a grace period from then on. A pod on a dead node is gone by that
   for the API server while nobody knows whether its driver is; the next attempt is launched then. No attempt that goes on is ended for its node.
 - Restarts that are counted are counted when they are decided on, before the wait for them. The attempt that ends them tells which limit was reached, and
   what it was the end of.
+
+### What is deleted before the reason is stored
+
+A status write can fail after the deletions of its pass took effect: the spec was changed in between, or the operator died. The next pass would then take the
+operator's own deletion for somebody else's. So a pass that enters a phase deletes nothing that lives; the pass after its status write does. A suspension or an
+edit that is taken back before it was stored leaves the run alone. One that is taken back later replaces the run, and uses up no retry. The exceptions:
+
+`)
+	b.WriteString("| what | when | if the deletion took effect and the status write did not |\n|---|---|---|\n")
+	for _, e := range application.Unstored {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", parts(e.Parts), e.When, e.Why)
+	}
+	fmt.Fprint(&b, `
+Decision [0024](decisions/0024-reasons-before-deletions.md) lists every deletion of the operator.
 
 One window is left: a driver that is created, and removed by somebody else, while the operator is down before its status write, can be
 launched once more. Where the spec was edited before the first launch is written down, drivers of any name are looked for live first.

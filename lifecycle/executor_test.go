@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestExecutorReadiness: an executor that runs is Unready where Kubernetes says so, and one of which nobody said anything is not.
@@ -20,6 +21,37 @@ func TestExecutorReadiness(t *testing.T) {
 		{"it has ended", podIn(corev1.PodSucceeded, exits(0, "", ""), ready(corev1.ConditionFalse, "PodCompleted")), false},
 	} {
 		if got := ExecutorFacts(c.pod, container).Unready; got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestExecutorTaken: an executor was taken away if its container still runs in the last state of its pod, whoever asked
+// the pod to go before.
+func TestExecutorTaken(t *testing.T) {
+	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
+	grace := func(seconds int64) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = &seconds }
+	}
+	for _, c := range []struct {
+		name string
+		pod  *corev1.Pod
+		want bool
+	}{
+		{"it runs", podIn(corev1.PodRunning, runs()), true},
+		{"it runs, and the API server noted the deletion", podIn(corev1.PodRunning, runs(), deleting, grace(30)), true},
+		{"Spark deleted it, and it stopped", podIn(corev1.PodFailed, exits(143, "Error", ""), deleting), false},
+		{"it exited, and a sidecar does not stop", podIn(corev1.PodRunning, exits(0, "Completed", ""), deleting), false},
+		{"it exited, and Spark deleted it", podIn(corev1.PodSucceeded, exits(0, "Completed", ""), deleting), false},
+		{"it failed", podIn(corev1.PodFailed, exits(1, "Error", "")), false},
+		{"it never ran", podIn(corev1.PodPending, waits("ContainerCreating", ""), deleting), false},
+		{"it was not even scheduled", podIn(corev1.PodPending), false},
+		{"all deletions of it are without a grace period", podIn(corev1.PodRunning, runs(), deleting, grace(0)), false},
+		{"Kubernetes takes it from its node", podIn(corev1.PodRunning, runs(), deleting, taint), false},
+		{"its node is gone", podIn(corev1.PodFailed, runs(), taint), false},
+		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady), false},
+	} {
+		if got := ExecutorTaken(c.pod, container); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -62,6 +63,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
 	d.Silent = Silent(pod)
+	d.Gated, d.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
 	role := roleDriver
 	if pod.Labels[roleLabel] == connectServer {
 		role = roleServer
@@ -106,6 +108,29 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	return e
 }
 
+// ExecutorTaken reports whether somebody deleted an executor without a grace period while it ran, by the last state of its
+// pod, which is gone.
+//
+// The kubelet reports how the containers of a pod ended before a pod goes that exited by itself or was deleted with a grace
+// period. Spark deletes executors with the grace period of their pods: those that dynamic allocation gives up, those that
+// ended (spark.kubernetes.executor.deleteOnTermination) and those of an application that ends. Kubernetes' garbage collector
+// does the same. So a pod whose container still runs in its last state was deleted by somebody else, without a grace
+// period.
+//
+// A pod whose own grace period is 0 is exempt: each deletion of such a pod looks like that. An executor on a lost node, or
+// one that Kubernetes takes from its node, is exempt as well: its facts already say that it fails.
+func ExecutorTaken(pod *corev1.Pod, container string) bool {
+	own := pod.Spec.TerminationGracePeriodSeconds
+	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
+}
+
+// Taken is the executor as one that failed since somebody took it away.
+func (e Executor) Taken() Executor {
+	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
+		"Spark runs its tasks again on other executors. The audit log of the API server has who deleted it"}
+	return e
+}
+
 // MemberFacts reads a pod of a standalone cluster by its role, which names its container too. What goes on in it starts again when it ends, so that one
 // that has ended is only not ready.
 func MemberFacts(pod *corev1.Pod) Member {
@@ -118,6 +143,7 @@ func MemberFacts(pod *corev1.Pod) Member {
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		m.Ready = true
 	}
+	m.Gated, m.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
 	m.Why = podCause(pod, status, role, m.Phase, disruption(pod))
 	if status != nil && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil {
 		_, how := exit(role+" container", status.LastTerminationState.Terminated, "")
@@ -274,10 +300,31 @@ func waitsFor(pod *corev1.Pod) Cause {
 			}
 		}
 	}
+	if len(pod.Spec.SchedulingGates) > 0 {
+		return gatedCause(pod.Spec.SchedulingGates)
+	}
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
 		return Cause{firstOf(c.Reason, corev1.PodReasonUnschedulable), c.Message}
 	}
 	return Cause{}
+}
+
+// gatedCause is what a pod with scheduling gates waits for.
+func gatedCause(gates []corev1.PodSchedulingGate) Cause {
+	names := make([]string, 0, len(gates))
+	for _, gate := range gates {
+		names = append(names, gate.Name)
+	}
+	return Cause{ReasonSchedulingGated,
+		"the pod is not scheduled before its scheduling gates are removed by their owner: " + strings.Join(names, ", ")}
+}
+
+// scheduledAt returns when a pod was given a node; zero before.
+func scheduledAt(pod *corev1.Pod) time.Time {
+	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
+		return c.LastTransitionTime.Time
+	}
+	return time.Time{}
 }
 
 // Silent returns the name of the scheduler that a pod was given to and that has said nothing about it: it neither chose a node nor wrote the condition

@@ -291,6 +291,10 @@ func TestWaits(t *testing.T) {
 		{"an init container", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{"CrashLoopBackOff", "container fetch: back-off"}},
 		{"a node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{"Unschedulable", "0/3 nodes are available"}},
 		{"a gate", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
+		{"gates by name", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
+			condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")),
+			Cause{"SchedulingGated", "the pod is not scheduled before its scheduling gates are removed by their owner: " +
+				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"}},
 		{"a scheduler that does not say why", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
 		{"nothing more, once it is scheduled", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
 	} {
@@ -299,6 +303,44 @@ func TestWaits(t *testing.T) {
 				t.Errorf("cause (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestGates: facts of a driver and of a cluster's member show whether a queue holds the pod, and when it got a node.
+func TestGates(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	scheduled := func(status corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+				Type: corev1.PodScheduled, Status: status, LastTransitionTime: metav1.NewTime(at),
+			})
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		pod       *corev1.Pod
+		gated     bool
+		scheduled time.Time
+	}{
+		{"gated", podIn(corev1.PodPending, gates("g"), scheduled(corev1.ConditionFalse)), true, time.Time{}},
+		{"no room", podIn(corev1.PodPending, scheduled(corev1.ConditionFalse)), false, time.Time{}},
+		{"a node", podIn(corev1.PodPending, scheduled(corev1.ConditionTrue)), false, at},
+		{"no word", podIn(corev1.PodPending), false, time.Time{}},
+	} {
+		if d := DriverFacts(c.pod, container); d.Gated != c.gated || !d.ScheduledAt.Equal(c.scheduled) {
+			t.Errorf("%s: of a driver %v, %s", c.name, d.Gated, d.ScheduledAt)
+		}
+		if m := MemberFacts(c.pod); m.Gated != c.gated || !m.ScheduledAt.Equal(c.scheduled) {
+			t.Errorf("%s: of a member %v, %s", c.name, m.Gated, m.ScheduledAt)
+		}
+	}
+}
+
+func gates(names ...string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		for _, name := range names {
+			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
+		}
 	}
 }
 

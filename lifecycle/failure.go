@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +10,10 @@ import (
 
 // maxExcerpt bounds, in bytes, what a failure's message quotes of a container's last words. The whole of it is in the pod.
 const maxExcerpt = 1024
+
+// headRead and tailRead are how much of a longer text is read for an excerpt, in bytes: its beginning and its end. A pod that
+// was read live may have a quarter of a megabyte in an annotation.
+const headRead, tailRead = 16 << 10, 4 << 10
 
 // What messages call a driver and an executor.
 const (
@@ -108,19 +111,12 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-var (
-	// traceFrame is a line of a JVM's stack trace, or the end of one: what is kept of a log may begin in the middle of a line.
-	traceFrame = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$|^\s*\.\.\. \d+ (more|common frames omitted)$`)
-	// chatter is a line of Spark's log, in its default layout, that tells of no trouble.
-	chatter = regexp.MustCompile(`^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (INFO|DEBUG|TRACE) `)
-)
-
 // fromTrouble returns a text from the first line on that tells of an error, or "". The frames of a stack trace do not, whatever the names
 // of their classes.
 func fromTrouble(said string) string {
 	for rest := said; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
-		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !traceFrame.MatchString(line) {
+		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !isTraceFrame(line) {
 			return rest
 		}
 		rest = after
@@ -157,13 +153,16 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 // there is room for what caused it, and of what Spark logs while it stops nothing. Where nothing tells of an error it is the end, without frames:
 // "" where there is nothing else.
 func excerpt(said string) string {
+	if len(said) > headRead+tailRead {
+		said = said[:headRead] + "\n...\n" + said[len(said)-tailRead:]
+	}
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "?"))
 	if telling := fromTrouble(said); telling != "" {
 		return cut(without(telling, func(before, line string) bool {
-			return traceFrame.MatchString(line) && traceFrame.MatchString(before) || chatter.MatchString(line)
+			return isTraceFrame(line) && isTraceFrame(before) || isChatter(line)
 		}))
 	}
-	said = without(said, func(_, line string) bool { return traceFrame.MatchString(line) })
+	said = without(said, func(_, line string) bool { return isTraceFrame(line) })
 	if len(said) > maxExcerpt {
 		said = strings.ToValidUTF8(said[len(said)-maxExcerpt:], "")
 		if _, whole, ok := strings.Cut(said, "\n"); ok {

@@ -87,6 +87,7 @@ type Memory struct {
 	Submissions int32  // attempts to create them, since then
 	Spared      int32  // of Runs, those that a suspension stopped: they use up no retry
 	SubmittedAt time.Time
+	UngatedAt   time.Time // when the attempt's driver pod lost the scheduling gates that held it up; zero if none did
 	EndedAt     time.Time // end of the last attempt; zero while one goes on
 	NextAttempt time.Time // when a waiting retry is due; zero if none waits
 	ShortSince  time.Time // since when fewer executors exist than are wanted, and no other came; zero while enough do
@@ -144,6 +145,9 @@ type Driver struct {
 	Torn bool
 	// Silent is the name of the scheduler that has said nothing about the pod yet; see Silent.
 	Silent string
+	Gated  bool // the pod has scheduling gates, which a queue removes
+	// ScheduledAt is when the pod was given a node; zero before.
+	ScheduledAt time.Time
 	// Why is the best account of a failure, or of what a pending pod waits for (image, volume, node, quota...).
 	Why Cause
 	// Status is the pod's own, as it was read, for who keeps what Kubernetes said of an end. No decision goes by it, and nobody changes it.
@@ -199,7 +203,9 @@ type Member struct {
 	Deleting  bool // has a deletion timestamp
 	CreatedAt time.Time
 	// Generation tells what the pod was made from (SpecHashAnnotation); empty where another operator's StatefulSet made it.
-	Generation string
+	Generation  string
+	Gated       bool      // as Driver.Gated
+	ScheduledAt time.Time // as Driver.ScheduledAt
 	// Why is the best account of a failure, or of what a pod waits for that is not ready.
 	Why Cause
 }
@@ -250,6 +256,8 @@ type Observed struct {
 	Behind bool
 	// ShortSince is since when too few executors were seen, where that is not stored yet (Memory.ShortSince); zero where they were not.
 	ShortSince time.Time
+	// Lacks are the plan's of the last decision (Plan.Lacks); zero if there was none in this process.
+	Lacks Lacks
 	// Probed is what the API server says against an executor that the current attempt wants: the zero Cause where nothing stands in its way, nil
 	// where nobody asked. It is a fact of one pass.
 	Probed *Cause
@@ -359,4 +367,7 @@ type Plan struct {
 	Next  Memory        // what to remember; everything else is observed again
 	Do    []Action      // in order
 	Check time.Duration // look again after this; 0 = only on a change
+	// Lacks are a fact for the next decision (Observed.Lacks). They are not stored: a status write for each executor
+	// that comes or goes would cost more than a process that begins to count anew.
+	Lacks Lacks
 }

@@ -6,12 +6,14 @@ const (
 	ReasonEvicted           = "Evicted"                 // the pod was taken from its node by Kubernetes or its Eviction API
 	ReasonPreempted         = "Preempted"               // the pod gave way to one of higher priority
 	ReasonSchedulerSilent   = "SchedulerSilent"         // the pod's scheduler has said nothing about it
+	ReasonSchedulingGated   = "SchedulingGated"         // the pod has scheduling gates, which a queue removes
 	ReasonNodeLost          = "NodeLost"                // the pod's node does not answer
 	ReasonInvalid           = "InvalidSpec"             // no attempt of the spec could ever be rendered
 	ReasonDriverLost        = "DriverNotFound"          // the driver pod is gone and nobody saw it end
 	ReasonDriverFailed      = "DriverFailed"            // the driver pod failed and does not say why
 	ReasonDriverDeleting    = "DriverDeleting"          // somebody is deleting the driver pod
 	ReasonDriverDeleted     = "DriverDeleted"           // somebody deleted the driver pod before it ended
+	ReasonExecutorDeleted   = "ExecutorDeleted"         // somebody deleted an executor pod, without a grace period, while it ran
 	ReasonSubmitFailed      = "SparkSubmitFailed"       // the pod that was to submit failed and does not say why in one word
 	ReasonSubmitterDeleted  = "SubmitterDeleting"       // somebody is deleting the pod that submits
 	ReasonInterrupted       = "SubmissionInterrupted"   // the pod that submits ended between the driver pod and what that mounts

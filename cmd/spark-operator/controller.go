@@ -52,7 +52,9 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	}
 	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
-	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version})
+	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{
+		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version, CPU: usedCPU, Hogs: spreadCores(os.LookupEnv),
+	})
 	if err != nil {
 		return err
 	}

@@ -27,3 +27,30 @@ func TestSizeCores(t *testing.T) {
 		})
 	}
 }
+
+func TestSpreadCores(t *testing.T) {
+	before := runtime.GOMAXPROCS(cores)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	spreadCores(func(string) (string, bool) { return "1", true })(3)
+	if got := runtime.GOMAXPROCS(0); got != cores {
+		t.Errorf("%d cores are used, though GOMAXPROCS says how many", got)
+	}
+	spread := spreadCores(func(string) (string, bool) { return "", false })
+	for _, test := range []struct{ hogs, want int }{{1, 2}, {8, 9}, {1000, mostCores}, {0, cores}} {
+		spread(test.hogs)
+		if got := runtime.GOMAXPROCS(0); got != test.want {
+			t.Errorf("%d cores are used beside %d, want %d", got, test.hogs, test.want)
+		}
+	}
+}
+
+func TestUsedCPU(t *testing.T) {
+	before := usedCPU()
+	now := before
+	for now == before {
+		now = usedCPU() // which uses some
+	}
+	if now < before {
+		t.Error("it went back")
+	}
+}

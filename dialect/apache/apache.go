@@ -27,8 +27,17 @@ type Options struct {
 	Trim bool
 	// Run bounds a whole run, for which this API has no field; 0 means no bound.
 	Run time.Duration
+	// Authenticate lets drivers and executors encrypt what they send, where an application does not say otherwise. They authenticate each other anyway.
+	Authenticate bool
 	// Submission is the mode of all applications, which this API has no field for; empty means Auto.
 	Submission v1beta2.SubmissionMode
+	// Outside lets applications choose what leads to their drivers from outside the cluster: Ingresses, routes, and Services of type NodePort and
+	// LoadBalancer. Without it there are none, and Services are ClusterIP.
+	Outside bool
+	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
+	RunnerAccount string
+	// Own is the operator's service account, which no pod of an application may have.
+	Own dialect.ServiceAccount
 }
 
 // Applications decides about and renders SparkApplications. It is pure: its methods read nothing but their arguments.
@@ -39,6 +48,9 @@ type Applications struct{ Options }
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted := a.app(app)
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
+	if app.OutOfBounds != "" {
+		wanted = dialect.Unread(wanted, app.OutOfBounds, true, memory)
+	}
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
 			encodeForeign(app, now)

@@ -21,9 +21,13 @@ type ClusterOptions struct {
 	// MasterStart is how long a master may take to be ready, from when the API server has taken all objects of its cluster, and how long an edited cluster may
 	// take until the next of its pods is of the edit; 0 means no bound.
 	MasterStart time.Duration
+	// Submitters may send applications to a master; see standalone.Request. Empty means drivers of the namespace.
+	Submitters string
 	// Trim keeps the states of the current attempt alone in status.stateTransitionHistory, as Options.Trim does. A cluster is attempted anew when
 	// one that failed is edited.
 	Trim bool
+	// Own is the operator's service account, which no pod of a cluster may have.
+	Own dialect.ServiceAccount
 }
 
 // Clusters decides about and renders SparkClusters. It is pure: its methods read nothing but their arguments.
@@ -71,6 +75,9 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, Start: c.MasterStart}
 	if want.Deleting {
+		return want, made, nil
+	}
+	if want.Invalid = dialect.Invalid(dialect.OutOfBounds(sc.OutOfBounds)); want.Invalid != nil {
 		return want, made, nil
 	}
 	made, err := c.objects(sc)

@@ -207,7 +207,7 @@ func TestClusterSurroundings(t *testing.T) {
 			t.Errorf("%s is nobody's", object.GetName())
 		}
 	}
-	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 1, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
+	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Error(diff)
 	}

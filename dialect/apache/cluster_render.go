@@ -18,7 +18,13 @@ import (
 // objects renders all that a cluster is made of. An error is a *dialect.FieldError. What ValidateCluster has nothing against can be rendered.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	objects, err := standalone.Build(c.request(cluster))
-	return objects, asClusterError(err)
+	if err != nil {
+		return objects, asClusterError(err)
+	}
+	return objects, cmp.Or(
+		c.Own.Denies(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
+		c.Own.Denies(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),
+	)
 }
 
 // request reads a SparkCluster as a cluster to be built.
@@ -31,6 +37,7 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 		SparkVersion:     spec.RuntimeVersions.SparkVersion,
 		OperatorName:     cmp.Or(c.OperatorName, DefaultOperatorName),
 		ClusterDomain:    c.ClusterDomain,
+		Submitters:       c.Submitters,
 		Conf:             conf.FromMap(spec.SparkConf),
 		InitWorkers:      workers.InitWorkers,
 		MinWorkers:       workers.MinWorkers,

@@ -12,6 +12,9 @@ import (
 // standalone.Build has against templates and configuration, of which the first is told. It is empty for every spec that can be rendered, and for no other.
 // Numbers that contradict each other are no fault: where minWorkers is not less than maxWorkers there is no autoscaler, and initWorkers counts.
 func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
+	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
+		return wrong
+	}
 	told := map[string]bool{}
 	workers := cluster.Spec.ClusterTolerations.InstanceConfig
 	_, rest := (Clusters{}).objects(cluster)

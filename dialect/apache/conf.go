@@ -29,12 +29,16 @@ const (
 
 // sparkConf is the configuration of an application, in the order of this API: what the user wrote, the operator's word over it, and what is set where
 // nothing says otherwise. What a Request says of an attempt comes over all of that.
-func sparkConf(app *sparkv1.SparkApplication, p program) *conf.Conf {
+func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
 	for key, image := range c.WithPrefix("spark.kubernetes.") {
 		if strings.HasSuffix(key, "container.image") { // Spark replaces it itself from 4.1 on only
-			c.Set("spark.kubernetes."+key, strings.ReplaceAll(image, "{{SPARK_VERSION}}", spec.RuntimeVersions.SparkVersion))
+			replaced, err := conf.Substitute(image, conf.VersionMarker, spec.RuntimeVersions.SparkVersion, conf.MaxImage)
+			if err != nil {
+				return nil, &dialect.FieldError{Field: "spec.sparkConf[" + conf.Shorten("spark.kubernetes."+key) + "]", Message: err.Error()}
+			}
+			c.Set("spark.kubernetes."+key, replaced)
 		}
 	}
 	// What the spec says of a pod comes before what a file would.
@@ -54,7 +58,7 @@ func sparkConf(app *sparkv1.SparkApplication, p program) *conf.Conf {
 	templateConf(c, "driver", spec.DriverSpec, DriverContainer)
 	templateConf(c, "executor", spec.ExecutorSpec, ExecutorContainer)
 	defaults(c, app, p)
-	return c
+	return c, nil
 }
 
 func setFiles(c *conf.Conf, key, files string) {

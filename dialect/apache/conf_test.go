@@ -1,9 +1,14 @@
 package apache
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -163,10 +168,41 @@ func TestConfiguration(t *testing.T) {
 func TestConfigurationIsDeterministic(t *testing.T) {
 	app := written(t, `spec: {sparkConf: {spark.kubernetes.driverEnv.A: a, spark.kubernetes.driverEnv.B: b, spark.kubernetes.driverEnv.C: c, spark.a: "1", spark.b: "2"}}`)
 	p, _ := programOf(&app.Spec)
-	first := conf.MarshalProperties(sparkConf(app, p))
+	first := conf.MarshalProperties(confOf(t, app, p))
 	for range 20 {
-		if again := conf.MarshalProperties(sparkConf(app, p)); again != first {
+		if again := conf.MarshalProperties(confOf(t, app, p)); again != first {
 			t.Fatalf("the same application gives\n%s\nand\n%s", first, again)
 		}
+	}
+}
+
+// confOf is the configuration of an application that has nothing against it.
+func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
+	t.Helper()
+	c, wrong := sparkConf(app, p)
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	return c
+}
+
+// TestVersionsDoNotMultiply gives an image of markers for a version that is long: 300 KB became 1.3 GB.
+func TestVersionsDoNotMultiply(t *testing.T) {
+	app := pi(func(app *sparkv1.SparkApplication) {
+		app.Spec.RuntimeVersions.SparkVersion = strings.Repeat("9", 100<<10)
+		app.Spec.SparkConf["spark.kubernetes.container.image"] = strings.Repeat(conf.VersionMarker, 12_000)
+	})
+	var plan lifecycle.Plan
+	var err error
+	allocated := worst.Allocated(func() {
+		plan = trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		_, err = trimmed.Render(app, launchOf(1), t0)
+	})
+	if allocated > 16<<20 {
+		t.Errorf("%d MiB are allocated", allocated>>20)
+	}
+	if refused, ok := errors.AsType[*dialect.FieldError](err); !ok || refused.Field != "spec.sparkConf[spark.kubernetes.container.image]" ||
+		!strings.Contains(refused.Message, "the limit is 4096 bytes") {
+		t.Errorf("%v; the error is %v", plan.Next.Phase, err)
 	}
 }

@@ -27,7 +27,7 @@ type door struct {
 	serviceRaw, raw             *runtime.RawExtension
 }
 
-// doors are the entries of all lists.
+// doors are the entries of all lists, of each as many as are served.
 func doors(spec *sparkv1.ApplicationSpec) []door {
 	var all []door
 	for i := range spec.DriverServiceIngressList {
@@ -83,6 +83,9 @@ func (d door) serviceFaults() []*dialect.FieldError {
 	service, _, err := podtemplate.As[corev1.ServiceSpec](data)
 	if err != nil {
 		return []*dialect.FieldError{d.fault("serviceSpec", "%v", err)}
+	}
+	if name, why := expose.ServiceFault(service); name != "" {
+		return []*dialect.FieldError{d.fault("serviceSpec."+name, "%s", why)}
 	}
 	if tree, err := d.tree(); err == nil && d.lacksRule(tree) && len(service.Ports) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec.ports",
@@ -148,17 +151,17 @@ func (d door) spec(tree map[string]any, port int64) map[string]any {
 // clashes are entries whose objects would have the name of another's, or of the Service by which executors find their driver. One Service may have
 // several doors, where all of them say the same of it.
 func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
-	services, others := map[string]door{}, map[string]door{}
+	services, others := map[string]*namedService{}, map[string]door{}
 	for _, d := range all {
 		first, taken := services[d.service.Name]
 		switch {
 		case d.service.Name == "":
 		case d.service.Name == driverService:
 			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the Service by which executors find the driver; choose another name", d.service.Name))
-		case taken && !sameService(first, d):
+		case taken && !first.same(d):
 			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, which says something else of the Service; choose another name, or say the same", d.service.Name, first.field))
 		case !taken:
-			services[d.service.Name] = d
+			services[d.service.Name] = &namedService{door: d}
 		}
 		key := d.kind.Kind + "/" + d.meta.Name
 		if first, taken := others[key]; taken && d.meta.Name != "" {
@@ -169,11 +172,22 @@ func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
 	return wrong
 }
 
-func sameService(a, b door) bool {
-	x, errX := podtemplate.Decode(bytesOf(a.serviceRaw))
-	y, errY := podtemplate.Decode(bytesOf(b.serviceRaw))
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y) &&
-		reflect.DeepEqual(a.service.Labels, b.service.Labels) && reflect.DeepEqual(a.service.Annotations, b.service.Annotations)
+// namedService is the first entry with a name of a Service. What it says is read once, however many others have the name.
+type namedService struct {
+	door
+	read bool
+	spec map[string]any
+	err  error
+}
+
+func (s *namedService) same(d door) bool {
+	if !s.read {
+		s.read = true
+		s.spec, s.err = podtemplate.Decode(bytesOf(s.serviceRaw))
+	}
+	other, err := podtemplate.Decode(bytesOf(d.serviceRaw))
+	return s.err == nil && err == nil && reflect.DeepEqual(s.spec, other) &&
+		reflect.DeepEqual(s.service.Labels, d.service.Labels) && reflect.DeepEqual(s.service.Annotations, d.service.Annotations)
 }
 
 func bytesOf(raw *runtime.RawExtension) []byte {

@@ -51,8 +51,8 @@ func TestEvents(t *testing.T) {
 			MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))}})},
 			func(l *life) {
 				l.gone(0)
-				for _, n := range []int{0, 1, 2, 1} {
-					l.look(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
+				for _, n := range []int{0, 1, 2, 1, 1} {
+					l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
 				}
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkExecutorsBelowThreshold", "Normal SparkExecutorsPartialCapacity",

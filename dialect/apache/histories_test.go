@@ -92,7 +92,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestThresholds: executors come and go, and each number that matters is a state.
+// TestThresholds: executors come and go, and each number that matters is a state once it has lasted for some seconds.
 func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))
@@ -100,11 +100,12 @@ func TestThresholds(t *testing.T) {
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}}
 	}
 	l.gone(0)
-	for _, n := range []int{0, 1, 1, 2, 3, 2, 0, 3} {
-		l.look(time.Second, with(n))
+	for _, n := range []int{0, 1, 1, 2, 3, 2, 2, 0, 0, 3, 0, 3, 0} {
+		l.look(5*time.Second, with(n))
 	}
+	l.drivers(100*time.Millisecond, succeeded)
 	l.states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 RunningWithPartialCapacity, " +
-		"6 RunningHealthy, 7 RunningWithPartialCapacity, 8 RunningWithBelowThresholdExecutors, 9 RunningHealthy")
+		"6 RunningHealthy, 7 RunningWithPartialCapacity, 8 RunningWithBelowThresholdExecutors, 9 RunningHealthy, 10 Succeeded")
 
 	late := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(2))}}))
 	l = late

@@ -61,6 +61,7 @@ func (l *life) look(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
 	before := l.app.DeepCopy()
+	seen.Lacks = l.plan.Lacks
 	for range 4 {
 		l.app = before.DeepCopy()
 		l.plan = l.a.Decide(l.app, seen, l.now)

@@ -322,7 +322,7 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 		want, err := submit.Build(submit.Request{
 			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", AppName: "pi", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
 			ConfigMapName: "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"], SubmitTime: noon, User: "spark",
-			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: sparkConf(app, p),
+			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: confOf(t, app, p),
 			DriverTemplate: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"allowPrivilegeEscalation":false}}]}}`),
 			Driver:         overlay.Overlay{Labels: versionLabels(app.Spec.RuntimeVersions)},
 			Owner:          ownerReference(app), Labels: Applications{}.attemptLabels(app, 1),
@@ -402,6 +402,25 @@ func TestSidecarsEndNothing(t *testing.T) {
 		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
 		if driver := lifecycle.DriverFacts(pod, DriverContainer); driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 3 {
 			t.Errorf("%s: the driver's end is %s, %d", name, driver.Phase, driver.ExitCode)
+		}
+	}
+}
+
+// TestQueued: what docs/batch-schedulers.md says in sparkConf puts the pods of an application into Kueue's queue.
+func TestQueued(t *testing.T) {
+	app := written(t, `spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {
+		spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name: research,
+		spark.kubernetes.executor.label.kueue.x-k8s.io/queue-name: research,
+		spark.kubernetes.executor.label.kueue.x-k8s.io/managed: "true",
+		spark.kubernetes.executor.annotation.kueue.x-k8s.io/pod-suspending-parent: spark-driver}}`)
+	o := rendered(t, Applications{}, app, 1)
+	if got := o.Driver.Labels["kueue.x-k8s.io/queue-name"]; got != "research" {
+		t.Errorf("the driver is in queue %q", got)
+	}
+	got := properties(t, o, "pi-0")
+	for key, want := range app.Spec.SparkConf {
+		if strings.Contains(key, "kubernetes.executor") && got[key] != want {
+			t.Errorf("the driver reads %s=%q, want %q", key, got[key], want)
 		}
 	}
 }

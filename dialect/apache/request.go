@@ -11,6 +11,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -25,6 +26,10 @@ func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 // request reads one attempt of an application as a submission.
 func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	p, wrong := programOf(&app.Spec)
+	if wrong != nil {
+		return submit.Request{}, wrong
+	}
+	settings, wrong := a.sparkConf(app, p)
 	if wrong != nil {
 		return submit.Request{}, wrong
 	}
@@ -45,11 +50,14 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		Resource:           p.resource,
 		Arguments:          app.Spec.DriverArgs,
 		ProxyUser:          app.Spec.ProxyUser,
-		Conf:               sparkConf(app, p),
+		Conf:               settings,
 		DriverTemplate:     escalatingNot(rawTemplate(app.Spec.DriverSpec)),
 		ExecutorTemplate:   rawTemplate(app.Spec.ExecutorSpec),
 		Owner:              ownerReference(app),
 		Labels:             a.attemptLabels(app, attempt),
+
+		RunnerServiceAccount: a.RunnerAccount,
+		DeniedServiceAccount: a.Own.In(app.Namespace),
 	}
 	// Only who names the application in its configuration names it at all: else its program does.
 	_, named := app.Spec.SparkConf[confAppName]
@@ -120,4 +128,13 @@ func keyField(spec *sparkv1.ApplicationSpec, key string) string {
 
 func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
+}
+
+// sparkConf is the configuration of an application, with what the operator's configuration adds to it.
+func (a Applications) sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
+	c, wrong := sparkConf(app, p)
+	if wrong == nil && a.Authenticate && driverMaster(&app.Spec) == "" {
+		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)
+	}
+	return c, wrong
 }

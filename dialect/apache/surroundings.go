@@ -1,6 +1,7 @@
 package apache
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,15 +19,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// reasonInvalidSpec is the reason of the condition Exposed for an entry that nothing can be made of.
-const reasonInvalidSpec = "InvalidSpec"
+// Reasons of the condition Exposed: for an entry that nothing can be made of, and for what the operator's configuration does not allow.
+const (
+	reasonInvalidSpec = "InvalidSpec"
+	reasonSwitchedOff = "SwitchedOff"
+)
 
 // Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: the Services, Ingresses and routes that the spec
 // lists, from the attempt's launch to the release of what it had. What is retained keeps those that stand.
 func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
-	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && m.Attempt < 1:
+	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
 		return dialect.Surroundings{Unsettled: true}
 	case !m.Phase.Live():
 		return dialect.Surroundings{Told: tellExposed(app, dialect.Exposed{})}
@@ -52,9 +56,12 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 		return nil, nil
 	}
 	selector := a.driverSelector(app, attempt)
-	clashing := clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt)))
+	clashing, services := map[string][]*dialect.FieldError{}, map[string]bool{}
+	for _, fault := range clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt))) {
+		clashing[fault.Field] = append(clashing[fault.Field], fault)
+	}
 	for _, d := range all {
-		faults := slices.Concat(d.faults(), ofDoor(clashing, d))
+		faults := slices.Concat(d.faults(), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
 		for _, fault := range faults {
 			wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
 		}
@@ -62,8 +69,12 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 			continue
 		}
 		service, port := a.service(app, attempt, d, selector)
-		if !slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetName() == service.GetName() && isService(o) }) {
+		if !services[service.GetName()] {
+			services[service.GetName()] = true
 			objects = append(objects, service)
+		}
+		if wrong = append(wrong, a.kept(d)...); !a.Outside {
+			continue
 		}
 		tree, _ := d.tree() // read before
 		objects = append(objects, a.given(app, attempt, d.kind, d.meta, d.spec(tree, port)))
@@ -71,31 +82,32 @@ func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (obje
 	return objects, wrong
 }
 
-// ofDoor are those of the faults that are about one entry.
-func ofDoor(faults []*dialect.FieldError, d door) (its []*dialect.FieldError) {
-	for _, fault := range faults {
-		if fault.Field == d.field+".serviceMetadata.name" || fault.Field == d.field+"."+d.metaField+".name" {
-			its = append(its, fault)
-		}
+// kept is what of an entry without faults is not made, since the operator's configuration allows nothing that is reached from outside the cluster.
+func (a Applications) kept(d door) []lifecycle.Cause {
+	if a.Outside {
+		return nil
 	}
-	return its
+	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator makes nothing that leads to a driver from outside the cluster, "+
+		"so there is no %s %s; %s, or make one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.LetExpose, d.service.Name)}}
+	if service, _, _ := podtemplate.As[corev1.ServiceSpec](bytesOf(d.serviceRaw)); !expose.IsInside(service.Type) {
+		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.SwitchedOff(service.Type)})
+	}
+	return wrong
 }
 
-func isService(object submit.Object) bool {
-	return object.GetObjectKind().GroupVersionKind().Kind == expose.ServiceKind.Kind
-}
-
-// service is the Service of an entry that has no faults, of the driver's pod where it selects none, and its first port; 0 where it has none.
+// service is the Service of an entry that has no faults, and its first port; 0 where it has none. It always leads to the attempt's driver: by another
+// selector it would open pods that are not the application's.
 func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := bytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
 	tree, _ := podtemplate.Decode(data)
-	if len(typed.Selector) == 0 {
-		selector := map[string]any{}
-		for label, value := range driver {
-			selector[label] = value
-		}
-		tree["selector"] = selector
+	selector := map[string]any{}
+	for label, value := range driver {
+		selector[label] = value
+	}
+	tree["selector"] = selector
+	if !a.Outside && !expose.IsInside(typed.Type) {
+		expose.InsideTree(tree)
 	}
 	port := int64(0)
 	if len(typed.Ports) > 0 {

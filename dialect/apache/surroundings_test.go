@@ -43,6 +43,9 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	return specs
 }
 
+// outside lets applications choose what is reached from outside the cluster.
+var outside = Applications{Options{Outside: true}}
+
 // TestDoors: what is made of the lists' entries. Unknown fields stay; what does not say where to leads to the Service's first port.
 func TestDoors(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
@@ -62,7 +65,7 @@ Ingress door: {ingressClassName: nginx, tls: [{hosts: [a.example.org], secretNam
 driverServiceIngressList: [
   {serviceMetadata: {name: a}, serviceSpec: {type: NodePort, selector: {x: z}, future: 1}, ingressMetadata: {name: a}, ingressSpec: {defaultBackend: {service: {name: b, port: {number: 1}}}}},
   {serviceMetadata: {name: b}, serviceSpec: {selector: {}, ports: [{port: 1}]}, ingressMetadata: {name: b}, ingressSpec: {future: {deep: true}, rules: [{host: h}]}}]`, `
-Service a: {type: NodePort, selector: {x: z}, future: 1}
+Service a: {type: NodePort, selector: ` + driver + `, future: 1}
 Ingress a: {defaultBackend: {service: {name: b, port: {number: 1}}}}
 Service b: {selector: ` + driver + `, ports: [{port: 1}]}
 Ingress b: {future: {deep: true}, rules: [{host: h}]}`},
@@ -88,7 +91,7 @@ HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
 		if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
 			t.Fatal(err)
 		}
-		got := Applications{}.Surroundings(in(lifecycle.Running, app))
+		got := outside.Surroundings(in(lifecycle.Running, app))
 		if diff := cmp.Diff(want, specsOf(t, got.Objects)); diff != "" || got.Unsettled {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -103,7 +106,7 @@ spec: {driverServiceIngressList: [{
 // TestDoorsAreOurs: what stands beside a driver is found again by our labels, in the application's namespace, and the driver does not delete it.
 func TestDoorsAreOurs(t *testing.T) {
 	app := in(lifecycle.Launched, written(t, oneDoor))
-	objects := Applications{Options{OperatorName: "ours"}}.Surroundings(app).Objects
+	objects := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
 	if len(objects) != 2 {
 		t.Fatalf("%d objects", len(objects))
 	}
@@ -125,19 +128,19 @@ func TestDoorsAreOurs(t *testing.T) {
 		t.Errorf("%v", objects[0].GetAnnotations())
 	}
 	first := objects[0].GetLabels()[lifecycle.ContentLabel]
-	again := Applications{Options{OperatorName: "ours"}}.Surroundings(app).Objects
+	again := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
 	if again[0].GetLabels()[lifecycle.ContentLabel] != first {
 		t.Error("the same Service has another digest")
 	}
 	app.Spec.DriverServiceIngressList[0].ServiceSpec.Raw = []byte(`{"ports":[{"port":81}]}`)
-	if (Applications{Options{OperatorName: "ours"}}).Surroundings(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
+	if (Applications{Options{OperatorName: "ours", Outside: true}}).Surroundings(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
 		t.Error("another Service has the same digest")
 	}
 }
 
 // TestDoorsOfASubmittedDriver: where spark-submit makes the driver, it chooses the id; the driver is known by our labels, which it is given.
 func TestDoorsOfASubmittedDriver(t *testing.T) {
-	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit}}
+	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
 	app := in(lifecycle.Running, written(t, oneDoor))
 	spec := specsOf(t, by.Surroundings(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{LabelAppUID: noonUID, LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
@@ -160,7 +163,7 @@ func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
 		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
 	} {
 		app := in(phase, written(t, oneDoor))
-		s := Applications{}.Surroundings(app)
+		s := outside.Surroundings(app)
 		got := "none"
 		switch {
 		case s.Unsettled:
@@ -172,7 +175,7 @@ func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}
 		app.DeletionTimestamp = &metav1.Time{Time: noon}
-		if s := (Applications{}).Surroundings(app); !s.Unsettled {
+		if s := outside.Surroundings(app); !s.Unsettled {
 			t.Errorf("%s, being deleted: %v", phase, s.Objects)
 		}
 	}
@@ -182,7 +185,7 @@ func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
 func TestExposed(t *testing.T) {
 	app := in(lifecycle.Running, written(t, oneDoor))
 	tell := func(is ...lifecycle.Surrounding) []dialect.Event {
-		return Applications{}.Surroundings(app).Told(is, noon)
+		return outside.Surroundings(app).Told(is, noon)
 	}
 	if news := tell(); len(news) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before anything is known: %v, %v", news, app.Status.Conditions)
@@ -201,14 +204,70 @@ func TestExposed(t *testing.T) {
 	}
 	// An edit of a running application may say anything: what can be made of it stands.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
-	s := Applications{}.Surroundings(app)
+	s := outside.Surroundings(app)
 	news := s.Told([]lifecycle.Surrounding{service, {Kind: "Ingress", Name: "door", Stands: true}}, noon)
 	if len(s.Objects) != 2 || len(news) != 1 || !strings.Contains(news[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
 		t.Errorf("%d objects, %v", len(s.Objects), news)
 	}
 	app.Status.Operator.Phase = string(lifecycle.Done)
-	if news := (Applications{}).Surroundings(app).Told(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
+	if news := outside.Surroundings(app).Told(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("when it is over: %v, %v", news, app.Status.Conditions)
+	}
+}
+
+// TestNothingOutside: while exposure is switched off, an application's Services are of the cluster alone, they lead to its driver whatever it selects, and
+// the condition says what is not there, why, and what to do about it.
+func TestNothingOutside(t *testing.T) {
+	app := in(lifecycle.Running, written(t, `
+spec:
+  driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: {
+    type: LoadBalancer, loadBalancerSourceRanges: [0.0.0.0/0], selector: {app: database}, ports: [{port: 80, nodePort: 30000}]}}]
+  driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g}]}}]
+  driverGrpcRouteList: [{serviceMetadata: {name: grpc}, serviceSpec: {ports: [{port: 81}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`))
+	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0", "spark-role": "driver"}
+	s := Applications{}.Surroundings(app)
+	want := map[string]any{
+		"Service ui":   map[string]any{"type": "ClusterIP", "selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
+		"Service web":  map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
+		"Service grpc": map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 81.0}}},
+	}
+	if diff := cmp.Diff(want, specsOf(t, s.Objects)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	news := s.Told([]lifecycle.Surrounding{
+		{Kind: "Service", Name: "ui", Stands: true}, {Kind: "Service", Name: "web", Stands: true}, {Kind: "Service", Name: "grpc", Stands: true},
+	}, noon)
+	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
+	if len(news) != 1 || news[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
+		t.Fatalf("told: %v, %+v", news, c)
+	}
+	for _, want := range []string{
+		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",
+		"spec.driverGrpcRouteList[0]: ", "exposure.enabled: true", "controller.exposure.enable=true", "leads to Service ui",
+	} {
+		if !strings.Contains(c.Message, want) {
+			t.Errorf("%q does not say %q", c.Message, want)
+		}
+	}
+}
+
+// TestRefusedServices: what takes or sends traffic elsewhere is refused with exposure switched on as well.
+func TestRefusedServices(t *testing.T) {
+	for spec, field := range map[string]string{
+		"{externalIPs: [10.0.0.1], ports: [{port: 80}]}":                              "externalIPs",
+		"{type: ExternalName, externalName: example.com, ports: [{port: 80}]}":        "type",
+		"{type: ClusterIP, externalName: metadata.internal, ports: [{port: 80}]}":     "externalName",
+		"{type: LoadBalancer, externalIPs: [169.254.169.254], ports: [{port: 7078}]}": "externalIPs",
+	} {
+		app := in(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
+		_, err := outside.Render(app, launchOf(1), noon)
+		want := "spec.driverServiceIngressList[0].serviceSpec." + field
+		if err == nil || !strings.HasPrefix(err.Error(), want+": is refused") {
+			t.Errorf("%s: %v, want %s refused", spec, err, want)
+		}
+		if objects := outside.Surroundings(app).Objects; len(objects) > 0 {
+			t.Errorf("%s: %v are made", spec, objects)
+		}
 	}
 }
 
@@ -229,7 +288,7 @@ func FuzzDoors(f *testing.F) {
 			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
 		}
 		_, err := Applications{}.Render(app, launchOf(1), noon)
-		objects := Applications{}.Surroundings(app).Objects
+		objects := outside.Surroundings(app).Objects
 		if made := len(objects) == 2; made != (err == nil) {
 			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
 		}

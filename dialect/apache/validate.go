@@ -4,22 +4,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // quoted is a user's text as a message shows it.
-func quoted(text string) string { return strconv.Quote(text) }
+func quoted(text string) string { return conf.Quote("", text) }
 
 // Validate says everything about an application for which it fails without being tried again: its name, which no edit can change, the deployment mode
 // and the routes. What else is wrong with a spec refuses the attempt (Render), and the restart policy says what follows.
 func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
+	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
+		return wrong
+	}
 	wrong := validName(app)
 	if app.Spec.DeploymentMode == sparkv1.ClientMode {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",

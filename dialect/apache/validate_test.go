@@ -73,7 +73,7 @@ func TestRefused(t *testing.T) {
 		spec string
 		want []string
 	}{
-		"ConfigMaps": {`spec: {configMapSpecs: [{name: A_b}, {name: a}, {name: a}, {name: pi-0-spark-drv-conf-map}, {name: c, data: {"a/b": x, "c d": y}}]}`, []string{
+		"ConfigMaps": {`spec: {configMapSpecs: [{name: A_b}, {name: a}, {name: a}, {name: pi-0-spark-drv-conf-map}, {name: c, data: {"a/b": x, "c d": z}}]}`, []string{
 			"spec.configMapSpecs[0].name", "spec.configMapSpecs[2].name", "spec.configMapSpecs[3].name", "spec.configMapSpecs[4].data[a/b]", "spec.configMapSpecs[4].data[c d]",
 		}},
 		"labels of ours": {`

@@ -174,7 +174,7 @@ func TestScheduledAsOne(t *testing.T) {
 			map[string]string{"queue": "root.research", "yunikorn.apache.org/task-group-name": "spark-executor"}, ""},
 		{"over schedulerName", `{batchScheduler: volcano, driver: {schedulerName: a}, executor: {schedulerName: b}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"over sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.scheduler.name: x, spark.kubernetes.driver.scheduler.name: y}}`, gangs(), "volcano",
+		{"over sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.scheduler.name: x, spark.kubernetes.driver.scheduler.name: z}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
 
 		{"the operator's default", `{}`, gangs(byDefault("volcano")), "volcano",

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
@@ -39,9 +37,12 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 			wrong = append(wrong, &FieldError{Field: field, Message: noDriverClaim + ", without storageClass and sizeLimit"})
 		}
 	}
+	mounted := map[string]bool{}
+	for i := range app.Spec.Driver.VolumeMounts {
+		mounted[app.Spec.Driver.VolumeMounts[i].Name] = true
+	}
 	for i, v := range app.Spec.Volumes {
-		mounted := slices.ContainsFunc(app.Spec.Driver.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
-		if claim := v.PersistentVolumeClaim; claim != nil && mounted && strings.Contains(claim.ClaimName, onDemand) {
+		if claim := v.PersistentVolumeClaim; claim != nil && mounted[v.Name] && strings.Contains(claim.ClaimName, onDemand) {
 			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
 		}
 	}

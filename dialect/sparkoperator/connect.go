@@ -33,10 +33,23 @@ type ConnectOptions struct {
 	Master string
 	// MissingGrace is how long a server's pod that was just created may be invisible before it is looked for live.
 	MissingGrace time.Duration
-	// UI is how the servers' web UIs may be reached from outside. A server has its Service always, whatever UI.Service says, and an Ingress or a route
-	// only if its spec asks for one.
+	// Policy is whether a server has a NetworkPolicy, and from where its clients may come then.
+	Policy ConnectPolicy
+	// UI is how the servers' web UIs may be reached. With UI.Service each has a Service in the cluster; without, only one whose spec asks for an Ingress
+	// or a route. The Service for clients is there whatever UI.Service says.
 	UI UI
+	// Own is the operator's service account, which no pod of a server may have.
+	Own dialect.ServiceAccount
 }
+
+// ConnectPolicy says whether servers have a NetworkPolicy. Any closes the ports for executors to everybody else.
+type ConnectPolicy string
+
+// Values of ConnectPolicy. The empty one makes none.
+const (
+	ClientsAnywhere  ConnectPolicy = "Anywhere"
+	ClientsNamespace ConnectPolicy = "Namespace"
+)
 
 // Connects decides about and renders SparkConnects. It is pure: its methods read nothing but their arguments.
 type Connects struct{ ConnectOptions }
@@ -45,6 +58,9 @@ type Connects struct{ ConnectOptions }
 // status that it has.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
+	if sc.OutOfBounds != "" {
+		wanted = dialect.Unread(wanted, sc.OutOfBounds, true, memory)
+	}
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
 	// What is over for good is over because of the spec, or of the operator's configuration, which may be another by now.
@@ -99,7 +115,7 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	if invalid := dialect.Invalid(ValidateConnect(sc)); invalid != nil {
 		return invalid
 	}
-	_, err := c.build(sc, 1)
+	_, err := c.build(sc, c.request(sc, 1))
 	if err == nil {
 		_, err = c.Executor(sc, 1, 1, "", time.Time{})
 	}
@@ -164,28 +180,34 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: text}
 }
 
-// Render returns the objects of a Create action: the ConfigMap in Objects.Before and the server's pod as Objects.Driver. An error is a *FieldError that
+// Render returns the objects of a Create action: the ConfigMap, and the Secret where there is one, in Objects.Before and the server's pod as Objects.Driver. An error is a *FieldError that
 // names what the user wrote.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
-	made, err := c.build(sc, action.Attempt)
+	request := c.request(sc, action.Attempt)
+	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: ConnectHash(&sc.Spec)}
+	made, err := c.build(sc, request)
 	if err != nil {
 		return submit.Objects{}, err
 	}
+	before := []submit.Object{made.Config}
+	if made.Secret != nil {
+		before = append(before, made.Secret)
+	}
 	return submit.Objects{
-		Before: []submit.Object{made.Config}, Driver: made.Server, DriverExtra: made.ServerExtra,
+		Before: before, Driver: made.Server, DriverExtra: made.ServerExtra,
 		Warnings: append(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings)...),
 	}, nil
 }
 
-func (c Connects) build(sc *v1alpha1.SparkConnect, attempt int32) (connect.Objects, error) {
-	made, err := connect.Build(c.request(sc, attempt))
+func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (connect.Objects, error) {
+	made, err := connect.Build(request)
 	if err != nil {
 		return connect.Objects{}, asConnectError(sc, err)
 	}
-	return made, nil
+	return made, c.Own.Denies("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
 // Executor returns the pod that the server of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
@@ -195,7 +217,7 @@ func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	return pod, nil
+	return pod, c.Own.Denies("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
 }
 
 // asConnectError names the field of the SparkConnect that a rendering was refused for.

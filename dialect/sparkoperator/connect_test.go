@@ -502,3 +502,30 @@ func TestConnectExecutor(t *testing.T) {
 		t.Errorf("executor %+v", pod)
 	}
 }
+
+// TestConnectQueued: what docs/batch-schedulers.md says in sparkConf puts the pods of a server into Kueue's queue.
+func TestConnectQueued(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.SparkConf = map[string]string{
+			"spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name":                   "research",
+			"spark.kubernetes.executor.label.kueue.x-k8s.io/queue-name":                 "research",
+			"spark.kubernetes.executor.label.kueue.x-k8s.io/managed":                    "true",
+			"spark.kubernetes.executor.annotation.kueue.x-k8s.io/pod-suspending-parent": "spark-driver",
+		}
+	})
+	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := objects.Driver.Labels["kueue.x-k8s.io/queue-name"]; got != "research" {
+		t.Errorf("the server is in queue %q", got)
+	}
+	pod, err := Connects{}.Executor(sc, 1, 1, "server-uid", connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pod.Labels["kueue.x-k8s.io/queue-name"] != "research" || pod.Labels["kueue.x-k8s.io/managed"] != "true" ||
+		pod.Annotations["kueue.x-k8s.io/pod-suspending-parent"] != "spark-driver" {
+		t.Errorf("an executor has labels %v and annotations %v", pod.Labels, pod.Annotations)
+	}
+}

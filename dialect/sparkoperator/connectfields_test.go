@@ -74,7 +74,7 @@ type served struct {
 
 func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	t.Helper()
-	c := Connects{ConnectOptions{UI: UI{Ingress: &UIIngress{}, Route: &UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
+	c := Connects{ConnectOptions{UI: UI{Outside: true, Ingress: &UIIngress{}, Route: &UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
 	if wrong := c.invalid(sc); wrong != nil {
 		t.Fatal(wrong.Message)
 	}

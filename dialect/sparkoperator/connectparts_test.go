@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -426,7 +427,8 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "door", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	})
-	if !(Connects{}).Surroundings(sc).Unsettled {
+	c := Connects{ConnectOptions{UI: UI{Outside: true}}}
+	if !c.Surroundings(sc).Unsettled {
 		t.Error("something is wanted before the first decision")
 	}
 	contents := map[string]bool{}
@@ -436,7 +438,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	} {
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: phase, Attempt: int32(i)})
 		sc.Spec.SparkVersion = fmt.Sprint("4.1.", i)
-		wanted := Connects{}.Surroundings(sc)
+		wanted := c.Surroundings(sc)
 		if len(wanted.Objects) != 1 {
 			t.Fatalf("%s: wanted %v", phase, wanted.Objects)
 		}
@@ -445,7 +447,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	if len(contents) != 1 {
 		t.Errorf("%d different Services", len(contents))
 	}
-	service := Connects{}.Surroundings(sc).Objects[0].(*corev1.Service)
+	service := c.Surroundings(sc).Objects[0].(*corev1.Service)
 	selector := map[string]string{LabelConnectName: "hub", LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
@@ -456,13 +458,56 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	}
 }
 
+// TestConnectServiceInside: while exposure is switched off a server's Service is of the cluster alone, and the condition says so; what takes or sends
+// traffic elsewhere is refused in every configuration, and the Service that stands is left.
+func TestConnectServiceInside(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, Selector: map[string]string{"app": "database"},
+			Ports: []corev1.ServicePort{{Name: "jmx", Port: 8090, NodePort: 30000}},
+		}}
+	})
+	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+	s := Connects{}.Surroundings(sc)
+	service := s.Objects[0].(*corev1.Service)
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.LoadBalancerSourceRanges) > 0 || service.Spec.Selector["app"] != "" {
+		t.Errorf("Service %+v", service.Spec)
+	}
+	for _, port := range service.Spec.Ports {
+		if port.NodePort != 0 {
+			t.Errorf("port %+v", port)
+		}
+	}
+	news := s.Told([]lifecycle.Surrounding{{Kind: "Service", Name: service.Name, Stands: true}}, connectBegan)
+	told := meta.FindStatusCondition(sc.Status.Conditions, ConditionExposed)
+	if len(news) != 1 || told == nil || told.Status != metav1.ConditionFalse || told.Reason != reasonSwitchedOff ||
+		!strings.Contains(told.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(told.Message, "exposure.enabled: true") {
+		t.Errorf("told %v, %+v", news, told)
+	}
+	outside := Connects{ConnectOptions{UI: UI{Outside: true}}}
+	if made := outside.Surroundings(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		t.Errorf("with exposure: %+v", made.Spec)
+	}
+	for field, change := range map[string]func(*corev1.ServiceSpec){
+		"externalIPs":  func(s *corev1.ServiceSpec) { s.ExternalIPs = []string{"10.0.0.1"} },
+		"externalName": func(s *corev1.ServiceSpec) { s.ExternalName = "example.com" },
+		"type":         func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeExternalName },
+	} {
+		other := sc.DeepCopy()
+		change(&other.Spec.Server.Service.Spec)
+		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.Surroundings(other).Unsettled {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
 // doorsOf are what leads to the UI, and what is wrong.
 func doorsOf(c Connects, sc *v1alpha1.SparkConnect) (doors []string, wrong []string) {
 	service, err := c.service(sc)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	e := c.exposure(sc, service)
+	e := c.exposure(sc, service.Name)
 	for _, d := range e.doors {
 		doors = append(doors, d.kind+" "+d.name+" "+d.address.String())
 	}
@@ -537,12 +582,12 @@ func TestConnectUIObjects(t *testing.T) {
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 	objects := c.Surroundings(sc).Objects
-	if len(objects) != 3 {
+	if len(objects) != 4 || objects[0].GetName() != "door" || objects[1].GetName() != "hub-server-ui-svc" {
 		t.Fatalf("wanted %v", objects)
 	}
-	ingress, route := objects[1].(*networkingv1.Ingress), objects[2].(*unstructured.Unstructured)
+	ingress, route := objects[2].(*networkingv1.Ingress), objects[3].(*unstructured.Unstructured)
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
-	if backend.Name != "door" || backend.Port.Number != connect.UIPort || ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
+	if backend.Name != "hub-server-ui-svc" || backend.Port.Number != connect.UIPort || ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
 		*ingress.Spec.IngressClassName != "nginx" {
 		t.Errorf("Ingress %+v", ingress)
 	}
@@ -552,15 +597,53 @@ func TestConnectUIObjects(t *testing.T) {
 		}
 	}
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
-	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"door"`) || !strings.Contains(string(text), `"port":4040`) {
+	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"hub-server-ui-svc"`) || !strings.Contains(string(text), `"port":4040`) {
 		t.Errorf("route %s", text)
 	}
-	made, err := c.build(sc, 1)
+	made, err := c.build(sc, c.request(sc, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if args := made.Server.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
 		t.Errorf("the server is not told its path: %q", args)
+	}
+}
+
+// TestConnectUIService: the web UI has a Service of its own, unless there is no UI or nobody wants the Service.
+func TestConnectUIService(t *testing.T) {
+	on := UI{Service: true}
+	for name, tc := range map[string]struct {
+		options UI
+		change  func(*v1alpha1.SparkConnect)
+		want    string
+	}{
+		"as configured":         {on, nil, "hub-server hub-server-ui-svc"},
+		"switched off":          {UI{}, nil, "hub-server"},
+		"no UI":                 {on, func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.ui.enabled": "false"} }, "hub-server"},
+		"for an Ingress anyway": {UI{Ingress: &UIIngress{URLFormat: "a.b"}}, func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }, "hub-server hub-server-ui-svc hub-ui-ingress"},
+		"clients' has its name": {on, func(sc *v1alpha1.SparkConnect) {
+			sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "hub-server-ui-svc"}}
+		}, "hub-server-ui-svc"},
+		"a long name": {on, func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 56) },
+			strings.Repeat("a", 56) + "-server " + strings.Repeat("a", 47) + "-3f4d778e-ui-svc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := aConnect()
+			if tc.change != nil {
+				tc.change(sc)
+			}
+			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+			var got []string
+			for _, object := range (Connects{ConnectOptions{UI: tc.options}}).Surroundings(sc).Objects {
+				got = append(got, object.GetName())
+				if s, ok := object.(*corev1.Service); ok && len(s.Spec.Ports) != 1 {
+					t.Errorf("Service %s has ports %+v, want one", s.Name, s.Spec.Ports)
+				}
+			}
+			if all := strings.Join(got, " "); all != tc.want {
+				t.Errorf("objects are %q, want %q", all, tc.want)
+			}
+		})
 	}
 }
 
@@ -600,7 +683,7 @@ func FuzzConnectMemory(f *testing.F) {
 		}
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
-			SubmittedAt: moment(at), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
 			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
 		}
 		if digest := valid(digest); digest != "" {

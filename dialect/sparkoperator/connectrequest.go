@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -82,13 +81,12 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 	return out
 }
 
-// request reads one attempt of a SparkConnect as a server to be built.
+// request reads one attempt of a SparkConnect as a server to be built. It lacks the annotation with the spec's hash, which costs as much as the rest.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
 	r.Labels[LabelAttempt] = strconv.Itoa(int(attempt))
 	c.uiPath(sc, r.Conf)
 	r.ServerTemplate, r.ExecutorTemplate = raw(sc.Spec.Server.Template), raw(sc.Spec.Executor.Template)
-	r.Annotations = map[string]string{lifecycle.SpecHashAnnotation: ConnectHash(&sc.Spec)}
 	return r
 }
 

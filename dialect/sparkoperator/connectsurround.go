@@ -13,27 +13,40 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
+
+// connectServiceField is where a SparkConnect says what its Service is to be.
+const connectServiceField = "spec.server.service.spec"
 
 // reasonInvalidService is the reason of the condition ServiceReady where no Service can be made of the spec.
 const reasonInvalidService = "InvalidService"
 
 // Surroundings returns what is to stand beside a server whose status Decide wrote: its Service in every phase, so that clients keep their address while
-// servers come and go, and while there is none; and what the spec asks for to reach the web UI from outside. A spec of which no Service can be made
-// leaves the one that stands: clients may be connected by it.
+// servers come and go, and while there is none; the web UI's Service, and what the spec asks for to reach that from outside. A spec of which no Service
+// can be made leaves the one that stands: clients may be connected by it.
 func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) Surroundings {
-	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
+	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return Surroundings{Unsettled: true}
 	}
 	service, err := c.service(sc)
 	if err != nil {
 		return Surroundings{Unsettled: true} // Decide tells
 	}
-	e := c.exposure(sc, service)
-	for _, object := range e.objects {
+	e := c.exposure(sc, service.Name)
+	objects := append([]submit.Object{service}, e.objects...)
+	if c.Policy != "" {
+		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
+		if err != nil {
+			return Surroundings{Unsettled: true} // it is of the ports, as the Service is
+		}
+		objects = append(objects, policy)
+	}
+	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return Surroundings{Objects: e.objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []Event) {
+	return Surroundings{Objects: objects, Told: func(is []lifecycle.Surrounding, now time.Time) (news []Event) {
 		stampChange(sc, now, func() {
 			news = slices.Concat(tellService(sc, service.Name, is, now), tellServerExposed(sc, e, is, now))
 		})
@@ -43,17 +56,28 @@ func (c Connects) Surroundings(sc *v1alpha1.SparkConnect) Surroundings {
 
 // service is the Service by which clients find the server, whichever is the current one.
 func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
+	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName { // which connect.Service refuses
+		if field, why := expose.ServiceFault(&base.Spec); field != "" {
+			return nil, &FieldError{Field: connectServiceField + "." + field, Message: why}
+		}
+	}
 	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
 	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP) // what is not said could not be put back
+	if !c.UI.Outside && !expose.IsInside(service.Spec.Type) {
+		expose.Inside(&service.Spec)
+	}
 	return service, nil
 }
 
 // encodeService says what is wrong with a spec that no Service can be made of, and returns what is news of that. Otherwise it is what becomes of the
 // Service that decides (tellService), and what was known last holds until then.
 func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
+	if sc.OutOfBounds != "" {
+		return nil // the Service stays as it is
+	}
 	_, err := c.service(sc)
 	if err == nil {
 		return nil
@@ -80,7 +104,7 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 			news = []Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
-		sc.Status.Server.ServiceName = serving(is)
+		sc.Status.Server.ServiceName = serving(is, uiServiceName(sc))
 	case service.Stands:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
@@ -91,9 +115,10 @@ func tellService(sc *v1alpha1.SparkConnect, name string, is []lifecycle.Surround
 	return news
 }
 
-// serving is the name of the Service that leads to the server, whether or not it is as it is wanted; empty where none does.
-func serving(is []lifecycle.Surrounding) string {
-	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && (s.Stands || s.Old) })
+// serving is the name of the Service that leads clients to the server, whether or not it is as it is wanted; empty where none does. The web UI's Service
+// is not one of these.
+func serving(is []lifecycle.Surrounding, ui string) string {
+	i := slices.IndexFunc(is, func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != ui && (s.Stands || s.Old) })
 	if i < 0 {
 		return ""
 	}

@@ -26,6 +26,7 @@ func TestServiceThatServes(t *testing.T) {
 		{"it is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
 		{"its update is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused, Old: true}}, "sql", false, true, 1},
 		{"it is refused, the old one stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Old: true}}, "before", false, true, 1},
+		{"it is refused, the web UI's stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Stands: true}}, "", false, false, 1},
 		{"it is refused, an Ingress stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Stands: true}}, "", false, false, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,15 +25,34 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// exposure says what is to stand beside the server: the Service, and what leads to the web UI behind its port.
-func (c Connects) exposure(sc *v1alpha1.SparkConnect, service *corev1.Service) exposure {
-	e := exposure{objects: []submit.Object{service}, service: service.Name, port: connect.UIPort}
+// uiServiceName is the name of the Service of a server's web UI. The Service for clients never leads there.
+func uiServiceName(sc *v1alpha1.SparkConnect) string {
+	return expose.Name(connect.ServerName(sc.Name), uiServiceSuffix)
+}
+
+// exposure says what is to stand beside the server for its web UI: a Service in the cluster, and what leads to that from outside. The argument is the
+// name of the Service for clients.
+func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e exposure) {
+	defer c.refuseOutside(&e, sc)
 	ui := sc.Spec.UI
+	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
 	switch {
-	case ui == nil:
+	case ui == nil && (!enabled || !c.UI.Service):
 		return e
-	case strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false"):
+	case !enabled:
 		e.refuse(reasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove one of the two")
+		return e
+	case clients == uiServiceName(sc):
+		e.refuse(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another", clients)
+		return e
+	}
+	service, err := connect.UIService(c.standingRequest(sc), uiServiceName(sc))
+	if err != nil {
+		e.refuse(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
+		return e
+	}
+	e.objects, e.service, e.port = []submit.Object{service}, service.Name, connect.UIPort
+	if ui == nil {
 		return e
 	}
 	c.ingress(&e, sc, ui)
@@ -43,6 +62,13 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, service *corev1.Service) e
 			connectFormatField+" or "+connectRouteField)
 	}
 	return e
+}
+
+// refuseOutside notes a type of the Service that the operator's configuration does not allow.
+func (c Connects) refuseOutside(e *exposure, sc *v1alpha1.SparkConnect) {
+	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInside(base.Spec.Type) {
+		e.refuse(reasonSwitchedOff, connectServiceField+".type", "%s", expose.SwitchedOff(base.Spec.Type))
+	}
 }
 
 // ingress adds the Ingress that leads to the UI, by the address that the spec or the operator's configuration gives it.
@@ -103,7 +129,7 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
 	}
-	e := c.exposure(sc, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: connect.ServiceName(sc.Name, sc.Spec.Server.Service)}})
+	e := c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service))
 	if len(e.doors) > 0 && e.doors[0].address.Path != "" {
 		to.SetIfMissing("spark.ui.proxyBase", e.doors[0].address.Path)
 		to.SetIfMissing("spark.ui.proxyRedirectUri", "/")
@@ -121,7 +147,7 @@ func tellServerExposed(sc *v1alpha1.SparkConnect, e exposure, is []lifecycle.Sur
 			server.WebUIAddress = cmp.Or(server.WebUIAddress, door.address.String())
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(is), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" })
+	others := slices.DeleteFunc(slices.Clone(is), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != e.service })
 	why := lifecycle.Cause{}
 	for _, cause := range append(slices.Clone(e.wrong), dialect.Hindrances(others)...) {
 		if why.Message != "" {

@@ -12,12 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/connect"
-	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // ValidateConnect says everything about a SparkConnect that could never work, without looking at a cluster; connect.Build finds what else is wrong with
 // values. What stands beside the server (spec.server.service, spec.ui) is not among it: it never keeps a server from running.
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*FieldError {
+	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
+		return wrong
+	}
 	var wrong []*FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*FieldError{
 		validConnectName, validConnectTemplates, validConnectMarks, validConnectSizes,
@@ -57,10 +59,9 @@ func validConnectMarks(sc *v1alpha1.SparkConnect) []*FieldError {
 		field    string
 		template *runtime.RawExtension
 	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
-		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", templateLabels(t.template))...)
-		if decoded, err := podtemplate.Read(raw(t.template)); err == nil {
-			wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(decoded.Pod.Annotations)))...)
-		}
+		labels, annotations := dialect.TemplateMetadata(t.template)
+		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(annotations)))...)
 	}
 	return wrong
 }

@@ -34,9 +34,15 @@ type Options struct {
 	Batch Batch
 	// UI is how drivers' web UIs are exposed.
 	UI UI
+	// Authenticate lets drivers and executors authenticate each other and encrypt what they send, where an application does not say otherwise.
+	Authenticate bool
 	// Submission is the mode of applications that do not choose one; empty means Auto. Native is more than that: no application is submitted by
 	// spark-submit then, whatever it asks for.
 	Submission v1beta2.SubmissionMode
+	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
+	RunnerAccount string
+	// Own is the operator's service account, which no pod of an application may have.
+	Own dialect.ServiceAccount
 }
 
 // DefaultMaster is the API server's name inside every cluster.
@@ -49,6 +55,9 @@ type Dialect struct{ Options }
 // being deleted keeps the status that it has.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	wanted, memory := d.app(app), takeOver(app, seen, now)
+	if app.OutOfBounds != "" {
+		wanted = dialect.Unread(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
+	}
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
 			encodeForeign(app, now)

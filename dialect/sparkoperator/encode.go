@@ -15,7 +15,7 @@ import (
 // executors.
 func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (news []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
-	known := s.SparkApplicationID
+	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
 		s.ExecutorState, s.Executors, known = nil, nil, "" // of an earlier attempt
 		if s.Operator != nil {
@@ -29,7 +29,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
 	if hasAttempt(m) {
-		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), DriverPodName(app)
+		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), driverPodName(app, podName)
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
@@ -51,6 +51,14 @@ func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Obse
 		return known
 	}
 	return appID(m.AttemptID)
+}
+
+// driverPodName is the name of the driver's pod; the one that is known, of a spec that could not be read.
+func driverPodName(app *v1beta2.SparkApplication, known string) string {
+	if app.OutOfBounds != "" && known != "" {
+		return known
+	}
+	return DriverPodName(app)
 }
 
 // encodeMemory stores a memory so that decodeMemory reads back the same.

@@ -27,10 +27,16 @@ func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 // track is trackExecutors on a status as encodeMemory leaves it, through the JSON of a status.
 func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
+	return trackBoth(t, s, m, pods, nil, limit)
+}
+
+// trackBoth is track with executors that are gone.
+func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
+	t.Helper()
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
-	news := trackExecutors(s, m, pods, nil, limit)
+	news := trackExecutors(s, m, pods, gone, limit)
 	roundTrip(t, s)
 	return news
 }
@@ -131,8 +137,9 @@ func TestTrackExecutors(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted and are lost, many or few at once, and compares the counts
-// with what the operator saw of each, whatever the map has room for. A second look at the same changes nothing.
+// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted, are lost and are taken away, many or few at once, and compares
+// the counts with what the operator saw of each, whatever the map has room for. Each that was taken away is reported once, at once or after it was counted as
+// one that completed. A second look at the same changes nothing.
 func TestCountsAreExact(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -142,6 +149,8 @@ func TestCountsAreExact(t *testing.T) {
 		var pods []lifecycle.Executor
 		saw := map[string]v1beta2.ExecutorState{} // the last of each that was seen
 		going := map[string]bool{}                // and whether it was being lost then
+		reported := map[string]int{}
+		var late []lifecycle.Executor // taken away, as is noted after a pass that missed them
 		next := 0
 		for range 60 {
 			for range r.IntN(1 + crowd/4) {
@@ -153,12 +162,30 @@ func TestCountsAreExact(t *testing.T) {
 			for i := range pods {
 				worldMoves(r, &pods[i])
 			}
+			var gone []lifecycle.Executor
+			gone, late = late, nil
 			pods = slices.DeleteFunc(pods, func(e lifecycle.Executor) bool {
 				_, wasSeen := saw[e.Name]
-				return (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
+				leaves := (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
+				if leaves && e.Phase == lifecycle.DriverRunning && !dialect.Leaving(&e) && r.IntN(2) == 0 {
+					if wasSeen && !going[e.Name] && r.IntN(2) == 0 {
+						late = append(late, e.Taken())
+					} else {
+						gone = append(gone, e.Taken())
+					}
+				}
+				return leaves
 			})
 			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-			track(t, &s, in(lifecycle.Running), pods, limit)
+			news := trackBoth(t, &s, in(lifecycle.Running), pods, gone, limit)
+			for _, n := range news {
+				reported[n.Name]++
+			}
+			for i := range gone {
+				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(news) < dialect.MaxExecutorNews {
+					t.Fatalf("life %d: %s, which was taken away, is reported %d times", seed, gone[i].Name, reported[gone[i].Name])
+				}
+			}
 
 			want, exists := v1beta2.ExecutorCounts{}, map[string]bool{}
 			for i := range pods {
@@ -178,6 +205,11 @@ func TestCountsAreExact(t *testing.T) {
 			}
 			if len(s.ExecutorState) > limit {
 				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
+			}
+			if len(gone) > 0 { // from now on they are a number among those that failed
+				if news := track(t, &s, in(lifecycle.Running), pods, limit); len(news) > 0 || cmp.Diff(&want, s.Executors) != "" {
+					t.Fatalf("life %d: those that are gone are reported again, or counted otherwise: %v", seed, news)
+				}
 			}
 			before := s.DeepCopy()
 			if news := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(news) > 0 {

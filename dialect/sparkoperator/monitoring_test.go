@@ -437,9 +437,7 @@ func TestValidMonitoring(t *testing.T) {
 		{"a name of the user's", `spec: {executor: {ports: [{name: jmx-exporter, protocol: TCP, containerPort: 1}]}}`, "spec.monitoring.prometheus.portName|spec.executor.ports"},
 		{"a name of the user's, of the same port", `spec: {executor: {ports: [{name: jmx-exporter, protocol: TCP, containerPort: 8090}]}}`, ""},
 		{"a mount where the files are", `spec: {executor: {configMaps: [{name: c, path: /etc/metrics/conf/}]}}`, "spec.executor.configMaps[0].path|spec.monitoring"},
-		{"as large as a ConfigMap", `spec: {monitoring: {metricsProperties: "` + strings.Repeat("a", 1<<19) + `"}}`, ""},
-		{"too large", `spec: {monitoring: {metricsProperties: "` + strings.Repeat("a", 1<<19) + `", prometheus: {configuration: "` + strings.Repeat("a", 1<<19) + `"}}}`,
-			"spec.monitoring.metricsProperties|metricsPropertiesFile"},
+		{"as large as a spec may be", `spec: {monitoring: {metricsProperties: "` + strings.Repeat("a", 1<<18) + `", prometheus: {configuration: "` + strings.Repeat("a", 1<<17) + `"}}}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			wrong := Validate(appOf(t, withAgent, test.piece))
@@ -454,6 +452,17 @@ func TestValidMonitoring(t *testing.T) {
 				t.Errorf("refused %v, want %s", wrong, test.want)
 			}
 		})
+	}
+}
+
+// The limit of a whole spec is below what a ConfigMap holds; users of the Go types have none.
+func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
+	app := appOf(t, withAgent)
+	app.Spec.Monitoring.MetricsProperties = new(strings.Repeat("a", 1<<19))
+	app.Spec.Monitoring.Prometheus.Configuration = new(strings.Repeat("a", 1<<19))
+	wrong := Validate(app)
+	if len(wrong) != 1 || wrong[0].Field != "spec.monitoring.metricsProperties" || !strings.Contains(wrong[0].Message, "metricsPropertiesFile") {
+		t.Errorf("refused %.300v, want spec.monitoring.metricsProperties", wrong)
 	}
 }
 

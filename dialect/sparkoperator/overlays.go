@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -91,7 +93,10 @@ func memoryQuantity(text string) (resource.Quantity, error) {
 		last := len(number) - 1
 		size = number[:last] + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti", "p": "Pi"}[number[last:]]
 	}
-	q, err := resource.ParseQuantity(size)
+	q, err := bounds.Quantity(size)
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return q, fault
+	}
 	if err != nil || q.Sign() <= 0 {
 		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 const validationDocument = "../../docs/validation.md"
@@ -61,7 +62,6 @@ var refusals = []struct{ field, when, piece string }{
 	{"spec.monitoring.metricsPropertiesFile", "the same", `spec: {monitoring: {metricsPropertiesFile: https://b/c}}`},
 	{"spec.monitoring.prometheus.port", "is below 1024 or above 49151, as only Go's types allow", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, port: 80}}}`},
 	{"spec.monitoring.prometheus.portName", "is no name of a port, or that of a port of Spark's or of `executor.ports`", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, portName: spark-ui}}}`},
-	{"spec.monitoring.metricsProperties", "takes with `prometheus.configuration` more than a ConfigMap holds", `spec: {monitoring: {metricsProperties: "` + strings.Repeat("a", 1<<20) + `"}}`},
 	{"spec.mainClass", "is missing for a jar", `spec: {mainClass: null}`},
 	{"spec.image", "is missing, and `driver.image` or `executor.image` too", `spec: {image: null}`},
 	{"spec.batchScheduler", "is none that the operator knows: `volcano`, `yunikorn`, or one of its `batchScheduler.kubeSchedulerNames`; only where `batchScheduler.enabled` is set", `spec: {batchScheduler: whoever}`},
@@ -102,7 +102,7 @@ func TestRefusalsDocument(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(denied)) {
 		line("| `%s` | %s |", key, strings.TrimPrefix(denied[key], "use "))
 	}
-	line("| `%s*`, but for `%s*` | the service accounts of `driver.serviceAccount` and `executor.serviceAccount` |", credentialPrefix, mountedPrefix)
+	line("| `%s*`, but for `%s*` and `%s` | the service accounts of `driver.serviceAccount` and `executor.serviceAccount` |", credentialPrefix, mountedPrefix, submit.RunnerAccountKey)
 	line("| `spark.kubernetes.namespace` of another namespace | the application's own |")
 	compareSection(t, validationDocument, "looked at", text.String())
 }

@@ -34,6 +34,9 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		return submit.Request{}, err
 	}
 	d.uiConf(c, app, id, attempt)
+	if d.Authenticate {
+		submit.Protect(c, app.Spec.SparkVersion)
+	}
 	driver, err := driverOverlay(app)
 	if err != nil {
 		return submit.Request{}, err
@@ -64,6 +67,9 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		ExecutorPorts:      executorPorts(&app.Spec),
 		Owner:              ownerReference(app),
 		Labels:             attemptLabels(app, attempt, id),
+
+		RunnerServiceAccount: d.RunnerAccount,
+		DeniedServiceAccount: d.Own.In(app.Namespace),
 	}
 	if err := d.schedule(app, &r); err != nil {
 		return submit.Request{}, err

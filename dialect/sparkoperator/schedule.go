@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -65,6 +66,9 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	if spec.StartingDeadlineSeconds != nil {
 		want.Deadline = new(seconds(spec.StartingDeadlineSeconds, 0))
 	}
+	if s.OutOfBounds != "" {
+		return unreadSchedule(s, want), nil
+	}
 	var unknown *FieldError
 	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
@@ -76,6 +80,17 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	}
 	want.Invalid = dialect.Invalid(d.faults(s, unread, now))
 	return want, doubts
+}
+
+// unreadSchedule is a schedule whose spec could not be read: no run is started, none is deleted, and what is remembered of its times holds.
+func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
+	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
+	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
+	want.Suspend = meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSuspended)
+	if o := s.Status.Operator; o != nil {
+		want.Key = o.Schedule
+	}
+	return want
 }
 
 // localZoneDoubt tells that a zone which says nothing is read as if there were none.

@@ -52,7 +52,7 @@ func TestScheduleSituations(t *testing.T) {
 		{about: "another goes on under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
 			conditions: "Ready=True(RunWaiting)", told: []string{"Normal RunWaiting: run nightly-1769943600 waits until no run goes on: nightly-1"}, next: 30 * time.Minute},
 		{about: "another goes on under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			do: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", told: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
+			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", told: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
 		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
 			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
 			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},

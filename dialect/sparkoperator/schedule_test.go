@@ -190,6 +190,8 @@ func TestScheduleRefusals(t *testing.T) {
 		{"zone", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Mars/Olympus" }, "spec.timeZone: "},
 		{"zone of the schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=../../etc/passwd @daily" }, "spec.schedule: its time zone"},
 		{"kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(-1)) }, "spec.successfulRunHistoryLimit: -1"},
+		{"too many kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1001)) }, "spec.successfulRunHistoryLimit: 1001"},
+		{"too many failures kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.FailedRunHistoryLimit = new(int32(math.MaxInt32)) }, "spec.failedRunHistoryLimit: "},
 		{"kept failures", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.FailedRunHistoryLimit = new(int32(math.MinInt32)) }, "spec.failedRunHistoryLimit: "},
 		{"deadline", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.StartingDeadlineSeconds = new(int64(-5)) }, "spec.startingDeadlineSeconds: -5"},
 		{"jitter", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.JitterSeconds = new(int64(-5)) }, "spec.jitterSeconds: -5"},

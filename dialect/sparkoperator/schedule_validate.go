@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -23,6 +24,9 @@ func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time)
 
 // faults is Validate where it is known why the times cannot be read; nil where they can.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*FieldError {
+	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
+		return wrong
+	}
 	var wrong []*FieldError
 	if refused, ok := errors.AsType[*schedule.Error](unread); ok {
 		field := "spec.schedule"
@@ -36,17 +40,25 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 	return append(wrong, d.validTemplate(s, now)...)
 }
 
-// validNumbers refuses numbers below zero.
+// validNumbers refuses numbers below zero, and more runs than one schedule may keep.
 func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*FieldError) {
 	check := func(field string, n int64, way string) {
 		if n < 0 {
 			wrong = append(wrong, &FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
 		}
 	}
+	most := func(field string, n int32) {
+		if n > dialect.MaxHistory {
+			message := fmt.Sprintf("%d is more than the %d runs that a schedule may keep; write fewer", n, dialect.MaxHistory)
+			wrong = append(wrong, &FieldError{Field: field, Message: message})
+		}
+	}
 	if n := spec.SuccessfulRunHistoryLimit; n != nil {
+		most("spec.successfulRunHistoryLimit", *n)
 		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that ended well")
 	}
 	if n := spec.FailedRunHistoryLimit; n != nil {
+		most("spec.failedRunHistoryLimit", *n)
 		check("spec.failedRunHistoryLimit", int64(*n), "0 keeps no run that failed")
 	}
 	if n := spec.StartingDeadlineSeconds; n != nil {

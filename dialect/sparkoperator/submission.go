@@ -98,7 +98,7 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
 // foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. Unless batch
-// schedulers are switched on the operator neither watches it nor may it make one; a driver's service account may be given the right.
+// schedulers are switched on the operator neither watches it nor may it make one; the service account of a pod that runs spark-submit may be given the right.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {

@@ -18,7 +18,7 @@ type Surroundings = dialect.Surroundings
 func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
 	m := decodeMemory(&app.Status)
 	switch {
-	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && m.Attempt < 1:
+	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
 		return Surroundings{Unsettled: true}
 	case !m.Phase.Live():
 		return Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(is []lifecycle.Surrounding, now time.Time) []Event {

@@ -75,7 +75,7 @@ func TestExposure(t *testing.T) {
 	svc, ing, route := "Service pi-ui-svc ClusterIP spark-driver-ui-port 4040->4040",
 		"Ingress pi-ui-ingress spark.example.com/jobs/pi(/|$)(.*) to pi-ui-svc:4040 class=nginx from=operator tls=operators",
 		"HTTPRoute pi-ui-route [spark.example.com]/jobs/pi at [public]"
-	only := UI{Service: true}
+	only, outside := UI{Service: true}, UI{Service: true, Outside: true}
 	inside := UI{Service: true, Ingress: &UIIngress{}, Route: &UIRoute{}}
 	for _, test := range []struct {
 		name  string
@@ -90,7 +90,7 @@ func TestExposure(t *testing.T) {
 		{"everything", everything(), ``, []string{svc, ing, route}, nil},
 		{"no UI", everything(), `{sparkConf: {spark.ui.enabled: " False "}, sparkUIOptions: {servicePort: 80, route: {}}}`, nil, nil},
 		{"the UI's own port", only, `sparkConf: {spark.ui.port: "4050"}`, []string{"Service pi-ui-svc ClusterIP spark-driver-ui-port 4050->4050"}, nil},
-		{"the UI's own port, and options", only, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {serviceType: NodePort}}`,
+		{"the UI's own port, and options", outside, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {serviceType: NodePort}}`,
 			[]string{"Service pi-ui-svc NodePort spark-driver-ui-port 4050->4050"}, nil},
 		{"a port of the Service's", only, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {servicePort: 80, servicePortName: web}}`,
 			[]string{"Service pi-ui-svc ClusterIP web 80->4050"}, nil},
@@ -121,8 +121,13 @@ func TestExposure(t *testing.T) {
 		{"a route's address that is none", UI{Service: true, Route: &UIRoute{URLFormat: "a b", Parents: []expose.Parent{{Name: "g"}}}}, ``, []string{svc},
 			[]string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", "is no URL"}},
 
-		{"ports of the driver", UI{}, `driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}, {servicePort: 9091, servicePortName: web, serviceType: NodePort}]`,
+		{"ports of the driver", UI{Outside: true}, `driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}, {servicePort: 9091, servicePortName: web, serviceType: NodePort}]`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090", "Service pi-driver-9091 NodePort web 9091->9091"}, nil},
+		{"types that lead outside", only, `{sparkUIOptions: {serviceType: LoadBalancer}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: NodePort}]}`,
+			[]string{svc, "Service pi-driver-9091 ClusterIP web 9091->9091"}, []string{"SwitchedOff: spec.sparkUIOptions.serviceType: ", "type LoadBalancer",
+				"exposure.enabled: true", "controller.exposure.enable=true", "SwitchedOff: spec.driverIngressOptions[0].serviceType: ", "type NodePort"}},
+		{"a type that leads elsewhere", outside, `{sparkUIOptions: {serviceType: ExternalName}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: ExternalName}]}`,
+			nil, []string{"InvalidSpec: spec.sparkUIOptions.serviceType: is refused", "InvalidSpec: spec.driverIngressOptions[0].serviceType: is refused"}},
 		{"ports of a driver without a UI", UI{}, `{sparkConf: {spark.ui.enabled: "false"}, driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}]}`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090"}, nil},
 		{"Ingresses for ports", UI{Ingress: everything().Ingress}, `driverIngressOptions: [

@@ -19,6 +19,8 @@ import (
 type UI struct {
 	// Service gives every driver that serves a web UI a Service, without which nothing else leads to it.
 	Service bool
+	// Outside lets custom resources choose Services that are reached from outside the cluster (NodePort, LoadBalancer). Without it they are ClusterIP.
+	Outside bool
 	// Ingress lets the operator make Ingresses; nil: it makes none.
 	Ingress *UIIngress
 	// Route lets the operator make HTTPRoutes of the Gateway API; nil: it makes none.
@@ -59,6 +61,7 @@ const (
 	reasonInvalidAddress = "InvalidAddress"
 	reasonSwitchedOff    = "SwitchedOff"
 	reasonNoGateway      = "NoGateway"
+	reasonInvalidSpec    = "InvalidSpec"
 )
 
 // exposure is what stands beside one attempt's driver, and what of the user's wishes cannot.
@@ -116,8 +119,11 @@ func (d Dialect) exposeUI(e *exposure, app *v1beta2.SparkApplication, id string,
 		return
 	}
 	service := d.service(app, id, attempt)
+	if service.Type, ok = d.serviceType(e, "spec.sparkUIOptions.serviceType", options.ServiceType); !ok {
+		return
+	}
 	service.Name, service.Port, service.TargetPort = expose.Name(app.Name, uiServiceSuffix), port, target
-	service.PortName, service.Type = cmp.Or(value(options.ServicePortName), uiPortName), serviceType(options.ServiceType)
+	service.PortName = cmp.Or(value(options.ServicePortName), uiPortName)
 	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
 	e.objects = append(e.objects, expose.DriverService(service))
 	e.service, e.port = service.Name, port
@@ -140,11 +146,20 @@ func surroundingLabels(app *v1beta2.SparkApplication, id string, attempt int32) 
 	return labels
 }
 
-func serviceType(t *corev1.ServiceType) corev1.ServiceType {
-	if t == nil {
-		return ""
+// serviceType is the type of a Service for which an application asks, as far as the operator's configuration allows it; false where there can be no Service.
+func (d Dialect) serviceType(e *exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
+	switch {
+	case asked == nil || expose.IsInside(*asked):
+		return corev1.ServiceTypeClusterIP, true
+	case *asked == corev1.ServiceTypeExternalName:
+		_, why := expose.ServiceFault(&corev1.ServiceSpec{Type: *asked})
+		e.refuse(reasonInvalidSpec, field, "%s", why)
+		return "", false
+	case !d.UI.Outside:
+		e.refuse(reasonSwitchedOff, field, "%s", expose.SwitchedOff(*asked))
+		return corev1.ServiceTypeClusterIP, true
 	}
-	return *t
+	return *asked, true
 }
 
 // uiEnabled reports whether the driver serves a web UI (spark.ui.enabled, which is true unless said otherwise).

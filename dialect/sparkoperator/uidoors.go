@@ -95,9 +95,14 @@ func (d Dialect) exposePorts(e *exposure, app *v1beta2.SparkApplication, id stri
 			continue
 		}
 		ports[port] = i
+		kind, ok := d.serviceType(e, field+".serviceType", option.ServiceType)
+		if !ok {
+			continue
+		}
 		service := d.service(app, id, attempt)
+		service.Type = kind
 		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
-		service.PortName, service.Type = value(option.ServicePortName), serviceType(option.ServiceType)
+		service.PortName = value(option.ServicePortName)
 		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
 		e.objects = append(e.objects, expose.DriverService(service))
 		if option.IngressURLFormat != "" {

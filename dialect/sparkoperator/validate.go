@@ -1,18 +1,19 @@
 package sparkoperator
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // rule finds what is wrong with one aspect of an application.
@@ -35,6 +36,9 @@ var rules = []rule{
 // Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
 // ends an application that got past it; submit.Build finds what else is wrong with values.
 func Validate(app *v1beta2.SparkApplication) []*FieldError {
+	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
+		return wrong
+	}
 	var wrong []*FieldError
 	for _, r := range rules {
 		wrong = append(wrong, r(app)...)
@@ -64,7 +68,8 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
 }
 
-// Credentials of every kind begin with credentialPrefix; files that are mounted into the driver's own pod are the tenant's business.
+// Credentials of every kind begin with credentialPrefix; files that are mounted into the driver's own pod are the tenant's business, and so is the
+// account of the pod that runs spark-submit (submit.RunnerAccountKey): it is one of the tenant's namespace, as the driver's is.
 const (
 	credentialPrefix = "spark.kubernetes.authenticate."
 	mountedPrefix    = "spark.kubernetes.authenticate.driver.mounted."
@@ -78,7 +83,7 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 			wrong = append(wrong, &FieldError{Field: field, Message: "is not allowed: " + way})
 			continue
 		}
-		if strings.HasPrefix(folded, credentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) {
+		if strings.HasPrefix(folded, credentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) && key != submit.RunnerAccountKey {
 			wrong = append(wrong, &FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
 			continue
 		}
@@ -112,8 +117,11 @@ func readsAsTemplate(field string, template *runtime.RawExtension) []*FieldError
 	if template == nil || len(template.Raw) == 0 {
 		return nil
 	}
-	var decoded corev1.PodTemplateSpec
-	if err := json.Unmarshal(template.Raw, &decoded); err != nil {
+	_, err := dialect.ReadPodTemplate(template)
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return []*FieldError{{Field: field, Message: fault.Error()}}
+	}
+	if err != nil {
 		return []*FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
 	}
 	return nil
@@ -140,11 +148,8 @@ func validLabels(app *v1beta2.SparkApplication) []*FieldError {
 }
 
 func templateLabels(template *runtime.RawExtension) []string {
-	var decoded corev1.PodTemplateSpec
-	if template == nil || json.Unmarshal(template.Raw, &decoded) != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(decoded.Labels))
+	labels, _ := dialect.TemplateMetadata(template)
+	return slices.Sorted(maps.Keys(labels))
 }
 
 // validMode refuses what no schema lets through, but a Go client's definition may.

@@ -100,6 +100,9 @@ const (
 	firstLineWithServlets = 3
 )
 
+// mostTroubles is how many containers are named that have the exporter's port too: a message and the events of a launch have an end.
+const mostTroubles = 10
+
 // trouble is a part of monitoring that will not do what is expected of it.
 type trouble struct{ reason, message string }
 
@@ -181,7 +184,10 @@ func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	for _, container := range slices.Concat(pod.Sidecars, template[min(1, len(template)):]) {
 		for _, p := range container.Ports {
 			if p.ContainerPort == port && p.Protocol != corev1.ProtocolUDP {
-				taken("a port of the container "+container.Name, "one of the two cannot start")
+				taken("a port of the container "+conf.Shorten(container.Name), "one of the two cannot start")
+			}
+			if len(found) == mostTroubles {
+				return found
 			}
 		}
 	}

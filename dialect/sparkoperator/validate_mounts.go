@@ -5,6 +5,7 @@ import (
 	"path"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -22,7 +23,7 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*FieldError) {
 			wrong = append(wrong, &FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
 			return
 		}
-		taken[at] = what
+		taken[at] = conf.Shorten(what) // it may be told of every other mount
 	}
 	if app.Spec.SparkConf["spark.kubernetes.executor.disableConfigMap"] != "true" {
 		taken[sparkConfDir] = "Spark's own configuration"

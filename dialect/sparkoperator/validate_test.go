@@ -31,6 +31,7 @@ func TestValidate(t *testing.T) {
 				"spark.kubernetes.authenticate.driver.oauthToken":             "t",
 				"spark.kubernetes.authenticate.driver.serviceAccountName":     "admin",
 				"spark.kubernetes.authenticate.driver.mounted.oauthTokenFile": "/in/the/pod",
+				"spark.kubernetes.authenticate.submission.serviceAccountName": "uploads",
 			}
 		}, []string{
 			"spec.sparkConf[spark.kubernetes.authenticate.driver.oauthToken]|is not allowed",

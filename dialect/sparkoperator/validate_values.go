@@ -2,13 +2,13 @@ package sparkoperator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -54,8 +54,8 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*FieldError {
 	}
 	request := cmp.Or(value(executor.CoreRequest), spec.SparkConf["spark.kubernetes.executor.request.cores"], cores)
 	limit := cmp.Or(value(executor.CoreLimit), spec.SparkConf["spark.kubernetes.executor.limit.cores"])
-	wanted, err1 := resource.ParseQuantity(strings.TrimSpace(request))
-	most, err2 := resource.ParseQuantity(strings.TrimSpace(limit))
+	wanted, err1 := bounds.Quantity(strings.TrimSpace(request))
+	most, err2 := bounds.Quantity(strings.TrimSpace(limit))
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
 		return nil
 	}
@@ -71,7 +71,10 @@ func memorySize(text string) error {
 }
 
 func cpuQuantity(text string) error {
-	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	q, err := bounds.Quantity(strings.TrimSpace(text))
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return fault
+	}
 	if err != nil || q.Sign() <= 0 {
 		return fmt.Errorf("%q is not an amount of CPU; write one such as 500m or 2", text)
 	}

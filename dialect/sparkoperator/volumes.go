@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -18,13 +19,22 @@ const localVolumePrefix = "spark-local-dir-"
 
 // localVolumes turns the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
 func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
+	places := volumePlaces(volumes)
+	var ofTemplate map[string]int // nil until a mount needs it
 	for i, mount := range pod.VolumeMounts {
-		at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		at, found := places[mount.Name]
+		local := strings.HasPrefix(mount.Name, localVolumePrefix)
+		if !found && !local {
+			if ofTemplate == nil {
+				ofTemplate = volumePlaces(dialect.PodTemplate(pod.Template).Spec.Volumes)
+			}
+			_, found = ofTemplate[mount.Name]
+		}
 		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
-		if at < 0 && (strings.HasPrefix(mount.Name, localVolumePrefix) || !templateHasVolume(pod.Template, mount.Name)) {
+		if !found {
 			return &FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
 		}
-		if !strings.HasPrefix(mount.Name, localVolumePrefix) {
+		if !local {
 			continue
 		}
 		kind, options, readOnly := localVolumeOptions(volumes[at])
@@ -47,6 +57,15 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		setMap(c, prefix+"options.", options)
 	}
 	return nil
+}
+
+// volumePlaces are the places of volumes by their names; of those with one name that of the first.
+func volumePlaces(volumes []corev1.Volume) map[string]int {
+	places := make(map[string]int, len(volumes))
+	for i := range slices.Backward(volumes) {
+		places[volumes[i].Name] = i
+	}
+	return places
 }
 
 // localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
@@ -80,14 +99,20 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 
 // mounts adds the volumes that a pod mounts, each once. Those that its template brings are only mounted; localVolumes has refused the rest.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
+	if len(pod.VolumeMounts) == 0 {
+		return
+	}
+	places, added := volumePlaces(volumes), volumePlaces(o.Volumes)
 	for _, mount := range pod.VolumeMounts {
 		if strings.HasPrefix(mount.Name, localVolumePrefix) {
 			continue
 		}
 		o.VolumeMounts = append(o.VolumeMounts, mount)
-		named := func(v corev1.Volume) bool { return v.Name == mount.Name }
-		if at := slices.IndexFunc(volumes, named); at >= 0 && !slices.ContainsFunc(o.Volumes, named) {
-			o.Volumes = append(o.Volumes, volumes[at])
+		if at, found := places[mount.Name]; found {
+			if _, twice := added[mount.Name]; !twice {
+				added[mount.Name] = len(o.Volumes)
+				o.Volumes = append(o.Volumes, volumes[at])
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,13 @@ type Apache struct {
 	PropertiesFile string `json:"propertiesFile,omitempty"`
 }
 
+// Values of ApacheClusters.MasterClients.
+const (
+	MasterClientsDrivers   = "Drivers"
+	MasterClientsNamespace = "Namespace"
+	MasterClientsAnyone    = "Anyone"
+)
+
 // ApacheClusters says whether standalone clusters are kept (SparkCluster of spark.apache.org).
 type ApacheClusters struct {
 	// Enabled needs rights on sparkclusters and StatefulSets. Without it none is looked at, and what runs goes on. Default true.
@@ -51,6 +59,9 @@ type ApacheClusters struct {
 	// MasterStartTimeout is how long a master may take to be ready, from when all objects of its cluster are made, before the cluster has failed; and how
 	// long an edited cluster may take until the next of its pods is of the edit, before that is told. Default 10m.
 	MasterStartTimeout metav1.Duration `json:"masterStartTimeout,omitzero"`
+	// MasterClients may send applications to a cluster's master: Drivers (pods of the namespace with the label spark-role=driver), Namespace (all of its
+	// pods), or Anyone. The first two are held by a NetworkPolicy, which has an effect where the cluster's network enforces it. Default Drivers.
+	MasterClients string `json:"masterClients,omitempty"`
 	// Domain is what the names of Services end with in the Kubernetes cluster: workers look up each other by them. Default "cluster.local".
 	Domain string `json:"domain,omitempty"`
 }
@@ -62,6 +73,9 @@ type Sentinels struct {
 	Enabled bool `json:"enabled,omitempty"`
 	// Delay lies between two probes, and is how long a write may take to come back. Default 60s.
 	Delay metav1.Duration `json:"delay,omitzero"`
+	// Namespace of the sentinels that are written to. Those of other namespaces are never launched either, and nobody's health depends on them.
+	// Default: that of the operator (identity.namespace), and without one every namespace that is served.
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // ApacheMetrics is a second address of the metrics.
@@ -110,6 +124,7 @@ func (a *Apache) applyDefaults() {
 	setDefault(&a.OperatorName, "spark-kubernetes-operator")
 	setDefault(&a.Clusters.MasterStartTimeout.Duration, 10*time.Minute)
 	setDefault(&a.Clusters.Domain, "cluster.local")
+	setDefault(&a.Clusters.MasterClients, MasterClientsDrivers)
 	setDefault(&a.MissingDriverGracePeriod.Duration, 10*time.Second)
 	setDefault(&a.Sentinels.Delay.Duration, time.Minute)
 	setDefault(&a.Metrics.BindAddress, Off)
@@ -130,6 +145,9 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	}
 	for _, problem := range validation.IsDNS1123Subdomain(a.Clusters.Domain) {
 		errs = append(errs, field.Invalid(path.Child("clusters", "domain"), a.Clusters.Domain, problem))
+	}
+	if clients := []string{MasterClientsDrivers, MasterClientsNamespace, MasterClientsAnyone}; !slices.Contains(clients, a.Clusters.MasterClients) {
+		errs = append(errs, field.NotSupported(path.Child("clusters", "masterClients"), a.Clusters.MasterClients, clients))
 	}
 	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)

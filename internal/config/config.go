@@ -10,6 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // The identity of the file that this version of the operator reads.
@@ -24,6 +26,8 @@ type Configuration struct {
 
 	// Namespaces whose custom resources this operator acts on. Default: all.
 	Namespaces Namespaces `json:"namespaces,omitzero"`
+	// Identity is the operator's own service account.
+	Identity Identity `json:"identity,omitzero"`
 	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
 	// Sharding lets several replicas act, each on a part of the custom resources. Default: one acts.
@@ -46,6 +50,8 @@ type Configuration struct {
 	Submission Submission `json:"submission,omitzero"`
 	// UI says how drivers' web UIs are reached.
 	UI UI `json:"ui,omitzero"`
+	// Exposure says whether custom resources may choose what is reached from outside the cluster.
+	Exposure Exposure `json:"exposure,omitzero"`
 	// ScheduledApplications says whether schedules are run.
 	ScheduledApplications ScheduledApplications `json:"scheduledApplications,omitzero"`
 	// Connect says whether Spark Connect servers are kept.
@@ -72,6 +78,16 @@ type Submission struct {
 	// Mode of applications that choose none. Auto: the operator where it can, else spark-submit. SparkSubmit: spark-submit. Native: the
 	// operator or not at all, which then holds for all applications, and the operator needs no right on Secrets. Default Auto.
 	Mode string `json:"mode,omitempty"`
+	// ServiceAccount of the pods that run spark-submit, in each application's namespace. It makes Secrets, Services, ConfigMaps, NetworkPolicies and the
+	// driver pod; an application names another by spark.kubernetes.authenticate.submission.serviceAccountName. Default: that of the driver.
+	ServiceAccount string `json:"serviceAccount,omitempty"`
+}
+
+// Identity is who the operator is.
+type Identity struct {
+	// Namespace and ServiceAccount of the operator's pods. No pod of a custom resource in that namespace may have the account. Default: none is refused.
+	Namespace      string `json:"namespace,omitempty"`
+	ServiceAccount string `json:"serviceAccount,omitempty"`
 }
 
 // Namespaces selects the namespaces that are served: those that are named, and those whose labels are selected. With neither field all of them are.
@@ -110,7 +126,7 @@ type Health struct {
 
 // Pprof configures the profiling endpoint.
 type Pprof struct {
-	// BindAddress as host:port. Default "0": off.
+	// BindAddress as host:port. Without a host that is every address of the pod. Default "0": off; 127.0.0.1:6060 is enough for kubectl port-forward.
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
@@ -126,7 +142,9 @@ type Logging struct {
 
 // Controller sizes the reconcilers. There is no limit on requests a second: the API server's priority and fairness decides.
 type Controller struct {
-	// Workers that reconcile at the same time, for each kind. A quarter of them is not for what is new, so that what goes on is not kept waiting by launches. Default 16.
+	// Workers that reconcile at the same time, for each kind. A quarter of them is not for what is new, so that what goes
+	// on is not kept waiting by launches. While another namespace waits, one namespace gets no more than half of them,
+	// rounded up. Default 16.
 	Workers int `json:"workers,omitempty"`
 	// CacheSyncTimeout is how long the start waits for the first lists. Default 2m.
 	CacheSyncTimeout metav1.Duration `json:"cacheSyncTimeout,omitzero"`
@@ -148,6 +166,9 @@ type Application struct {
 	// KubernetesMaster is spark.kubernetes.driver.master's value: the API server as the drivers reach it. Default
 	// "k8s://https://kubernetes.default.svc".
 	KubernetesMaster string `json:"kubernetesMaster,omitempty"`
+	// Authenticate sets spark.authenticate and RPC encryption for applications that do not say otherwise. Connect servers have both in any case, and
+	// applications of spark.apache.org have the first. Default false.
+	Authenticate bool `json:"authenticate,omitempty"`
 }
 
 // Timeouts bound the phases of an application, in seconds; 0 means no bound.
@@ -162,8 +183,9 @@ type Timeouts struct {
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 
-// String is the configuration as one line of JSON, without a password in the collector's address.
+// String is the configuration as one line of JSON, without a password in an address.
 func (c Configuration) String() string {
+	c.Application.KubernetesMaster = conf.HideAddresses(c.Application.KubernetesMaster)
 	if endpoint, err := url.Parse(c.Tracing.Endpoint); err == nil {
 		c.Tracing.Endpoint = endpoint.Redacted()
 	}

@@ -33,7 +33,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 			RenewDeadline: metav1.Duration{Duration: 6 * time.Second},
 			RetryPeriod:   metav1.Duration{Duration: time.Second},
 		},
-		Metrics: Metrics{BindAddress: ":8080", Labels: &[]string{"app_type"}},
+		Metrics: Metrics{BindAddress: "127.0.0.1:8080", Labels: &[]string{"app_type"}},
 		Tracing: Tracing{SamplingRatio: new(1.0)},
 		Health:  Health{BindAddress: ":8081"},
 		Pprof:   Pprof{BindAddress: "0"},
@@ -50,12 +50,12 @@ func TestParseFillsInDefaults(t *testing.T) {
 		},
 		Submission:            Submission{Mode: "Auto"},
 		UI:                    UI{Service: new(true), Ingress: UIIngress{Enabled: new(false)}, Route: UIRoute{Enabled: new(false)}},
-		Connect:               Connect{Enabled: new(true)},
+		Connect:               Connect{Enabled: new(true), NetworkPolicy: "Anywhere"},
 		ScheduledApplications: ScheduledApplications{Enabled: new(true), TimestampPrecision: "nanos"},
 		SparkOperator:         SparkOperator{Enabled: new(true)},
 		Apache: Apache{
 			Enabled: new(true), OperatorName: "spark-kubernetes-operator", TrimHistory: new(true),
-			Clusters:                 ApacheClusters{Enabled: new(true), MasterStartTimeout: metav1.Duration{Duration: 10 * time.Minute}, Domain: "cluster.local"},
+			Clusters:                 ApacheClusters{Enabled: new(true), MasterStartTimeout: metav1.Duration{Duration: 10 * time.Minute}, Domain: "cluster.local", MasterClients: "Drivers"},
 			MissingDriverGracePeriod: metav1.Duration{Duration: 10 * time.Second},
 			Sentinels:                Sentinels{Delay: metav1.Duration{Duration: time.Minute}},
 			Metrics:                  ApacheMetrics{BindAddress: "0", Path: "/prometheus"},
@@ -257,4 +257,33 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("changed by writing and reading:\n%s", diff)
 		}
 	})
+}
+
+// TestStringHidesAddresses: the configuration that is logged shows no password in an address.
+func TestStringHidesAddresses(t *testing.T) {
+	c := Default()
+	c.Application.KubernetesMaster = "k8s://https://user:word@api:6443"
+	if text := c.String(); strings.Contains(text, "word") || !strings.Contains(text, "k8s://https://api:6443") {
+		t.Error(text)
+	}
+}
+
+// TestIdentity: half of an account would refuse nothing, so it is a fault; and what serves metrics without authentication cannot stand beside what asks for it.
+func TestIdentity(t *testing.T) {
+	for text, field := range map[string]string{
+		"identity: {serviceAccount: operator}":                                               "identity.namespace",
+		"identity: {namespace: A, serviceAccount: operator}":                                 "identity.namespace",
+		"identity: {namespace: a, serviceAccount: Operator}":                                 "identity.serviceAccount",
+		"submission: {serviceAccount: 'a b'}":                                                "submission.serviceAccount",
+		"{metrics: {authentication: true}, apache: {metrics: {bindAddress: ':19090'}}}":      "apache.metrics.bindAddress",
+		"{metrics: {bindAddress: ':9000'}, pprof: {bindAddress: '127.0.0.1:9000'}}":          "pprof.bindAddress",
+		"{metrics: {bindAddress: '127.0.0.1:9000'}, pprof: {bindAddress: '127.0.0.1:9000'}}": "pprof.bindAddress",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v, want %s named", text, err, field)
+		}
+	}
+	if _, err := Parse([]byte("{identity: {namespace: a, serviceAccount: operator}, metrics: {bindAddress: '10.0.0.1:9000'}, pprof: {bindAddress: '127.0.0.1:9000'}}")); err != nil {
+		t.Error(err)
+	}
 }

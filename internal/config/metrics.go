@@ -12,8 +12,12 @@ import (
 
 // Metrics configures the Prometheus endpoint and what is served there.
 type Metrics struct {
-	// BindAddress as host:port. Default ":8080"; "0" switches the endpoint off.
+	// BindAddress as host:port. Default "127.0.0.1:8080", which nobody outside of the pod reaches; ":8080" is every address of the pod, and "0" switches
+	// the endpoint off.
 	BindAddress string `json:"bindAddress,omitempty"`
+	// Authentication serves the metrics by TLS, with a certificate made at the start, to those alone whose bearer token may get the path /metrics
+	// (nonResourceURLs). The operator needs the right to create tokenreviews and subjectaccessreviews. Default false.
+	Authentication bool `json:"authentication,omitempty"`
 	// Prefix of the metrics that dashboards for sparkoperator.k8s.io read; hyphens become underscores. Default none.
 	Prefix string `json:"prefix,omitempty"`
 	// Labels that those metrics have: keys of labels of applications, and "namespace". What Prometheus does not allow in a label's name becomes an
@@ -38,7 +42,7 @@ type Tracing struct {
 }
 
 func (m *Metrics) applyDefaults() {
-	setDefault(&m.BindAddress, ":8080")
+	setDefault(&m.BindAddress, "127.0.0.1:8080")
 	if m.Labels == nil {
 		m.Labels = &[]string{"app_type"}
 	}

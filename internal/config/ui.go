@@ -63,6 +63,14 @@ type ParentRef struct {
 	Port int32 `json:"port,omitempty"`
 }
 
+// Exposure says whether the specs of custom resources may choose what is reached from outside the cluster.
+type Exposure struct {
+	// Enabled lets specs of all kinds choose Services of type NodePort and LoadBalancer, and those of applications of spark.apache.org Ingresses and routes
+	// of any host, for which the operator needs rights. Without it these Services are ClusterIP, and there are no such Ingresses and routes. Those of
+	// sparkoperator.k8s.io have switches of their own, in UI. Default false.
+	Enabled bool `json:"enabled,omitempty"`
+}
+
 func (u *UI) applyDefaults() {
 	if u.Service == nil {
 		u.Service = new(true)

@@ -15,6 +15,7 @@ import (
 // Validate reports every field that cannot be used, each by its path. It expects the defaults to be filled in.
 func (c *Configuration) Validate() error {
 	rules := []func(*Configuration) field.ErrorList{
+		validateVersion,
 		validateIdentity,
 		validateNamespaces,
 		validateLeaderElection,
@@ -24,6 +25,7 @@ func (c *Configuration) Validate() error {
 		validateController,
 		validateApplication,
 		validateSubmission,
+		validateConnect,
 		validateUI,
 		validateBatchScheduler,
 		validateScheduledApplications,
@@ -39,7 +41,7 @@ func (c *Configuration) Validate() error {
 	return errs.ToAggregate()
 }
 
-func validateIdentity(c *Configuration) (errs field.ErrorList) {
+func validateVersion(c *Configuration) (errs field.ErrorList) {
 	if c.APIVersion != APIVersion {
 		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
 	}
@@ -94,7 +96,8 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 }
 
 func validateAddresses(c *Configuration) (errs field.ErrorList) {
-	used := map[string]string{}
+	type taken struct{ name, host string }
+	used := map[string][]taken{} // by port
 	for _, endpoint := range []struct{ name, address string }{
 		{"metrics", c.Metrics.BindAddress}, {"health", c.Health.BindAddress}, {"pprof", c.Pprof.BindAddress},
 		{"apache.metrics", c.Apache.Metrics.BindAddress}, {"apache.health", c.Apache.Health.BindAddress},
@@ -103,7 +106,10 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 		if endpoint.address == Off {
 			continue
 		}
-		_, port, err := net.SplitHostPort(endpoint.address)
+		if endpoint.name == "apache.metrics" && c.Metrics.Authentication {
+			errs = append(errs, field.Forbidden(path, "these metrics are served without authentication, which metrics.authentication asks for; switch one of the two off"))
+		}
+		host, port, err := net.SplitHostPort(endpoint.address)
 		if err != nil {
 			errs = append(errs, field.Invalid(path, endpoint.address, `must be host:port, :port, or "0" for off`))
 			continue
@@ -112,13 +118,16 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path, endpoint.address, "must end in a port between 0 and 65535"))
 			continue
 		}
-		if other, taken := used[endpoint.address]; taken && port != "0" {
-			errs = append(errs, field.Invalid(path, endpoint.address, "already the bind address of "+other))
+		if i := slices.IndexFunc(used[port], func(other taken) bool { return other.host == host || allHosts(other.host) || allHosts(host) }); i >= 0 && port != "0" {
+			errs = append(errs, field.Invalid(path, endpoint.address, "already the bind address of "+used[port][i].name))
 		}
-		used[endpoint.address] = endpoint.name
+		used[port] = append(used[port], taken{endpoint.name, host})
 	}
 	return errs
 }
+
+// allHosts reports whether a host of a bind address is every address of the pod.
+func allHosts(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
 
 func validateLogging(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("logging")
@@ -164,6 +173,31 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	modes := []string{SubmissionAuto, SubmissionNative, SubmissionSparkSubmit}
 	if !slices.Contains(modes, c.Submission.Mode) {
 		errs = append(errs, field.NotSupported(field.NewPath("submission", "mode"), c.Submission.Mode, modes))
+	}
+	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
+}
+
+// validateIdentity holds both halves of the operator's account to names; one without the other would refuse nothing.
+func validateIdentity(c *Configuration) (errs field.ErrorList) {
+	path, i := field.NewPath("identity"), &c.Identity
+	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)
+	if i.Namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(i.Namespace) {
+			errs = append(errs, field.Invalid(path.Child("namespace"), i.Namespace, problem))
+		}
+	}
+	if i.ServiceAccount != "" && i.Namespace == "" {
+		errs = append(errs, field.Required(path.Child("namespace"), "the namespace of the service account"))
+	}
+	return errs
+}
+
+func accountName(path *field.Path, name string) (errs field.ErrorList) {
+	if name == "" {
+		return nil
+	}
+	for _, problem := range validation.IsDNS1123Subdomain(name) {
+		errs = append(errs, field.Invalid(path, name, problem))
 	}
 	return errs
 }

@@ -10,6 +10,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -70,7 +71,19 @@ func apacheOptions(cfg config.Configuration) apache.Options {
 		Trim:         *cfg.Apache.TrimHistory,
 		Run:          time.Duration(cfg.Application.Timeouts.RunSeconds) * time.Second,
 		Submission:   v1beta2.SubmissionMode(cfg.Submission.Mode),
+		Authenticate: cfg.Application.Authenticate,
+		Outside:      cfg.Exposure.Enabled,
+
+		RunnerAccount: cfg.Submission.ServiceAccount, Own: ownAccount(cfg),
 	}
+}
+
+// ownAccount is the operator's service account.
+func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
+	if cfg.Identity.ServiceAccount == "" {
+		return dialect.ServiceAccount{}
+	}
+	return dialect.ServiceAccount{Namespace: cfg.Identity.Namespace, Name: cfg.Identity.ServiceAccount}
 }
 
 // actsOn reports whether an object is to be acted on: a selector, to which the configuration was held, selects its labels.

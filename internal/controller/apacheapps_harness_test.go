@@ -149,7 +149,13 @@ func (w *world) readyDriver(app client.Object, attempt int) *corev1.Pod {
 // apacheExecutor makes an executor of a driver, as Spark does.
 func (w *world) apacheExecutor(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
 	w.t.Helper()
-	pod := &corev1.Pod{
+	pod := w.apacheExecutorPod(app, driver, id)
+	w.create(pod)
+	return pod
+}
+
+func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.GetName(), driver.Labels[labelAttempt], id),
 			Labels: map[string]string{
@@ -160,8 +166,6 @@ func (w *world) apacheExecutor(app client.Object, driver *corev1.Pod, id int) *c
 		},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
 	}
-	w.create(pod)
-	return pod
 }
 
 // waitNothing waits until nothing of a custom resource is left but what is given.

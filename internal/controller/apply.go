@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,11 +121,7 @@ func ours(object client.Object, owner client.Object, attempt int32) error {
 // createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
 func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []client.Object, driver *corev1.Pod) (fact, error) {
 	facts, errs := make([]fact, len(objects)), make([]error, len(objects))
-	var all sync.WaitGroup
-	for i, object := range objects {
-		all.Go(func() { facts[i], errs[i] = r.createOne(ctx, p, object, driver) })
-	}
-	all.Wait()
+	sideBySide(len(objects), func(i int) { facts[i], errs[i] = r.createOne(ctx, p, objects[i], driver) })
 	if err := errors.Join(errs...); err != nil {
 		if wait := waitOf(err); wait != nil {
 			return nil, wait

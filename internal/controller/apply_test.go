@@ -308,7 +308,7 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	w := newWorld(t)
 	kind := tinyKind()
 	kind.Decide = func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
-		if app.Annotations["expire"] == "" {
+		if app.Annotations[v1beta2.RunNowAnnotation] == "" {
 			return lifecycle.Plan{}
 		}
 		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
@@ -323,7 +323,7 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
 	w.runTiny(kind)
-	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"expire":"now"}}}`))); err != nil {
+	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1beta2.RunNowAnnotation+`":"now"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	w.waitGone(app)

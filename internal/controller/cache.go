@@ -16,12 +16,12 @@ import (
 const gatherFor = 100 * time.Millisecond
 
 // newCache makes the cache of the operator's objects. It hears of pods by a connection of their own; of all else at once.
-func newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
-	client, err := transport.Client(rc, options.HTTPClient, kept, gatherFor)
+func (h *hangs) newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
+	client, err := transport.Client(rc, options.HTTPClient, kept, gatherFor, h.Decode)
 	if err != nil {
 		return nil, err
 	}
-	options.HTTPClient = client
+	options.HTTPClient, options.NewInformer = client, h.newInformer
 	return cache.New(rc, options)
 }
 

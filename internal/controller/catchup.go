@@ -70,7 +70,7 @@ func (r *Reconciler[T]) isStill(ctx context.Context, stored T) bool {
 }
 
 // catchUpPage is how many custom resources a leader reads of what there is with one request.
-const catchUpPage = 500
+const catchUpPage = 100
 
 // caughtUp is in which of its terms a leader has looked what there is.
 type caughtUp struct {

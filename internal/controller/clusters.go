@@ -52,7 +52,7 @@ func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] 
 func clusterOptions(cfg config.Configuration) apache.ClusterOptions {
 	return apache.ClusterOptions{
 		OperatorName: cfg.Apache.OperatorName, ClusterDomain: cfg.Apache.Clusters.Domain, MasterStart: cfg.Apache.Clusters.MasterStartTimeout.Duration,
-		Trim: *cfg.Apache.TrimHistory,
+		Trim: *cfg.Apache.TrimHistory, Submitters: cfg.Apache.Clusters.MasterClients, Own: ownAccount(cfg),
 	}
 }
 

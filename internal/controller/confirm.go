@@ -18,14 +18,13 @@ import (
 // not show one may only be late, and a launch that was not recorded may go by another name since the spec was edited. Of a submission it also
 // looks at what the driver mounts, and of an attempt at all its pods.
 func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
-	var pods corev1.PodList
 	uid, all := p.stored.GetUID(), action.Part == lifecycle.Attempt
-	err := r.live.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.podSelector(p, all)})
+	pods, err := r.livePods(ctx, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.podSelector(p, all)})
 	if err != nil {
 		return nil, fmt.Errorf("look for driver pods: %w", err)
 	}
 	var facts []fact
-	found := sortPods(r.identify(p, pods.Items), uid)
+	found := sortPods(r.identify(p, pods), uid)
 	for _, pod := range append(found.drivers, found.submitters...) {
 		if !p.knows(&pod) {
 			facts = append(facts, p.foundPod(&pod))

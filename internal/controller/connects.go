@@ -5,6 +5,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
 // sparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
@@ -25,11 +26,16 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 			return asSurroundings(dialect.Surroundings(sc))
 		},
 		Vital: []string{"Service"},
+		// The kubeflow operator writes these on the Service for clients.
+		Closed: map[string]int32{
+			connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
+		},
 		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
 		// long, and executors that crash one after the other come by dozens a minute.
 		Crowd:         []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"},
 		CrowdNews:     true,
 		Standing:      serverStanding,
+		ServerSecrets: cfg.Submission.Mode != config.SubmissionNative,
 		NoApplication: true,
 		Events: func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
 			return asEvents(dialect.Events(sc, plan))
@@ -37,8 +43,14 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 	}
 }
 
+var connectPolicies = map[string]sparkoperator.ConnectPolicy{
+	config.PolicyAnywhere: sparkoperator.ClientsAnywhere, config.PolicyNamespace: sparkoperator.ClientsNamespace, config.PolicyNone: "",
+}
+
 func connectOptions(cfg config.Configuration) sparkoperator.ConnectOptions {
 	return sparkoperator.ConnectOptions{
 		Master: cfg.Application.KubernetesMaster, MissingGrace: cfg.Application.DriverPodCreationGracePeriod.Duration, UI: uiOptions(cfg),
+		Policy: connectPolicies[cfg.Connect.NetworkPolicy],
+		Own:    ownAccount(cfg),
 	}
 }

@@ -211,13 +211,13 @@ func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
 	made := &requests{}
 	w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	w.serverService("x-server", led(pod))
-	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 2) })
+	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
 	for range 4 {
 		w.lookServer("x", clock, time.Hour)
 		w.lookServer("y", clock, time.Hour)
 	}
 	// The create's fields change hands once, then one is applied.
-	if got := made.since(nil); got["GET services"] != 2 || got["PATCH services"] != 2 || got["POST services"] > 0 {
+	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("it costs %v", got)
 	}
 	if is := w.serverService("y-server", untouchedService(y)); is.ResourceVersion != y.ResourceVersion {

@@ -100,7 +100,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server goes on")
 	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[labelAppUID], string(left.sc.UID)) })
-	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || len(service.Spec.Ports) != 4 {
+	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || portsOf(service) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", service)
 	}
 	// Another process finds it the same.

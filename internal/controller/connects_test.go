@@ -114,12 +114,12 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"annotations":{"lb":"internal"}},
 		"spec":{"type":"NodePort","ports":[{"name":"metrics","port":8090}]}}}}}`)
 	edited := w.serverService("x-server", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeNodePort) })
-	if edited.UID != before.UID || edited.Spec.ClusterIP != before.Spec.ClusterIP || edited.Annotations["lb"] != "internal" || len(edited.Spec.Ports) != 5 {
+	if edited.UID != before.UID || edited.Spec.ClusterIP != before.Spec.ClusterIP || edited.Annotations["lb"] != "internal" || portsOf(edited) != "spark-connect-server:15002 metrics:8090" {
 		t.Errorf("the Service is %+v", edited)
 	}
 	w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 	plain := w.serverService("x-server", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) }, selects(pod))
-	if plain.UID != before.UID || plain.Spec.ClusterIP != before.Spec.ClusterIP || plain.Annotations["lb"] != "" || len(plain.Spec.Ports) != 4 {
+	if plain.UID != before.UID || plain.Spec.ClusterIP != before.Spec.ClusterIP || plain.Annotations["lb"] != "" || portsOf(plain) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", plain)
 	}
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"sql"}}}}}`)
@@ -297,7 +297,7 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 		t.Errorf("%d status writes", n)
 	}
 	delete(got, "PATCH sparkconnects/status")
-	if diff := cmp.Diff(map[string]int{"POST configmaps": 1, "POST services": 1, "POST pods": 1}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"POST configmaps": 1, "POST services": 2, "POST networkpolicies": 1, "POST pods": 1}, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

@@ -51,7 +51,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	}
 	ingress := one(host("x.example.com"))
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
-	if ref := metav1.GetControllerOf(ingress); ref == nil || ref.UID != sc.UID || backend.Name != "x-server" || ingress.Annotations["a"] != "b" {
+	if ref := metav1.GetControllerOf(ingress); ref == nil || ref.UID != sc.UID || backend.Name != "x-server-ui-svc" || ingress.Annotations["a"] != "b" {
 		t.Errorf("the Ingress is %+v", ingress)
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Exposed", metav1.ConditionTrue, "Exposed"),

@@ -8,10 +8,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 func timeouts(t v1beta2.Timeouts) func(*v1beta2.SparkApplication) {
@@ -36,6 +40,44 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("it ended %s after the submission", ran)
 	}
 	w.waitGone(driver)
+}
+
+// TestDeadlineBehindAGate: the time that a queue holds a driver up by a scheduling gate does not count. When the gate
+// is gone the driver has its whole time.
+func TestDeadlineBehindAGate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}),
+		func(app *v1beta2.SparkApplication) {
+			app.Spec.Driver.Template = &runtime.RawExtension{
+				Raw: []byte(`{"spec":{"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}],"containers":[]}}`)}
+		})
+	driver := w.driverOf(app, 1)
+	testkit.Wait(t, "the gate to be reported", func(context.Context) error {
+		ready := condition(w.get("pi"), "Ready")
+		if ready.Reason != lifecycle.ReasonSchedulingGated || !strings.Contains(ready.Message, "kueue.x-k8s.io/admission") {
+			return fmt.Errorf("%+v", ready)
+		}
+		return nil
+	})
+	if gated := w.get("pi"); gated.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
+		t.Fatalf("%s behind a gate", gated.Status.AppState.State)
+	}
+
+	lifted := time.Now()
+	ungated := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`))
+	if err := w.api.Patch(t.Context(), driver, ungated); err != nil {
+		t.Fatal(err)
+	}
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if says := "the driver did not start within 2s"; !strings.Contains(got.Status.AppState.ErrorMessage, says) {
+		t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
+	}
+	o := got.Status.Operator
+	if o.UngatedAt == nil || o.UngatedAt.Before(new(metav1.NewMicroTime(lifted))) || o.EndedAt.Sub(o.UngatedAt.Time) < 2*time.Second {
+		t.Errorf("the gate was removed at %s; the operator says at %v, and ended the attempt at %v", lifted, o.UngatedAt, o.EndedAt)
+	}
 }
 
 // TestRunOnALostNode: the time of a run goes on where its driver's node does not answer, and the next attempt waits until the driver's pod is gone.

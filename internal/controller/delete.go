@@ -13,8 +13,22 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// deletesAtOnce bounds the requests that one pass has in flight when it deletes.
-const deletesAtOnce = 8
+// requestsAtOnce bounds the requests that one pass has in flight when it creates, corrects or deletes objects.
+const requestsAtOnce = 8
+
+// sideBySide calls a function for each number below n, for requestsAtOnce of them at a time, and waits for all.
+func sideBySide(n int, one func(i int)) {
+	slots := make(chan struct{}, requestsAtOnce)
+	var all sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			one(i)
+		})
+	}
+	all.Wait()
+}
 
 // delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
 func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
@@ -47,16 +61,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle
 // deleteAll deletes objects side by side, and returns what became of each.
 func deleteAll(objects []client.Object, one func(client.Object) error) []error {
 	errs := make([]error, len(objects))
-	slots := make(chan struct{}, deletesAtOnce)
-	var all sync.WaitGroup
-	for i, object := range objects {
-		slots <- struct{}{}
-		all.Go(func() {
-			errs[i] = one(object)
-			<-slots
-		})
-	}
-	all.Wait()
+	sideBySide(len(objects), func(i int) { errs[i] = one(objects[i]) })
 	return errs
 }
 

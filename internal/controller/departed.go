@@ -95,13 +95,13 @@ func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, ui
 	if err := r.observeLabelled(ctx, p); err != nil {
 		return nil, err
 	}
-	owners := []types.UID{uid}
+	owners := map[types.UID]bool{uid: true}
 	stays := func(object client.Object) bool {
-		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return !slices.Contains(owners, ref.UID) })
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return !owners[ref.UID] })
 	}
 	for i := range p.children.drivers {
 		if driver := &p.children.drivers[i]; !stays(driver) {
-			owners = append(owners, driver.UID)
+			owners[driver.UID] = true
 		}
 	}
 	return slices.DeleteFunc(p.having(), func(object client.Object) bool { return object.GetDeletionTimestamp() != nil || stays(object) }), nil

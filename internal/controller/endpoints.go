@@ -21,7 +21,7 @@ func (op *Operator) addApacheEndpoints() error {
 	cfg := op.config.Apache
 	return errors.Join(
 		op.serve("apache-metrics", cfg.Metrics.BindAddress, metricsAt(cfg.Metrics.Path)),
-		op.serve("apache-health", cfg.Health.BindAddress, apacheProbes(op.sentinels.check, op.synced)),
+		op.serve("apache-health", cfg.Health.BindAddress, apacheProbes(all(op.sentinels.check, op.hangs.alive), all(op.synced, op.hangs.ready))),
 	)
 }
 
@@ -64,6 +64,18 @@ func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	mux.Handle("/healthz", answer(healthy, "healthy", http.StatusInternalServerError, "unhealthy"))
 	mux.Handle("/readyz", answer(ready, "started", http.StatusBadRequest, "not started"))
 	return mux
+}
+
+// all passes if each check does.
+func all(checks ...func(*http.Request) error) func(*http.Request) error {
+	return func(req *http.Request) error {
+		for _, check := range checks {
+			if err := check(req); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // reading lets nothing but reads through, and tells browsers to do nothing with what they get.

@@ -23,10 +23,14 @@ import (
 )
 
 const (
-	// maxEnds bounds how many executors that failed ends remembers at once, each with what the cache keeps of a pod: a few megabytes.
+	// maxEnds bounds how many executors of a namespace that failed ends remembers at once, each with what the cache keeps of a pod: a few megabytes.
 	maxEnds = 1000
 	// maxGone bounds how many others it does, of each little more than its name: some megabytes too.
 	maxGone = 4000
+	// allEnds is how many times as many it remembers of all namespaces together. Each namespace may have one in ownEnds of
+	// its own bound whatever the others have, so that none pushes out the executors of another.
+	allEnds = 4
+	ownEnds = 10
 )
 
 // ends remembers executors that failed, from the watch event that tells so until a pass has counted them, and those that are gone, from when they went. Spark deletes
@@ -35,34 +39,56 @@ const (
 type ends struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]map[types.UID]end
-	held map[bool]int // by end.gone
+	held map[endsOf]int
+}
+
+// endsOf is whose executors are counted.
+type endsOf struct {
+	namespace string // "": of all
+	gone      bool
+}
+
+// full reports whether no more executors of a namespace are remembered.
+func (e *ends) full(namespace string, gone bool) bool {
+	most := maxEnds
+	if gone {
+		most = maxGone
+	}
+	own := e.held[endsOf{namespace, gone}]
+	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
+}
+
+// hold counts so many more of a namespace.
+func (e *ends) hold(namespace string, gone bool, more int) {
+	for _, of := range []endsOf{{namespace, gone}, {"", gone}} {
+		if e.held[of] += more; e.held[of] == 0 {
+			delete(e.held, of)
+		}
+	}
 }
 
 // end is an executor that ended.
 type end struct {
-	pod  corev1.Pod
-	gone bool // without having been seen to fail
+	pod   corev1.Pod
+	gone  bool // without having been seen to fail
+	taken bool // while it ran (lifecycle.ExecutorTaken)
 }
 
 // note remembers an executor. One that was seen to fail is not one that is gone as well.
 func (e *ends) note(key types.NamespacedName, is end) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	most := maxEnds
-	if is.gone {
-		most = maxGone
-	}
-	if _, known := e.keys[key][is.pod.UID]; known || e.held[is.gone] >= most {
+	if _, known := e.keys[key][is.pod.UID]; known || e.full(key.Namespace, is.gone) {
 		return
 	}
 	if e.keys == nil {
-		e.keys, e.held = map[types.NamespacedName]map[types.UID]end{}, map[bool]int{}
+		e.keys, e.held = map[types.NamespacedName]map[types.UID]end{}, map[endsOf]int{}
 	}
 	if e.keys[key] == nil {
 		e.keys[key] = map[types.UID]end{}
 	}
 	e.keys[key][is.pod.UID] = is
-	e.held[is.gone]++
+	e.hold(key.Namespace, is.gone, 1)
 }
 
 // of returns the executors that a pass is to count, whether or not they are still there.
@@ -87,7 +113,7 @@ func (e *ends) counted(key types.NamespacedName, those []end) {
 func (e *ends) drop(key types.NamespacedName, uid types.UID) {
 	if is, known := e.keys[key][uid]; known {
 		delete(e.keys[key], uid)
-		e.held[is.gone]--
+		e.hold(key.Namespace, is.gone, -1)
 	}
 }
 
@@ -122,6 +148,9 @@ func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod 
 // observeGone finds the executors that went and are yet to be counted: those of the attempt that the status tells of which it has not counted, under names that
 // none has that is there. The others that it can tell of are forgotten. They are in the counts and among the names alone: that they are gone says neither that they
 // ran nor that any is left, and so no decision knows of them.
+//
+// An executor that was taken away while its driver goes on has failed. It is counted so also if the status counted it
+// before, as one that ran, or as one that completed because a pass saw it missing before its deletion was noted.
 func (r *Reconciler[T]) observeGone(p *pass[T]) []lifecycle.Executor {
 	if r.kind.Remembers == nil || !slices.ContainsFunc(p.ends, func(is end) bool { return is.gone }) {
 		return nil
@@ -135,27 +164,46 @@ func (r *Reconciler[T]) observeGone(p *pass[T]) []lifecycle.Executor {
 	for i := range p.children.executors {
 		names[p.children.executors[i].Name] = true
 	}
-	var gone []corev1.Pod
-	var counted []end
-	for i := range p.ends {
-		is := &p.ends[i]
+	var gone, counted []end
+	for _, is := range p.ends {
 		attempt := attemptOf(&is.pod)
+		is.taken = is.taken && works(p.seen.Driver(attempt))
 		switch {
 		case !is.gone, attempt > was.Attempt:
-		case attempt < was.Attempt, tally.Has(dialect.ExecutorID(is.pod.Name)):
-			counted = append(counted, *is)
+		case attempt < was.Attempt, is.in(tally):
+			counted = append(counted, is)
 		case (phase.Live() || phase.Terminal()) && !names[is.pod.Name] && (owned(&is.pod, uid) || p.children.driven(&is.pod)):
-			gone = append(gone, is.pod)
+			gone = append(gone, is)
 		}
 	}
 	r.ends.counted(keyOf(p.stored), counted)
-	slices.SortFunc(gone, func(a, b corev1.Pod) int { return cmp.Or(compareNames(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
-	gone = slices.CompactFunc(gone, func(a, b corev1.Pod) bool { return a.Name == b.Name })
+	slices.SortFunc(gone, func(a, b end) int {
+		return cmp.Or(compareNames(a.pod.Name, b.pod.Name), cmp.Compare(a.pod.UID, b.pod.UID))
+	})
+	return goneFacts(slices.CompactFunc(gone, func(a, b end) bool { return a.pod.Name == b.pod.Name }))
+}
+
+// in reports whether a tally counts an executor that is gone, and as failed if it was taken away.
+func (is *end) in(tally dialect.Tally) bool {
+	id := dialect.ExecutorID(is.pod.Name)
+	return tally.Has(id) && (!is.taken || tally.Failed.Has(id))
+}
+
+func goneFacts(gone []end) []lifecycle.Executor {
 	facts := make([]lifecycle.Executor, 0, len(gone))
 	for i := range gone {
-		facts = append(facts, lifecycle.ExecutorFacts(&gone[i], executorContainer))
+		executor := lifecycle.ExecutorFacts(&gone[i].pod, executorContainer)
+		if gone[i].taken {
+			executor = executor.Taken()
+		}
+		facts = append(facts, executor)
 	}
 	return facts
+}
+
+// works reports whether a driver goes on, as far as is seen. The executors of any other end with it, whoever deletes them.
+func works(driver *lifecycle.Driver) bool {
+	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }
 
 // left is what is remembered of an executor that is gone: as one that failed where it was on its way to that, else as one that has done its work.
@@ -228,7 +276,9 @@ func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Ty
 // Delete does so with one that is gone.
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.counts && pod.Labels[labelRole] == roleExecutor {
-		w.note(ctx, pod, true)
+		// The last state of a pod that went unwatched is an old one.
+		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, executorContainer)
+		w.note(ctx, end{pod: left(pod), gone: true, taken: taken})
 	}
 	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[labelRole] != roleExecutor, e.Object, q))
 }
@@ -260,26 +310,21 @@ func (w witness) see(ctx context.Context, before, now client.Object) (fails bool
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
 	}
-	w.note(ctx, now.(*corev1.Pod), false)
+	w.note(ctx, end{pod: *now.(*corev1.Pod)})
 	return true
 }
 
 // note notes an executor that failed, or is gone, where this process acts.
-func (w witness) note(ctx context.Context, pod *corev1.Pod, gone bool) {
+func (w witness) note(ctx context.Context, is end) {
 	select {
 	case <-w.leads:
 	default:
 		return
 	}
-	for _, request := range w.owner(ctx, pod) {
-		if !w.shards.Owns(request.NamespacedName) {
-			continue
+	for _, request := range w.owner(ctx, &is.pod) {
+		if w.shards.Owns(request.NamespacedName) {
+			w.ends.note(request.NamespacedName, is)
 		}
-		is := end{*pod, gone}
-		if gone {
-			is.pod = left(pod)
-		}
-		w.ends.note(request.NamespacedName, is)
 	}
 }
 

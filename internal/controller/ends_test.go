@@ -151,7 +151,7 @@ func TestObserveGone(t *testing.T) {
 		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
-		r.ends.note(key, end{left(test.gone), true})
+		r.ends.note(key, end{pod: left(test.gone), gone: true})
 		p := &pass[*v1beta2.SparkApplication]{stored: app}
 		pods := r.observeEnds(p, test.there)
 		if len(pods) != len(test.there) || p.check != 0 {
@@ -168,6 +168,89 @@ func TestObserveGone(t *testing.T) {
 		r.kind.Remembers = nil
 		if got := r.observeGone(p); len(got) > 0 {
 			t.Errorf("%s: a kind that remembers none counts one", test.name)
+		}
+	}
+}
+
+// TestWitnessOfTakenExecutors: an executor that ran in the last state of its pod was taken away, unless that state is an old
+// one since nobody watched.
+func TestWitnessOfTakenExecutors(t *testing.T) {
+	t.Parallel()
+	runs, leads := endedExecutor("1", -1), make(chan struct{})
+	runs.Status.Phase = corev1.PodRunning
+	close(leads)
+	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
+	for name, c := range map[string]struct {
+		deleted event.DeleteEvent
+		want    bool
+	}{
+		"it ran":                       {event.DeleteEvent{Object: runs}, true},
+		"it ran when it was seen last": {event.DeleteEvent{Object: runs, DeleteStateUnknown: true}, false},
+		"it had ended":                 {event.DeleteEvent{Object: endedExecutor("1", 0)}, false},
+		"it had not begun":             {event.DeleteEvent{Object: endedExecutor("1", -1)}, false},
+		"its pod has no grace period":  {event.DeleteEvent{Object: graceless(runs)}, false},
+	} {
+		w := witness{handler.Funcs{}, owner, &ends{}, leads, nil, true}
+		w.Delete(t.Context(), c.deleted, nil)
+		got := w.ends.of(types.NamespacedName{Namespace: "ns", Name: "pi"})
+		if len(got) != 1 || !got[0].gone || got[0].taken != c.want {
+			t.Errorf("%s: noted %+v", name, got)
+		}
+	}
+}
+
+// graceless is a pod that is always deleted without a grace period, as the cache has it.
+func graceless(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	trimmed, err := trimPod(pod)
+	if err != nil {
+		panic(err)
+	}
+	return trimmed.(*corev1.Pod)
+}
+
+// TestObserveTaken: an executor that was taken away has failed if its driver goes on, whether or not it was counted before.
+func TestObserveTaken(t *testing.T) {
+	t.Parallel()
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
+	taken := endedExecutor("7", -1)
+	taken.Status.Phase = corev1.PodRunning
+	const failed, completed = lifecycle.DriverFailed, lifecycle.DriverSucceeded
+	works := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning}
+	over, deleted, lost := works, works, works
+	over.Phase, deleted.Deleting, lost.Phase = lifecycle.DriverSucceeded, true, lifecycle.DriverUnknown
+	for name, c := range map[string]struct {
+		tally  v1beta2.OperatorExecutors
+		driver []lifecycle.Driver
+		want   []lifecycle.DriverPhase
+	}{
+		"it was counted":                   {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"it was not":                       {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"it was, as one that failed":       {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
+		"the driver's node is lost":        {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
+		"the driver has ended":             {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{over}, nil},
+		"the driver is deleted":            {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{deleted}, nil},
+		"there is no driver":               {v1beta2.OperatorExecutors{Seen: "1-7"}, nil, nil},
+		"the driver ended, not counted":    {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
+		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
+	} {
+		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
+		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
+		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
+		r.ends.note(key, end{pod: left(taken), gone: true, taken: true})
+		p := &pass[*v1beta2.SparkApplication]{stored: app}
+		r.observeEnds(p, nil)
+		p.seen.Drivers = c.driver
+		var got []lifecycle.DriverPhase
+		for _, e := range r.observeGone(p) {
+			got = append(got, e.Phase)
+			if (e.Phase == failed) != (e.Why.Reason == lifecycle.ReasonExecutorDeleted) {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
@@ -301,30 +384,31 @@ func TestEndsAreBounded(t *testing.T) {
 	t.Parallel()
 	var e ends
 	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
+	failed, gone := endsOf{"ns", false}, endsOf{"ns", true}
 	for i := range maxEnds + 10 {
-		failed := end{pod: *endedExecutor(strconv.Itoa(i), 1)}
-		e.note(key(i%7), failed)
-		e.note(key(i%7), failed) // twice is once
-		e.note(key(i%7), end{failed.pod, true})
+		is := end{pod: *endedExecutor(strconv.Itoa(i), 1)}
+		e.note(key(i%7), is)
+		e.note(key(i%7), is) // twice is once
+		e.note(key(i%7), end{pod: is.pod, gone: true})
 	}
 	held := 0
 	for i := range 7 {
 		held += len(e.of(key(i)))
 	}
-	if held != maxEnds+10 || e.held[false] != maxEnds || e.held[true] != 10 { // the last ten are known as gone alone
+	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known as gone alone
 		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
 	}
 	for i := range maxGone {
-		e.note(key(7), end{*endedExecutor(strconv.Itoa(i), 0), true})
+		e.note(key(7), end{pod: *endedExecutor(strconv.Itoa(i), 0), gone: true})
 	}
-	if got := e.of(key(7)); len(got) != maxGone-10 || e.held[true] != maxGone {
+	if got := e.of(key(7)); len(got) != maxGone-10 || e.held[gone] != maxGone {
 		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
 	}
 	e.forget(key(7))
 	first := slices.DeleteFunc(e.of(key(0)), func(is end) bool { return is.gone })
 	e.counted(key(0), first[:3])
 	e.counted(key(0), first[:3])
-	if e.held[false] != maxEnds-3 {
+	if e.held[failed] != maxEnds-3 {
 		t.Errorf("of %d, %v are held", len(first), e.held)
 	}
 	e.counted(key(0), first)
@@ -332,8 +416,28 @@ func TestEndsAreBounded(t *testing.T) {
 		e.forget(key(i))
 	}
 	e.forget(key(0))
-	if e.held[false]+e.held[true] != 0 || len(e.keys) != 0 {
+	if len(e.held) != 0 || len(e.keys) != 0 {
 		t.Errorf("%v are held still: %v", e.held, e.keys)
+	}
+}
+
+// TestEndsOfOthersStay: however many executors of some namespaces fail, those of another are remembered.
+func TestEndsOfOthersStay(t *testing.T) {
+	t.Parallel()
+	var e ends
+	for i := range 20 * maxEnds {
+		key := types.NamespacedName{Namespace: "busy-" + strconv.Itoa(i%10), Name: "app"}
+		e.note(key, end{pod: *endedExecutor(strconv.Itoa(i), 1)})
+	}
+	if all := e.held[endsOf{}]; all != allEnds*maxEnds {
+		t.Errorf("%d of all namespaces are remembered, want %d", all, allEnds*maxEnds)
+	}
+	calm := types.NamespacedName{Namespace: "calm", Name: "app"}
+	for i := range maxEnds {
+		e.note(calm, end{pod: *endedExecutor(strconv.Itoa(i), 1)})
+	}
+	if own := len(e.of(calm)); own != maxEnds/ownEnds {
+		t.Errorf("%d of another namespace are remembered, want %d", own, maxEnds/ownEnds)
 	}
 }
 

@@ -116,7 +116,8 @@ func leads(wanted, existing map[string]any) bool {
 }
 
 // clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
-// API server such a list is invalid.
+// API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Closed): an apply
+// would leave them, since they are that operator's fields.
 func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !r.vital(existing) || existing.GetKind() != "Service" {
 		return nil
@@ -124,6 +125,9 @@ func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.U
 	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
 	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
 	clash := func(is any) bool {
+		if r.closed(is) && !samePort(ports, is) {
+			return true
+		}
 		return slices.ContainsFunc(ports, func(wanted any) bool {
 			theirs, _ := is.(map[string]any)
 			ours, _ := wanted.(map[string]any)
@@ -144,6 +148,14 @@ func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.U
 		return fmt.Errorf("take back the ports of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
 	return nil
+}
+
+// closed reports whether the kind wants a port, by its name and number, on no Service.
+func (r *Reconciler[T]) closed(is any) bool {
+	entry, _ := is.(map[string]any)
+	name, _ := entry["name"].(string)
+	number, known := r.kind.Closed[name]
+	return known && entry["port"] == int64(number)
 }
 
 // samePort reports whether one of the ports has an entry's key.

@@ -76,6 +76,7 @@ func testConfig(namespaces ...string) config.Configuration {
 	cfg.LeaderElection.Enabled = new(false)
 	cfg.Metrics.BindAddress, cfg.Health.BindAddress = config.Off, config.Off
 	cfg.Controller.Workers = 4
+	cfg.Exposure.Enabled = true // what custom resources ask for outside the cluster is made; see TestNothingOutside
 	return cfg
 }
 

@@ -51,26 +51,33 @@ var keptContainerStatus = transport.Fields(parts{
 	9: transport.Whole, // started
 })
 
-// keptPod is corev1.Pod.
-var keptPod = transport.Fields(parts{
-	1: keptMeta(transport.Named(childLabels...)),
-	2: transport.Fields(parts{ // spec
-		2:  keptContainer,   // containers
-		8:  transport.Whole, // serviceAccountName
-		10: transport.Whole, // nodeName
-		19: transport.Whole, // schedulerName
-	}),
-	3: transport.Fields(parts{ // status
-		1:  transport.Whole, // phase
-		2:  transport.Whole, // conditions
-		3:  transport.Whole, // message
-		4:  transport.Whole, // reason
-		6:  transport.Whole, // podIP
-		7:  transport.Whole, // startTime
-		8:  keptContainerStatus,
-		10: keptContainerStatus, // initContainerStatuses
-	}),
-})
+// keptPod is corev1.Pod, and livePod the same with the volume that confirm looks for.
+var keptPod, livePod = podWith(nil), podWith(transport.Named(confVolume))
+
+func podWith(volumes *transport.Message) *transport.Message {
+	return transport.Fields(parts{
+		1: keptMeta(transport.Named(childLabels...)),
+		2: transport.Fields(parts{ // spec
+			1:  volumes,
+			2:  keptContainer,   // containers
+			4:  transport.Whole, // terminationGracePeriodSeconds
+			8:  transport.Whole, // serviceAccountName
+			10: transport.Whole, // nodeName
+			19: transport.Whole, // schedulerName
+			38: transport.Whole, // schedulingGates
+		}),
+		3: transport.Fields(parts{ // status
+			1:  transport.Whole, // phase
+			2:  transport.Whole, // conditions
+			3:  transport.Whole, // message
+			4:  transport.Whole, // reason
+			6:  transport.Whole, // podIP
+			7:  transport.Whole, // startTime
+			8:  keptContainerStatus,
+			10: keptContainerStatus, // initContainerStatuses
+		}),
+	})
+}
 
 // keptChild is metav1.PartialObjectMetadata, of a namespace too: those are selected by any label.
 var keptChild = transport.Fields(parts{1: keptMeta(transport.Whole)})
@@ -82,3 +89,6 @@ var kept = transport.Kinds{
 	"PartialObjectMetadata":     keptChild,
 	"PartialObjectMetadataList": transport.Fields(parts{1: transport.Whole, 2: keptChild}),
 }
+
+// keptLive is what is kept of pods that are listed live (livePods).
+var keptLive = transport.Kinds{"PodList": transport.Fields(parts{1: transport.Whole, 2: livePod})}

@@ -49,6 +49,8 @@ type Kind[T client.Object] struct {
 	// Vital names kinds of what stands beside the driver that its clients cannot do without. An object of such a kind that is not wanted any more stays
 	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
 	Vital []string
+	// Closed are ports, by name and number, that no Service of the kind has any more, whoever wrote them: an update of a vital Service removes them.
+	Closed map[string]int32
 	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
 	Standing func(T) telemetry.Standing
 	// NoApplication leaves the kind out of the metrics that count SparkApplications alone.
@@ -90,6 +92,8 @@ type Kind[T client.Object] struct {
 	Needs []schema.GroupVersionKind
 	// Secrets tells that an attempt may have Secrets.
 	Secrets bool
+	// ServerSecrets says that every attempt may have a Secret, whatever its objects show. The operator must have the right to delete Secrets then.
+	ServerSecrets bool
 	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above
 	// is left out.
 	Runs *Runs[T]

@@ -124,5 +124,8 @@ func dialectOptions(c config.Configuration) sparkoperator.Options {
 		UI:           uiOptions(c),
 		Batch:        batchOptions(c),
 		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
+		Authenticate: cfg.Authenticate,
+
+		RunnerAccount: c.Submission.ServiceAccount, Own: ownAccount(c),
 	}
 }

@@ -27,6 +27,9 @@ type children struct {
 	strays     []corev1.Pod                   // of a standalone cluster, whose set was replaced and has no successor yet
 	others     []metav1.PartialObjectMetadata // of childKinds and of optional kinds
 	runs       []client.Object                // of a kind that has Runs
+	// By what an executor names its driver: the drivers' UIDs, and the applications of Spark that sets have executors of.
+	driverUIDs map[types.UID]bool
+	setDrivers map[setDriver]bool
 }
 
 // childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
@@ -70,6 +73,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	r.adoptGroup(ctx, p) // which reads the facts anew: what no child tells comes after it
 	p.seen.Gone = r.observeGone(p)
 	p.seen.ShortSince, _ = r.paces.shorts.get(keyOf(p.stored))
+	p.seen.Lacks, _ = r.lacks.get(keyOf(p.stored))
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
 	r.explainMember(ctx, p)
@@ -145,6 +149,7 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	}
 	if executors > 0 {
 		c.executors = make([]corev1.Pod, 0, executors)
+		c.indexDrivers()
 	}
 	for i := range pods {
 		pod := &pods[i]
@@ -159,14 +164,29 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	return c
 }
 
+// indexDrivers prepares driven. Anybody who may create pods can create thousands of drivers and executors: they are not
+// compared with each other.
+func (c *children) indexDrivers() {
+	c.driverUIDs, c.setDrivers = map[types.UID]bool{}, map[setDriver]bool{}
+	for i := range c.drivers {
+		c.driverUIDs[c.drivers[i].UID] = true
+		if goesOnWithSets(&c.drivers[i]) {
+			c.setDrivers[setDriverOf(&c.drivers[i])] = true
+		}
+	}
+}
+
 // driven reports whether an executor is one of the drivers'.
 func (c *children) driven(executor *corev1.Pod) bool {
-	for i := range c.drivers {
-		if owned(executor, c.drivers[i].UID) || inSetOf(executor, &c.drivers[i]) {
+	if c.driverUIDs == nil {
+		c.indexDrivers()
+	}
+	for _, ref := range executor.OwnerReferences {
+		if c.driverUIDs[ref.UID] {
 			return true
 		}
 	}
-	return false
+	return inSet(executor) && c.setDrivers[setDriverOf(executor)]
 }
 
 // compareNames orders executors as people count them: exec-9 before exec-10.

@@ -17,7 +17,7 @@ import (
 func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites, left *departed) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
-			Name: name, Limiter: limiter, FreshAtOnce: firstLooks(op.config.Controller.Workers),
+			Name: name, Limiter: limiter, Workers: op.config.Controller.Workers, FreshAtOnce: firstLooks(op.config.Controller.Workers),
 			Class:  classIn(ctx, op.GetClient(), kind, writes, left),
 			Tenant: func(r reconcile.Request) string { return r.Namespace },
 		})

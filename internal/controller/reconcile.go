@@ -46,7 +46,8 @@ type Reconciler[T client.Object] struct {
 	around  around
 	paces   paces
 	ends    ends
-	blind   atomic.Bool // the last read of Events failed
+	lacks   memory[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
+	blind   atomic.Bool                                   // the last read of Events failed
 
 	departed  departed
 	optional  *optionalChildren
@@ -55,6 +56,7 @@ type Reconciler[T client.Object] struct {
 	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
 	lock      *lock       // nil without a leader
 	shards    *shard.Member
+	hangs     *hangs
 	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
 	caught    caughtUp                             // where there are no shards
 	passes    atomic.Uint64                        // that have ended
@@ -111,6 +113,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, nil
 	}
 	defer turn.end()
+	defer r.hangs.pass(r.kind.Name, req.NamespacedName, r.limit)()
 	result, err := r.pass(ctx, req, turn)
 	return r.ended(ctx, result, err)
 }
@@ -133,11 +136,11 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 	}
 	again, unswept := r.sweep(ctx, req.NamespacedName)
 	stored := r.kind.New()
-	switch err := r.client.Get(ctx, req.NamespacedName, stored); {
+	switch err := r.read(ctx, req.NamespacedName, stored); {
 	case apierrors.IsNotFound(err):
 		return r.missing(ctx, req.NamespacedName, again, unswept)
 	case err != nil:
-		return reconcile.Result{}, fmt.Errorf("read from the cache: %w", err)
+		return reconcile.Result{}, fmt.Errorf("read the custom resource: %w", err)
 	}
 	if unswept != nil { // which holds nothing up: what is in the way of another of the name, that one's status tells
 		log.FromContext(ctx).V(1).Info("what one of this name left that is gone is not deleted yet", "cause", unswept.Error())
@@ -255,6 +258,9 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
+	r.lacks.update(key, func(lifecycle.Lacks, bool) (lifecycle.Lacks, bool) {
+		return p.plan.Lacks, p.plan.Lacks != lifecycle.Lacks{}
+	})
 	r.surround(ctx, p)
 	written, err := r.record(ctx, p)
 	switch {
@@ -284,6 +290,7 @@ func (r *Reconciler[T]) forget(key types.NamespacedName) {
 	r.around.sweeps.forget(key)
 	r.paces.gone(key)
 	r.ends.forget(key)
+	r.lacks.forget(key)
 	r.noSentinel(key)
 	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
 	r.metrics.Gone(r.kind.Name, key)

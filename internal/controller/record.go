@@ -210,7 +210,7 @@ func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
 	key := client.ObjectKeyFromObject(stored)
 	if !doubted {
 		// It may have come between the read and the look at what was written, and its event may have been left out as an echo. From now on it is none.
-		if err := r.client.Get(ctx, key, stored); err != nil {
+		if err := r.read(ctx, key, stored); err != nil {
 			return true, client.IgnoreNotFound(err)
 		}
 		ahead, _ = r.writes.ahead(stored, r.clock())

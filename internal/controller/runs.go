@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -35,6 +36,8 @@ type Runs[T client.Object] struct {
 	List func() client.ObjectList
 	// Facts reads what decisions need to know of one. What changes nothing of it wakes nobody.
 	Facts func(client.Object) lifecycle.Run
+	// Head is a run with its metadata and what Facts reads, and nothing that a tenant can make large.
+	Head func(client.Object) client.Object
 	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
 	Render func(T, lifecycle.Action) (client.Object, error)
 	// Labels are what all runs of an owner have: they are looked for live by these.
@@ -253,22 +256,23 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 
 // confirmRuns reads live which runs there are that were not seen.
 func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, error) {
-	list := r.kind.Runs.List()
-	if err := r.live.List(ctx, list, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels(r.kind.Runs.Labels(p.stored))); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
+	known := map[types.UID]bool{}
+	for _, run := range p.children.runs {
+		known[run.GetUID()] = true
 	}
 	var found []lifecycle.Run
-	err := meta.EachListItem(list, func(item runtime.Object) error {
+	err := r.eachLive(ctx, r.kind.Runs.List, func(item runtime.Object) error {
 		run := item.(client.Object)
-		known := slices.ContainsFunc(p.children.runs, func(one client.Object) bool { return one.GetUID() == run.GetUID() })
-		if owned(run, p.stored.GetUID()) && !known {
-			p.children.runs = append(p.children.runs, run)
-			found = append(found, r.kind.Runs.Facts(run))
+		if !owned(run, p.stored.GetUID()) || known[run.GetUID()] {
+			return nil
 		}
+		known[run.GetUID()] = true
+		found = append(found, r.kind.Runs.Facts(run))
+		p.children.runs = append(p.children.runs, r.kind.Runs.Head(run))
 		return nil
-	})
+	}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels(r.kind.Runs.Labels(p.stored)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return func(seen *lifecycle.Observed) { seen.Runs, seen.Confirmed = append(seen.Runs, found...), true }, nil
 }

@@ -38,6 +38,7 @@ func tinySchedules() Kind[*schedule] {
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
 			Labels: func(*schedule) map[string]string { return nil }, // whose they are is in their owners
 			Facts:  tinyRunFacts,
+			Head:   headOfRun,
 			Render: tinyRenderRun,
 			Due:    dueOf,
 			Result: resultOf,

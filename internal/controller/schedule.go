@@ -36,6 +36,7 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 			New:      func() client.Object { return &v1beta2.SparkApplication{} },
 			List:     func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
 			Facts:    func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Head:     headOfRun,
 			Render:   func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
 			Labels:   dialect.RunLabels,
 			PodLabel: sparkoperator.LabelScheduledAppName,
@@ -44,6 +45,15 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 		},
 		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },
 	}
+}
+
+// headOfRun is an application that was listed live, as far as a schedule needs it.
+func headOfRun(object client.Object) client.Object {
+	run := object.(*v1beta2.SparkApplication)
+	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trimmedMeta(&run.ObjectMeta)}
+	boundMetadata(head)
+	head.Status.AppState.State, head.Status.TerminationTime = run.Status.AppState.State, run.Status.TerminationTime
+	return head
 }
 
 // resultOf is what a notice of a schedule says became of a run.

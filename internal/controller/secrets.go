@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// The operator makes Secrets for pods that run spark-submit, and deletes them by the labels that say whose they are. It never reads one, and has
+// The operator makes Secrets for pods that run spark-submit and for Connect servers, and deletes them by the labels that say whose they are. It never reads one, and has
 // no right to: a name does not tell whose a Secret is, so nothing is decided by it (docs/decisions/0005-spark-submit-in-a-pod.md).
 
 // remakeSecret deals with the name of a Secret that is taken. The pod that mounts it tells whether an earlier pass got further: then it stays, as
@@ -53,8 +53,12 @@ func (r *Reconciler[T]) deleteSecrets(ctx context.Context, p *pass[T], attempt i
 	return nil
 }
 
-// mayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that tells.
+// mayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that tells. Every Connect server may
+// have a Secret.
 func (r *Reconciler[T]) mayHaveSecrets(p *pass[T], attempt int32) bool {
+	if r.kind.ServerSecrets {
+		return true
+	}
 	known := false
 	for _, object := range p.having() {
 		if attemptOf(object) != attempt {

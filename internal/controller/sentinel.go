@@ -183,6 +183,14 @@ func (s *sentinels) seen(key sentinelKey, generation int64, reach func() *sentin
 	}
 }
 
+// probes reports whether the sentinels of a namespace are written to: anybody who may create a custom resource may label it, and the operator's health
+// must not depend on it.
+func (s *sentinels) probes(namespace string) bool {
+	cfg := s.settings.now()
+	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
+	return own == "" || own == namespace
+}
+
 // forget drops one.
 func (s *sentinels) forget(key sentinelKey) {
 	s.mu.Lock()
@@ -206,7 +214,9 @@ func (s *sentinels) check(*http.Request) error {
 func (r *Reconciler[T]) sentinel(ctx context.Context, stored T) (reconcile.Result, error) {
 	key := keyOf(stored)
 	r.metrics.Gone(r.kind.Name, key) // it may have been an application before
-	r.sentinels.seen(r.sentinelKey(key), stored.GetGeneration(), func() *sentinel { return r.reach(key) })
+	if r.sentinels.probes(key.Namespace) {
+		r.sentinels.seen(r.sentinelKey(key), stored.GetGeneration(), func() *sentinel { return r.reach(key) })
+	}
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}

@@ -19,10 +19,19 @@ func inSet(object metav1.Object) bool {
 	return ref != nil && ref.APIVersion == "apps/v1" && (ref.Kind == "StatefulSet" || ref.Kind == "ReplicaSet")
 }
 
-// inSetOf reports whether a pod is an executor of a set of the driver's: that has told it Spark's id of the application, and goes on.
-func inSetOf(pod, driver *corev1.Pod) bool {
-	id := driver.Labels[submit.SelectorLabel]
-	if !inSet(pod) || id == "" || pod.Labels[submit.SelectorLabel] != id || attemptOf(pod) != attemptOf(driver) {
+// setDriver is how a driver is named by the executors of its sets: Spark's id of the application, and the attempt.
+type setDriver struct {
+	id      string
+	attempt int32
+}
+
+func setDriverOf(pod *corev1.Pod) setDriver {
+	return setDriver{pod.Labels[submit.SelectorLabel], attemptOf(pod)}
+}
+
+// goesOnWithSets reports whether executors of a set can be a driver's: it has told Spark's id of the application, and goes on.
+func goesOnWithSets(driver *corev1.Pod) bool {
+	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
 	}
 	switch lifecycle.DriverFacts(driver, driverContainer).Phase {

@@ -20,7 +20,6 @@ import (
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -28,6 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
 const (
@@ -46,6 +46,10 @@ type Environment struct {
 	Registerer prometheus.Registerer
 	// Version of the operator, as traces tell it.
 	Version string
+	// CPU is how much CPU the process has used, and Hogs is called with how many pieces of work seem to take a core each
+	// for seconds whenever that has changed. Both may be nil.
+	CPU  func() time.Duration
+	Hogs func(n int)
 	// SkipNameValidation allows several operators in one process, as tests want.
 	SkipNameValidation bool
 
@@ -72,6 +76,7 @@ type Operator struct {
 	pods      *listener
 	others    []*listener // of childKinds
 	lock      *lock       // nil without a leader
+	hangs     *hangs
 	// until is the context that Start was given; nil before that.
 	until atomic.Pointer[context.Context]
 }
@@ -86,6 +91,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
 	rc := unlimited(env.Rest)
+	rc.Wrap(transport.Shedding)
 	rc.Wrap(shard.Gate)
 	rc.Wrap(metrics.Transport)
 	traces, err := newTraces(cfg.Tracing, env, metrics)
@@ -94,14 +100,15 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	rc.Wrap(traces.Transport)
 	lock := newLock(cfg)
-	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock))
+	hangs := &hangs{logger: env.Log.WithName("watchdog"), cpu: env.CPU, spread: env.Hogs}
+	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs))
 	if err != nil {
 		return nil, err
 	}
 	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, lock: lock, rush: rush{atOnce: cfg.Controller.Workers}}
+	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	if op.shards, err = newShards(cfg, rc, env); err != nil {
 		return nil, err
@@ -110,7 +117,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		telemetry.RegisterShards(env.Registerer, cfg.LeaderElection.LeaseName, cfg.Sharding.Shards, op.shards.Owned)
 	}
 	op.sentinels = newSentinels(op.settings, op.GetLogger())
-	if err := errors.Join(op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
+	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
 		return nil, err
 	}
 	if err := op.watchChildren(ctx); err != nil {
@@ -146,13 +153,13 @@ func unlimited(base *rest.Config) *rest.Config {
 	return rest.AddUserAgent(unlimited, telemetry.Component)
 }
 
-func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock) manager.Options {
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *hangs) manager.Options {
 	election := cfg.LeaderElection
 	options := manager.Options{
 		Scheme:         scheme,
 		Logger:         env.Log,
 		Cache:          cacheOptions(cfg),
-		NewCache:       newCache,
+		NewCache:       hangs.newCache,
 		MapperProvider: newMappings,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
 			c, err := client.New(rc, options)
@@ -165,7 +172,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			}
 			return c, nil
 		},
-		Metrics:                metricsserver.Options{BindAddress: cfg.Metrics.BindAddress},
+		Metrics:                servedMetrics(cfg.Metrics, scheme),
 		HealthProbeBindAddress: cfg.Health.BindAddress,
 		PprofBindAddress:       cfg.Pprof.BindAddress,
 
@@ -208,10 +215,11 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 	return nil
 }
 
-// addProbes answers /healthz while the process runs, and /readyz once the caches are full. One that stands by is ready as well.
+// addProbes answers /healthz while the process runs and none of its work hangs for long, and /readyz while the caches
+// are full and none of its work hangs. One that stands by is ready as well.
 func (op *Operator) addProbes() error {
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddReadyzCheck("caches", op.synced),
-		op.addApacheEndpoints())
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddHealthzCheck("hangs", op.hangs.alive),
+		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.ready), op.addApacheEndpoints())
 }
 
 // synced fails while the caches are not full.

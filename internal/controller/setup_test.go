@@ -264,7 +264,8 @@ func TestTrimPod(t *testing.T) {
 			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
-		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
+		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
+			Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
 	}
 	got, err := trimPod(pod)
@@ -276,7 +277,8 @@ func TestTrimPod(t *testing.T) {
 			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{labelAppUID: "u"},
 			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 		},
-		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "c"}}},
+		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
+			Containers: []corev1.Container{{Name: "c"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -14,13 +14,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -79,11 +79,11 @@ func (r *Reconciler[T]) first(ctx context.Context, p *pass[T], object client.Obj
 	if !existed && countOf(name, slices.Concat(p.children.strays, p.children.members)) == 0 {
 		return object, nil
 	}
-	var pods corev1.PodList
-	if err := r.live.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{labelClusterName: p.stored.GetName()}); err != nil {
+	pods, err := r.livePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{labelClusterName: p.stored.GetName()})
+	if err != nil {
 		return nil, fmt.Errorf("count the pods that it left: %w", err)
 	}
-	return takeStrays(object, slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isStray(&pod) && !ofSetNamed(&pod, name) })), nil
+	return takeStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !isStray(&pod) && !ofSetNamed(&pod, name) })), nil
 }
 
 // ofSetNamed reports whether a pod of a cluster is labelled as one, and kept by a set of a name.
@@ -189,8 +189,8 @@ func countsTheOld(err error) bool {
 	if figures == nil {
 		return false
 	}
-	used, err := resource.ParseQuantity(figures[1])
-	most, err2 := resource.ParseQuantity(figures[2])
+	used, err := bounds.Quantity(figures[1])
+	most, err2 := bounds.Quantity(figures[2])
 	return errors.Join(err, err2) == nil && used.Cmp(most) <= 0
 }
 

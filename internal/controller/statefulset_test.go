@@ -75,7 +75,7 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker, appsv1.StatefulSetPodNameLabel: name}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker, labelClusterName: "c", appsv1.StatefulSetPodNameLabel: name}}}
 	}
 	ofSet := func(set, name string) corev1.Pod {
 		pod := stray(name)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -154,22 +153,16 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], within time.Durat
 	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
-	var all sync.WaitGroup
-	for i, object := range wanted.Objects {
-		all.Go(func() {
-			results[i], errs[i] = r.ensure(ctx, p, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
-		})
-	}
-	all.Wait()
+	sideBySide(len(wanted.Objects), func(i int) {
+		object := wanted.Objects[i]
+		results[i], errs[i] = r.ensure(ctx, p, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
+	})
 	stay, goes := r.kept(remove, results[:len(wanted.Objects)])
 	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
 		results[at] = lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName(), Old: i >= len(goes)}
-		if i < len(goes) {
-			all.Go(func() { errs[at] = r.deleteOne(ctx, object) })
-		}
 	}
-	all.Wait()
+	sideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = r.deleteOne(ctx, goes[i]) })
 	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]

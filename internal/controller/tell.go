@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // reasonWarning is the Event's reason for what a rendered submission warns of.
@@ -36,10 +37,10 @@ func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
 
 	ref := r.reference(p.stored)
 	for _, event := range append(r.kind.Events(p.object, p.plan), p.told...) {
-		r.events.Event(ref, p.now, event.Type, event.Reason, event.Message)
+		r.events.Event(ref, p.now, event.Type, event.Reason, conf.HideAddresses(event.Message))
 	}
 	for _, warning := range fewWarnings(p.warnings) {
-		r.events.Event(ref, p.now, corev1.EventTypeWarning, reasonWarning, warning)
+		r.events.Event(ref, p.now, corev1.EventTypeWarning, reasonWarning, conf.HideAddresses(warning))
 	}
 }
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,8 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -29,8 +32,8 @@ var childLabels = append([]string{
 // leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// trimPod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, container names, status. A driver pod's environment alone is
-// larger than all of that.
+// trimPod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, scheduling gates,
+// container names, a grace period of 0, status. A driver pod's environment alone is larger than all of that.
 func trimPod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
@@ -45,29 +48,35 @@ func trimPod(in any) (any, error) {
 			NodeName: words.one(pod.Spec.NodeName), ServiceAccountName: words.one(pod.Spec.ServiceAccountName), SchedulerName: words.one(pod.Spec.SchedulerName),
 		},
 		Status: corev1.PodStatus{
-			Phase: corev1.PodPhase(words.one(string(pod.Status.Phase))), Reason: pod.Status.Reason, Message: pod.Status.Message, StartTime: pod.Status.StartTime,
-			Conditions: pod.Status.Conditions, ContainerStatuses: containersRead(pod.Status.ContainerStatuses),
-			InitContainerStatuses: containersRead(pod.Status.InitContainerStatuses),
+			Phase: corev1.PodPhase(words.one(string(pod.Status.Phase))), Reason: shortened(pod.Status.Reason), Message: brieflySaid(pod.Status.Message),
+			StartTime: pod.Status.StartTime, Conditions: boundedConditions(pod.Status.Conditions),
 		},
 	}
+	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil && *own <= 0 {
+		trimmed.Spec.TerminationGracePeriodSeconds = own // any other is as good as the default
+	}
+	for _, gate := range pod.Spec.SchedulingGates[:min(len(pod.Spec.SchedulingGates), maxGates)] {
+		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.one(shortened(gate.Name))})
+	}
+	spark := sparkContainer(pod)
+	facts := append([]string{spark, executorContainer, pod.Labels[labelRole]}, lastContainer(pod)...)
+	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
+	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
 	if isDriver(pod) {
 		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses speak of it; of executors nobody does
 	}
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
-			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, value)
+			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, conf.HideAddresses(brieflySaid(value)))
 		}
 	}
 	if pod.Labels[labelRole] == roleExecutor {
-		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(pod.Status.Conditions)
+		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == executorContainer }) {
 			return trimmed, nil // facts go by this name, so that no order has to be known
 		}
 	}
-	for _, container := range pod.Spec.Containers {
-		trimmed.Spec.Containers = append(trimmed.Spec.Containers, corev1.Container{Name: words.one(container.Name)})
-	}
-	spark := sparkContainer(pod)
+	trimmed.Spec.Containers = containerNames(pod.Spec.Containers, facts)
 	slices.SortStableFunc(trimmed.Spec.Containers, func(a, b corev1.Container) int { return lastIf(a.Name == spark) - lastIf(b.Name == spark) })
 	return trimmed, nil
 }
@@ -93,30 +102,126 @@ func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// containersRead are statuses of containers less what only a kubelet has a use for.
-func containersRead(all []corev1.ContainerStatus) []corev1.ContainerStatus {
-	for i, c := range all {
-		all[i] = corev1.ContainerStatus{
-			Name: words.one(c.Name), State: c.State, LastTerminationState: c.LastTerminationState,
-			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.one(c.Image), Started: c.Started,
+// containersRead are statuses of containers less what only a kubelet has a use for: of at most maxContainers, and of
+// those with the names that are given.
+func containersRead(all []corev1.ContainerStatus, names []string) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range all {
+		c := &all[i]
+		if i >= maxContainers && !slices.Contains(names, c.Name) {
+			continue
 		}
+		kept = append(kept, corev1.ContainerStatus{
+			Name: words.one(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
+			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.one(shortened(c.Image)), Started: c.Started,
+		})
+		if len(kept) == 2*maxContainers { // the names that are given may come many times
+			break
+		}
+	}
+	return kept
+}
+
+// containerNames are containers by their names alone: at most maxContainers, and those with the names that are given. Each
+// takes half a kilobyte, however short it was in the pod.
+func containerNames(all []corev1.Container, names []string) []corev1.Container {
+	var kept []corev1.Container
+	for i := range all {
+		if i < maxContainers || len(kept) < 2*maxContainers && slices.Contains(names, all[i].Name) {
+			kept = append(kept, corev1.Container{Name: words.one(all[i].Name)})
+		}
+	}
+	return kept
+}
+
+// stateRead is a container's state with texts of a bounded length. Its message, the last words of a program, shows nobody's user, password or signature in
+// an address: it becomes conditions and events, which more people read than the program's log.
+func stateRead(state corev1.ContainerState) corev1.ContainerState {
+	if w := state.Waiting; w != nil {
+		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
+	}
+	if t := state.Terminated; t != nil {
+		t.Reason, t.Message, t.ContainerID = shortened(t.Reason), conf.HideAddresses(brieflySaid(t.Message)), shortened(t.ContainerID)
+	}
+	return state
+}
+
+// lastContainer is the name of a pod's last container, if it has any: facts are read from it where none has the name that is expected.
+func lastContainer(pod *corev1.Pod) []string {
+	if n := len(pod.Spec.Containers); n > 0 {
+		return []string{pod.Spec.Containers[n-1].Name}
+	}
+	return nil
+}
+
+// boundedConditions are a pod's conditions, at most maxConditions of them. A pod of a tenant who may write its status has any number.
+func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
+	if len(all) > maxConditions {
+		all = slices.Clone(all[:maxConditions])
+	}
+	for i := range all {
+		c := &all[i]
+		c.Type, c.Reason, c.Message = corev1.PodConditionType(shortened(string(c.Type))), shortened(c.Reason), brieflySaid(c.Message)
 	}
 	return all
 }
 
-// trimResource keeps of a custom resource all but what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
+// resourceAnnotations are the annotations of a custom resource that anything is decided by.
+var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation}
+
+// resourceFinalizers are the finalizers of a custom resource that stay where there are more than maxFinalizers. Those that
+// another operator left (Kind.Releases) are then for somebody else to take off: a list that is cut is not written back.
+var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+
+// boundMetadata keeps of a custom resource's metadata what is read, or no more than any honest one has. An entry of a map or a list
+// takes several times the bytes that a tenant writes for it.
+func boundMetadata(object metav1.Object) {
+	var annotations map[string]string
+	for _, key := range resourceAnnotations {
+		if value, found := object.GetAnnotations()[key]; found {
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[key] = value
+		}
+	}
+	object.SetAnnotations(annotations)
+	if all := object.GetFinalizers(); len(all) > maxFinalizers {
+		var kept []string
+		for _, finalizer := range resourceFinalizers {
+			if slices.Contains(all, finalizer) {
+				kept = append(kept, finalizer)
+			}
+		}
+		object.SetFinalizers(kept)
+	}
+	if all := object.GetOwnerReferences(); len(all) > maxOwners {
+		object.SetOwnerReferences(ownersRead(all, ""))
+	}
+}
+
+// trimResource keeps of a custom resource all but a large spec (maxCachedSpec), and metadata that nothing reads.
 func trimResource(in any) (any, error) {
 	object, ok := in.(metav1.Object)
 	if !ok {
 		return in, nil // the last word of an object that went unseen
 	}
 	object.SetManagedFields(nil)
+	boundMetadata(object)
+	if large, ok := in.(specDropper); ok {
+		large.DropLargeSpec(maxCachedSpec)
+	}
+	return in, nil
+}
+
+// dropClientNotes takes off a custom resource what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
+func dropClientNotes(object metav1.Object) {
+	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		annotations = maps.Clone(annotations)
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
 		object.SetAnnotations(annotations)
 	}
-	return in, nil
 }
 
 // trimChild keeps of the metadata of one of childKinds what identifies it, and whose it is.
@@ -143,6 +248,60 @@ func trimMetadata(in any) (any, error) {
 	return in, nil
 }
 
+// The most that is kept of an object that tenants write. No object that Kubernetes, Spark or the operator make has more.
+const (
+	maxOwners     = 16
+	maxContainers = 64
+	maxConditions = 32
+	maxFinalizers = 32
+	maxGates      = 8
+	// maxText is the most of a name, in bytes.
+	maxText = 512
+	// headSaid and tailSaid are the most of what a container, Kubernetes or Spark said: its beginning and its end.
+	headSaid, tailSaid = 16 << 10, 2 << 10
+)
+
+// shortened is a name, or the beginning of one that is too long. The rest is not kept from the garbage collector.
+func shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "")
+}
+
+// brieflySaid is what somebody said, without the middle where it is too long.
+func brieflySaid(text string) string {
+	if len(text) <= headSaid+tailSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:headSaid], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-tailSaid:], "")
+}
+
+// ownersRead are an object's owners, at most maxOwners of them: the one that its label names and its controller first.
+// Among the others that are kept is one at least, so that whoever deletes what has lost all owners never takes an
+// object for such a one.
+func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference {
+	if len(all) > maxOwners {
+		var ours, theirs []metav1.OwnerReference
+		for _, owner := range all {
+			if string(owner.UID) == uid || owner.Controller != nil && *owner.Controller {
+				ours = append(ours, owner)
+			} else {
+				theirs = append(theirs, owner)
+			}
+		}
+		all = slices.Concat(ours[:min(len(ours), maxOwners/2)], theirs)
+		all = all[:min(len(all), maxOwners)]
+	}
+	var kept []metav1.OwnerReference
+	for _, owner := range all {
+		owner.APIVersion, owner.Kind, owner.Name = words.one(shortened(owner.APIVersion)), words.one(shortened(owner.Kind)), words.one(shortened(owner.Name))
+		owner.UID = types.UID(words.one(shortened(string(owner.UID))))
+		kept = append(kept, owner)
+	}
+	return kept
+}
+
 func trimmedMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
@@ -161,11 +320,7 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 			trimmed.Labels[key] = words.one(value)
 		}
 	}
-	for i := range trimmed.OwnerReferences {
-		owner := &trimmed.OwnerReferences[i]
-		owner.APIVersion, owner.Kind, owner.Name = words.one(owner.APIVersion), words.one(owner.Kind), words.one(owner.Name)
-		owner.UID = types.UID(words.one(string(owner.UID)))
-	}
+	trimmed.OwnerReferences = ownersRead(m.OwnerReferences, m.Labels[labelAppUID])
 	return trimmed
 }
 
@@ -179,10 +334,16 @@ type vocabulary struct {
 	known map[string]string
 }
 
-// maxWords bounds a vocabulary: some megabytes of names and UIDs.
-const maxWords = 1 << 15
+// maxWords bounds a vocabulary, and maxWord the length of what it keeps: 8 MiB of names and UIDs at most. No name of an object is longer.
+const (
+	maxWords = 1 << 15
+	maxWord  = 253
+)
 
 func (v *vocabulary) one(word string) string {
+	if len(word) > maxWord {
+		return word
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if is, known := v.known[word]; known {
@@ -191,6 +352,7 @@ func (v *vocabulary) one(word string) string {
 	if v.known == nil || len(v.known) >= maxWords {
 		v.known = map[string]string{}
 	}
+	word = strings.Clone(word) // it may be a part of a text
 	v.known[word] = word
 	return word
 }

@@ -10,22 +10,23 @@ import (
 )
 
 // uiKinds are the kinds of what leads to drivers from outside the cluster, as far as they are switched on: applications of spark.apache.org ask for them by
-// their specs. Ingresses are in every cluster, but the right to see them is not in every installation.
+// their specs, where the configuration allows that. Ingresses are in every cluster, but the right to see them is not in every installation.
 func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
-	if *cfg.UI.Ingress.Enabled || cfg.ApacheApplications() {
+	listed := cfg.Exposure.Enabled && cfg.ApacheApplications()
+	if *cfg.UI.Ingress.Enabled || listed {
 		kinds = append(kinds, networkingv1.SchemeGroupVersion.WithKind("Ingress"))
 	}
-	if *cfg.UI.Route.Enabled || cfg.ApacheApplications() {
+	if *cfg.UI.Route.Enabled || listed {
 		kinds = append(kinds, expose.RouteKind)
 	}
-	if cfg.ApacheApplications() {
+	if listed {
 		kinds = append(kinds, expose.GRPCRouteKind)
 	}
 	return kinds
 }
 
 func uiOptions(cfg config.Configuration) sparkoperator.UI {
-	ui := sparkoperator.UI{Service: *cfg.UI.Service}
+	ui := sparkoperator.UI{Service: *cfg.UI.Service, Outside: cfg.Exposure.Enabled}
 	if in := cfg.UI.Ingress; *in.Enabled {
 		ui.Ingress = &sparkoperator.UIIngress{URLFormat: in.URLFormat, ClassName: in.ClassName, Annotations: in.Annotations, TLS: in.TLS}
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 const (
@@ -99,7 +100,7 @@ func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *p
 	}
 	logger.Info("waiting", "cause", h.why)
 	if tell {
-		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, h.reason, "waiting: "+h.why)
+		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, h.reason, "waiting: "+conf.HideAddresses(h.why))
 	}
 	after := max(h.after, min(max(h.waited, lookAgain), maxLookAgain))
 	if left := waitGrace - h.waited; left > 0 {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -50,12 +51,14 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, shards: op.shards, asked: op.stopAsked, lock: op.lock,
+		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, shards: op.shards, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := controller.Options{
-		MaxConcurrentReconciles: op.config.Controller.Workers, RateLimiter: backoff[reconcile.Request](), NewQueue: queueOf(ctx, op, kind, &r.writes, &r.departed),
+		// The queue hands out no more than Workers at a time, unless one namespace has more than half of them.
+		MaxConcurrentReconciles: op.config.Controller.Workers + queue.Reserve(op.config.Controller.Workers),
+		RateLimiter:             backoff[reconcile.Request](), NewQueue: queueOf(ctx, op, kind, &r.writes, &r.departed),
 	}
 	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()), r.noEchoes())).WithOptions(options)
 	if kind.Runs != nil {

@@ -28,25 +28,20 @@ const turnsOfOthers = 8
 
 // order holds what is ready, and says what comes next.
 type order[T comparable] struct {
-	lanes       [classes]lane[T]
-	size        int
-	patience    time.Duration
-	turns       int          // that there were
-	last        [classes]int // of these, the last that each class had
-	out         [classes]int // how many of each class were taken and are not back
-	freshAtOnce int          // how many of Fresh may be; 0 = any number
+	lanes    [classes]lane[T]
+	size     int
+	patience time.Duration
+	turns    int          // that there were
+	last     [classes]int // of these, the last that each class had
+	workers  quota        // of what was taken and is not back
+	fresh    quota        // of that, what is Fresh
 }
 
-// open is how many of what is ready may be taken now.
-func (o *order[T]) open() int {
-	if o.full() {
-		return o.size - o.lanes[Fresh].all.Len()
-	}
-	return o.size
+// open reports whether something that is ready may be taken now.
+func (o *order[T]) open() bool {
+	_, some := o.sieve()
+	return some
 }
-
-// full reports whether nothing that is Fresh may be taken now.
-func (o *order[T]) full() bool { return o.freshAtOnce > 0 && o.out[Fresh] >= o.freshAtOnce }
 
 // lane is what is ready of one class.
 type lane[T comparable] struct {
@@ -98,12 +93,18 @@ func (o *order[T]) remove(e *entry[T]) {
 
 // take removes what comes next and returns it. There must be something that may be taken. It is the turn of its class only if it is handed out: see had.
 func (o *order[T]) take(now time.Time) *entry[T] {
-	l := &o.lanes[o.next(now)]
-	whose := l.turns.Front().Value.(*tenant)
+	s, _ := o.sieve()
+	class := o.next(s, now)
+	l := &o.lanes[class]
+	at := l.turns.Front()
+	for !s.admits(class, at.Value.(*tenant).name) { // two at most
+		at = at.Next()
+	}
+	whose := at.Value.(*tenant)
 	l.turns.MoveToBack(whose.turn)
 	e := whose.queue.Front().Value.(*entry[T])
 	o.remove(e)
-	o.out[e.class]++
+	o.hold(e.tenant, e.class, 1)
 	return e
 }
 
@@ -114,16 +115,23 @@ func (o *order[T]) had(class Class) {
 }
 
 // back counts that something of a class that was taken is at no worker any more.
-func (o *order[T]) back(class Class) { o.out[class]-- }
+func (o *order[T]) back(tenant string, class Class) { o.hold(tenant, class, -1) }
+
+func (o *order[T]) hold(tenant string, class Class, more int) {
+	o.workers.add(tenant, more)
+	if class == Fresh {
+		o.fresh.add(tenant, more)
+	}
+}
 
 // next is the class whose turn it is. The first class is one of the others where it has not had the turns before: it changes with what comes.
-func (o *order[T]) next(now time.Time) Class {
-	next := o.first(now)
+func (o *order[T]) next(s sieve, now time.Time) Class {
+	next := o.first(s, now)
 	if (o.turns+1)%turnsOfOthers != 0 {
 		return next
 	}
 	for class := range Class(classes) {
-		if o.overdue(class, now) && o.last[class] < o.last[next] {
+		if o.overdue(s, class, now) && o.last[class] < o.last[next] {
 			next = class
 		}
 	}
@@ -131,22 +139,22 @@ func (o *order[T]) next(now time.Time) Class {
 }
 
 // first is the class that has most of the turns now.
-func (o *order[T]) first(now time.Time) Class {
+func (o *order[T]) first(s sieve, now time.Time) Class {
 	switch {
-	case o.lanes[Leaving].all.Len() > 0:
+	case o.count(s, Leaving) > 0:
 		return Leaving
-	case o.overdue(Changed, now):
+	case o.overdue(s, Changed, now):
 		return Changed
-	case o.lanes[Fresh].all.Len() > 0 && !o.full():
+	case o.count(s, Fresh) > 0:
 		return Fresh
-	case o.lanes[Changed].all.Len() > 0:
+	case o.count(s, Changed) > 0:
 		return Changed
 	}
 	return Settled
 }
 
 // overdue reports whether something of a class that may be taken has waited for longer than the patience.
-func (o *order[T]) overdue(class Class, now time.Time) bool {
-	first := o.lanes[class].all.Front()
-	return first != nil && (class != Fresh || !o.full()) && now.Sub(first.Value.(*entry[T]).place.came) > o.patience
+func (o *order[T]) overdue(s sieve, class Class, now time.Time) bool {
+	oldest := o.oldest(s, class)
+	return oldest != nil && now.Sub(oldest.place.came) > o.patience
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ type model struct {
 	working map[string]Class    // that they were handed out with
 	again   map[string]claim    // added while worked on
 	later   map[string]late
+	workers int          // that share the work; 0 = any number
 	most    int          // that are Fresh and worked on; 0 = any number
 	neglect [classes]int // turns that went to other classes since one is overdue
 	put     int          // how many were put back
@@ -59,26 +61,66 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// full reports whether as many are worked on that are Fresh as may be.
-func (m *model) full() bool {
-	fresh := 0
-	for _, class := range m.working {
-		if class == Fresh {
-			fresh++
+// holds is how many places a tenant has, and how many count against the others: at most half of the places for each tenant.
+func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
+	held := map[string]int{}
+	for key, class := range m.working {
+		if counts(class) {
+			held[tenantOf(key)]++
 		}
 	}
-	if m.most > 0 && fresh > m.most {
-		m.t.Fatalf("%d are worked on that are Fresh, of at most %d", fresh, m.most)
+	for _, n := range held {
+		counted += min(n, (places+1)/2)
 	}
-	return m.most > 0 && fresh == m.most
+	return held[tenant], counted
 }
 
-// open reports whether something may be handed out, also if what has waited for long becomes Fresh.
-func (m *model) open(q *testQueue) bool {
-	full := m.full()
+func anyClass(Class) bool      { return true }
+func isFresh(class Class) bool { return class == Fresh }
+
+// may reports whether an item's tenant has a place left for it, and whether it has fewer than half of the places.
+func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
+	if places == 0 {
+		return true, true
+	}
+	own, counted := m.holds(tenantOf(key), places, counts)
+	half := (places + 1) / 2
+	return counted-min(own, half)+own < places, own < half
+}
+
+// open is what may be handed out now: of a tenant with half of the places only where no other wants one.
+func (m *model) open() map[string]bool {
+	open, heavy := map[string]bool{}, map[string]bool{}
 	for key, w := range m.waits {
+		may, light := m.may(key, m.workers, anyClass)
+		fresh, _ := m.may(key, m.most, isFresh)
+		switch {
+		case !may || w.class == Fresh && !fresh:
+		case light:
+			open[key] = true
+		default:
+			heavy[key] = true
+		}
+	}
+	if len(open) == 0 {
+		open = heavy
+	}
+	lightFresh := func(key string) bool {
+		_, light := m.may(key, m.most, isFresh)
+		return m.waits[key].class == Fresh && light
+	}
+	if slices.ContainsFunc(slices.Collect(maps.Keys(open)), lightFresh) {
+		maps.DeleteFunc(open, func(key string, _ bool) bool { return m.waits[key].class == Fresh && !lightFresh(key) })
+	}
+	return open
+}
+
+// canGet reports whether something may be handed out, also if what has waited for long becomes Fresh.
+func (m *model) canGet(q *testQueue) bool {
+	for key := range m.open() {
+		w := m.waits[key]
 		becomes := w.class == Leaving && time.Since(w.told) > q.doubt && q.classes.get(key) == Fresh
-		if !full || w.class != Fresh && !becomes {
+		if fresh, _ := m.may(key, m.most, isFresh); fresh || !becomes {
 			return true
 		}
 	}
@@ -151,18 +193,19 @@ func (m *model) pass() {
 	}
 }
 
-func (m *model) overdue(class Class) bool {
-	for _, w := range m.waits {
-		if w.class == class && time.Since(w.since) > Patience {
+// overdue reports whether something of a class waits for long among what may be handed out.
+func (m *model) overdue(open map[string]bool, class Class) bool {
+	for key := range open {
+		if w := m.waits[key]; w.class == class && time.Since(w.since) > Patience {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *model) has(class Class) bool {
-	for _, w := range m.waits {
-		if w.class == class {
+func (m *model) has(open map[string]bool, class Class) bool {
+	for key := range open {
+		if m.waits[key].class == class {
 			return true
 		}
 	}
@@ -202,22 +245,26 @@ func (m *model) took(key string) {
 	if !ready || m.at(key) {
 		m.t.Fatalf("%s was handed out; ready %t, worked on %t", key, ready, m.at(key))
 	}
+	open := m.open()
+	if !open[key] {
+		m.t.Fatalf("%s of class %d was handed out, of %d that may be, while these are worked on: %v", key, got.class, len(open), m.working)
+	}
 	for class := got.class + 1; class <= Leaving; class++ {
-		if (class != Fresh || !m.full()) && m.has(class) && !m.overdue(got.class) {
+		if m.has(open, class) && !m.overdue(open, got.class) {
 			m.t.Fatalf("%s of class %d was handed out before one of class %d, and has not waited", key, got.class, class)
 		}
 	}
-	m.share(got.class)
-	m.fair(key, got)
+	m.share(open, got.class)
+	m.fair(open, key, got)
 	delete(m.waits, key)
 	m.working[key] = got.class
 }
 
 // share checks that every class that is overdue has turns: each of the others may be before it once, in one of turnsOfOthers.
-func (m *model) share(took Class) {
+func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
-		if class == took || !m.overdue(class) || class == Fresh && m.full() {
+		if class == took || !m.overdue(open, class) {
 			m.neglect[class] = 0
 			continue
 		}
@@ -228,9 +275,10 @@ func (m *model) share(took Class) {
 }
 
 // fair checks that no tenant had more turns than another whose items waited.
-func (m *model) fair(key string, got *waiting) {
+func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
-	for other, w := range m.waits {
+	for other := range open {
+		w := m.waits[other]
 		if w.class != got.class || tenantOf(other) == tenantOf(key) {
 			continue
 		}
@@ -249,7 +297,8 @@ func (m *model) done(key string) {
 }
 
 // TestProperty plays what may happen to a queue at random and holds it to the model: nothing is lost, nothing is twice at work, classes come in order but for
-// those that have waited, those have their turns, and tenants have theirs. What has waited for long is not handed out before what is more urgent by now.
+// those that have waited, those have their turns, and tenants have theirs and at most half of the workers while others
+// wait. What has waited for long is not handed out before what is more urgent by now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64
@@ -269,7 +318,8 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	defer q.ShutDown()
 	q.doubt = []time.Duration{Doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
 	m.most = []int{0, 0, 1, 3}[random.IntN(4)]
-	q.ready.freshAtOnce = m.most
+	m.workers = []int{0, 1, 2, 5, 8}[random.IntN(5)]
+	q.ready.fresh.places, q.ready.workers.places = m.most, m.workers
 	keys := 2 + random.IntN(60)
 	tenants := 1 + random.IntN(4)
 	busy := random.IntN(10) // how often an item is asked for, rather than worked on
@@ -296,7 +346,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 			if m.at(key) {
 				m.done(key)
 			}
-		case m.open(q):
+		case m.canGet(q):
 			m.took(m.get(q))
 		}
 		if q.Len() != len(m.waits)+len(m.again) {
@@ -337,10 +387,11 @@ func TestNoneIsForgotten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 2))
 				q := newTestQueue()
-				q.ready.freshAtOnce, q.doubt = 1+random.IntN(3), 50*time.Millisecond
+				q.ready.workers.places = 4
+				q.ready.fresh.places, q.doubt = 1+random.IntN(3), 50*time.Millisecond
 				var fresh, most atomic.Int64
 				var workers sync.WaitGroup
-				for worker := range 4 {
+				for worker := range 4 + Reserve(4) {
 					lasts := rand.New(rand.NewPCG(seed, uint64(3+worker)))
 					workers.Go(func() {
 						for key, shutdown := q.Get(); !shutdown; key, shutdown = q.Get() {
@@ -369,8 +420,9 @@ func TestNoneIsForgotten(t *testing.T) {
 				if n := q.Len(); n != 0 {
 					t.Errorf("%d are left", n)
 				}
-				if got := int(most.Load()); got != q.ready.freshAtOnce {
-					t.Errorf("%d were worked on that were Fresh, of at most %d", got, q.ready.freshAtOnce)
+				places := q.ready.fresh.places
+				if got := int(most.Load()); got < places || got > places+Reserve(places) {
+					t.Errorf("%d were worked on that were Fresh, of at most %d", got, places)
 				}
 				q.ShutDown()
 				workers.Wait()

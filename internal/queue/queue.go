@@ -1,6 +1,7 @@
 // Package queue is the queue of a controller: what is looked at next. It promises what client-go's workqueue does (an item is there once, never at two workers,
-// and one that is added while it is worked on comes again), and has an order of its own: by class, fair between tenants, and with a bound on how long a class is
-// put off. docs/decisions/0014-queue.md says why.
+// and one that is added while it is worked on comes again), and has an order of its own: by class, fair between
+// tenants, of which one has at most half of the workers while others wait, and with a bound on how long a class is put
+// off. docs/decisions/0014-queue.md says why.
 package queue
 
 import (
@@ -29,10 +30,17 @@ type Options[T comparable] struct {
 	Tenant func(T) string
 	// Patience is how long a class waits for higher ones before it has turns among them. Default 100 ms.
 	Patience time.Duration
+	// Workers is how many items are worked on at a time; 0 means any number. While another tenant has something ready, a
+	// tenant with half of them (rounded up) gets no more. A tenant that is alone may have all. Then the others have the
+	// Reserve, so that work that does not end leaves them half of the workers.
+	Workers int
 	// FreshAtOnce is how many items that are Fresh are worked on at a time at most; 0 means any number. A first look may wait for seconds, and where all workers are at
-	// first looks nothing else is looked at, whatever its turn.
+	// first looks nothing else is looked at, whatever its turn. Tenants share them as they share the workers.
 	FreshAtOnce int
 }
+
+// Reserve is how many goroutines are to call Get beyond Workers: for the tenants that find one with more than half of the workers.
+func Reserve(workers int) int { return workers / 2 }
 
 // Queue hands out items to workers. It is safe for use by many.
 type Queue[T comparable] struct {
@@ -68,8 +76,9 @@ type entry[T comparable] struct {
 
 // work is an item that is worked on.
 type work struct {
-	since time.Time
-	class Class // that it was handed out with
+	since  time.Time
+	class  Class // that it was handed out with
+	tenant string
 }
 
 // state of an entry.
@@ -90,7 +99,8 @@ func New[T comparable](options Options[T]) *Queue[T] {
 		options.Patience = Patience
 	}
 	q := &Queue[T]{
-		options: options, meter: newMeter(options.Name), doubt: Doubt, ready: order[T]{patience: options.Patience, freshAtOnce: options.FreshAtOnce},
+		options: options, meter: newMeter(options.Name), doubt: Doubt,
+		ready:   order[T]{patience: options.Patience, workers: quota{places: options.Workers}, fresh: quota{places: options.FreshAtOnce}},
 		entries: map[T]*entry[T]{}, working: map[T]work{}, end: make(chan struct{}),
 	}
 	q.more, q.idle = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
@@ -212,17 +222,18 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		for q.ready.open() == 0 && !q.down {
+		for !q.ready.open() && !q.down {
 			q.more.Wait()
 		}
-		if q.ready.open() == 0 {
+		if !q.ready.open() {
 			return key, true
 		}
 		if e, stands := q.take(); stands {
 			now := time.Now()
 			delete(q.entries, e.key)
-			q.working[e.key] = work{now, e.class}
+			q.working[e.key] = work{now, e.class, e.tenant}
 			q.ready.had(e.class)
+			q.wake() // what waited for this tenant's turn may be taken by another
 			q.meter.took(e.class, now.Sub(e.since))
 			return e.key, false
 		}
@@ -241,18 +252,18 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 		return e, true
 	}
 	now := time.Now()
-	q.back(e.class)
+	q.ready.back(e.tenant, e.class)
 	q.give(e, class, now)
 	e.state = isReady
 	q.ready.add(e, now)
+	q.wake()
 	return nil, false
 }
 
-// back notes that no worker has something of a class any more that it had taken.
-func (q *Queue[T]) back(class Class) {
-	q.ready.back(class)
-	if class == Fresh {
-		q.more.Signal() // another may be taken
+// wake wakes a worker if there is something that it may take.
+func (q *Queue[T]) wake() {
+	if q.ready.open() {
+		q.more.Signal()
 	}
 }
 
@@ -281,14 +292,14 @@ func (q *Queue[T]) Done(key T) {
 		return
 	}
 	delete(q.working, key)
-	q.back(had.class)
+	q.ready.back(had.tenant, had.class)
 	q.meter.worked(now.Sub(had.since))
 	if e := q.entries[key]; e != nil && e.state == isHeld {
 		q.held--
 		e.state = isReady
 		q.ready.add(e, now)
-		q.more.Signal()
 	}
+	q.wake()
 	if len(q.working) == 0 {
 		q.idle.Broadcast()
 	}
@@ -330,7 +341,8 @@ func (q *Queue[T]) shut() {
 		return
 	}
 	q.down = true
-	q.ready.freshAtOnce = 0 // nothing that is ready waits any longer
+	q.ready.workers.free() // nothing that is ready waits any longer
+	q.ready.fresh.free()
 	close(q.end)
 	if q.timer != nil {
 		q.timer.Stop()

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -150,7 +152,7 @@ func TestFreshAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
-		q.ready.freshAtOnce = 2
+		q.ready.fresh.places = 2
 		var taken []string
 		take := func(n int) {
 			for range n {
@@ -518,6 +520,151 @@ func TestDoneTwice(t *testing.T) {
 		q.Done("a/1")
 		if diff := cmp.Diff([]string{"a/1"}, q.take(all)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// workers take items with so many goroutines and hold each until it is done by the test.
+type workers struct {
+	q     *testQueue
+	mu    sync.Mutex
+	taken []string
+}
+
+func (w *workers) start(n int) {
+	for range n {
+		go func() {
+			for key, shutdown := w.q.Get(); !shutdown; key, shutdown = w.q.Get() {
+				w.mu.Lock()
+				w.taken = append(w.taken, key)
+				w.mu.Unlock()
+				for w.q.at(key) {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		}()
+	}
+}
+
+// at reports whether an item is worked on.
+func (q *testQueue) at(key string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, at := q.working[key]
+	return at
+}
+
+// since returns how many items of each tenant were taken since the last call.
+func (w *workers) since() map[string]int {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counts := map[string]int{}
+	for _, key := range w.taken {
+		counts[tenantOf(key)]++
+	}
+	w.taken = nil
+	return counts
+}
+
+// TestHalfOfTheWorkers: a tenant whose work never ends has all workers only while it is alone, and the others find half of them free all the same.
+func TestHalfOfTheWorkers(t *testing.T) {
+	t.Parallel()
+	numbered := func(tenant string, n int) (keys []string) {
+		for i := range n {
+			keys = append(keys, fmt.Sprintf("%s/%d", tenant, i))
+		}
+		return keys
+	}
+	for _, c := range []struct {
+		name    string
+		workers int
+		class   Class
+		first   map[string]int // what is taken of a's 100 items while a is alone
+		other   map[string]int // of b's 100 items, while a's do not end
+		last    map[string]int // of c's, while neither's do
+	}{
+		{"changes", 16, Changed, map[string]int{"a": 16}, map[string]int{"b": 8}, map[string]int{}},
+		{"first looks", 16, Fresh, map[string]int{"a": 12}, map[string]int{"b": 6}, map[string]int{}},
+		{"an odd number", 5, Changed, map[string]int{"a": 5}, map[string]int{"b": 2}, map[string]int{}},
+		{"two", 2, Changed, map[string]int{"a": 2}, map[string]int{"b": 1}, map[string]int{}},
+		{"one, which cannot be shared", 1, Changed, map[string]int{"a": 1}, map[string]int{}, map[string]int{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newTestQueue()
+				q.ready.workers.places, q.ready.fresh.places = c.workers, max(1, c.workers-c.workers/4)
+				w := &workers{q: q}
+				w.start(c.workers + Reserve(c.workers))
+				q.as(c.class, numbered("a", 100)...)
+				if diff := cmp.Diff(c.first, w.since()); diff != "" {
+					t.Errorf("alone (-want +got):\n%s", diff)
+				}
+				q.as(c.class, numbered("b", 100)...)
+				if diff := cmp.Diff(c.other, w.since()); diff != "" {
+					t.Errorf("of another tenant (-want +got):\n%s", diff)
+				}
+				q.as(c.class, "c/0")
+				if diff := cmp.Diff(c.last, w.since()); diff != "" {
+					t.Errorf("of a third (-want +got):\n%s", diff)
+				}
+				if c.workers > 1 {
+					for _, done := range []string{"b/0", "b/1"} {
+						q.Done(done)
+						time.Sleep(time.Second)
+						synctest.Wait()
+					}
+					if diff := cmp.Diff(map[string]int{"b": 1, "c": 1}, w.since()); diff != "" {
+						t.Errorf("when the second is done with two (-want +got):\n%s", diff)
+					}
+				}
+				q.ShutDown()
+				finish(q)
+			})
+		})
+	}
+}
+
+// finish ends all work, and that which follows.
+func finish(q *testQueue) {
+	for q.Len() > 0 || q.busy() {
+		q.mu.Lock()
+		keys := slices.Collect(maps.Keys(q.working))
+		q.mu.Unlock()
+		for _, key := range keys {
+			q.Done(key)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func (q *testQueue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.working) > 0
+}
+
+// TestHeavyWaits: a tenant with half of the workers waits while another has something ready, whatever its class.
+func TestHeavyWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue()
+		defer q.ShutDown()
+		q.ready.workers.places = 4
+		q.as(Changed, "a/1", "a/2", "a/3", "a/4", "b/1", "b/2")
+		q.as(Leaving, "a/5", "a/6")
+		q.as(Settled, "c/1", "c/2")
+		var taken []string
+		for range 4 {
+			key, _ := q.Get()
+			taken = append(taken, key)
+		}
+		if diff := cmp.Diff([]string{"a/5", "a/6", "b/1", "b/2"}, taken); diff != "" {
+			t.Errorf("taken (-want +got):\n%s", diff)
+		}
+		q.Done("b/1")
+		if key, _ := q.Get(); key != "c/1" {
+			t.Errorf("%s was taken, want what is settled of the tenant that has nothing", key)
 		}
 	})
 }

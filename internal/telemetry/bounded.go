@@ -165,7 +165,7 @@ func init() {
 	}
 	for _, reason := range []string{
 		"New", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
-		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
+		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
 		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited,

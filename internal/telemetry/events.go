@@ -23,7 +23,9 @@ const Component = "spark-operator"
 
 const (
 	eventWorkers = 2
-	eventQueue   = 4096 // for each worker: some megabytes at most
+	eventQueue   = 8192 // for each worker: 16 MiB at most
+	// eventShare is how many events of one namespace may wait for a worker. The other namespaces have the rest of its queue.
+	eventShare   = eventQueue / 2
 	eventTries   = 4
 	drainTimeout = 5 * time.Second
 	// maxMessage is the limit that the API server sets for events.k8s.io and that readers of the core API expect as well.
@@ -41,11 +43,20 @@ type Recorder struct {
 	log     logr.Logger
 	metrics *Metrics
 	shards  [eventWorkers]chan *corev1.Event
+
+	mu      sync.Mutex
+	waiting map[waiter]int
+}
+
+// waiter is a namespace that has events in the queue of a worker.
+type waiter struct {
+	worker    int
+	namespace string
 }
 
 // NewRecorder returns a recorder that writes with writer, and reads an Event that exists already with reader (uncached).
 func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
-	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics}
+	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics, waiting: map[waiter]int{}}
 	for i := range r.shards {
 		r.shards[i] = make(chan *corev1.Event, eventQueue)
 	}
@@ -59,10 +70,36 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 	// The events of one object stay in order: they are always on one worker's queue.
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ref.UID))
+	who := waiter{int(h.Sum32() % eventWorkers), ref.Namespace}
+	if !r.enter(who) {
+		r.drop(event, fmt.Errorf("more than %d events of the namespace wait to be written", eventShare))
+		return
+	}
 	select {
-	case r.shards[h.Sum32()%eventWorkers] <- event:
+	case r.shards[who.worker] <- event:
 	default:
+		r.leave(who)
 		r.drop(event, fmt.Errorf("more than %d events wait to be written", eventQueue))
+	}
+}
+
+// enter counts an event of a namespace that is to wait, and reports whether it may.
+func (r *Recorder) enter(who waiter) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting[who] >= eventShare {
+		return false
+	}
+	r.waiting[who]++
+	return true
+}
+
+// leave counts that an event of a namespace waits no longer.
+func (r *Recorder) leave(who waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting[who]--; r.waiting[who] == 0 {
+		delete(r.waiting, who)
 	}
 }
 
@@ -106,29 +143,31 @@ func (r *Recorder) Start(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })
 	var workers sync.WaitGroup
-	for _, queue := range r.shards {
-		workers.Go(func() { r.work(ctx, writing, queue) })
+	for worker := range r.shards {
+		workers.Go(func() { r.work(ctx, writing, worker) })
 	}
 	workers.Wait()
 	return nil
 }
 
-func (r *Recorder) work(ctx, writing context.Context, queue <-chan *corev1.Event) {
+func (r *Recorder) work(ctx, writing context.Context, worker int) {
 	for {
 		select {
-		case event := <-queue:
+		case event := <-r.shards[worker]:
+			r.leave(waiter{worker, event.Namespace})
 			r.write(writing, event)
 		case <-ctx.Done():
-			r.drain(writing, queue)
+			r.drain(writing, worker)
 			return
 		}
 	}
 }
 
-func (r *Recorder) drain(writing context.Context, queue <-chan *corev1.Event) {
+func (r *Recorder) drain(writing context.Context, worker int) {
 	for {
 		select {
-		case event := <-queue:
+		case event := <-r.shards[worker]:
+			r.leave(waiter{worker, event.Namespace})
 			r.write(writing, event)
 		default:
 			return

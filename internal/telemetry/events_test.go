@@ -117,13 +117,42 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{})) // nobody writes
-	for range eventQueue + 3 {
-		r.Event(reference("x"), now, corev1.EventTypeNormal, "Reason", "message")
+	for i := range eventQueue + 3 {
+		ref := reference("x")
+		ref.Namespace = fmt.Sprint("team-", i%4)
+		r.Event(ref, now, corev1.EventTypeNormal, "Reason", "message")
 	}
 	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; dropped != 3 {
 		t.Errorf("%v dropped, want 3", dropped)
 	}
 }
+
+// A namespace whose applications have any number of events to tell leaves room for the events of the others, and none of
+// them is counted any more once it was written.
+func TestNoNamespaceFillsTheQueue(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	r := NewRecorder(discarding{}, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
+	for range eventQueue {
+		r.Event(reference("hostile"), now, corev1.EventTypeNormal, "Reason", "message")
+	}
+	before := counts(t, reg)["sparkoperator_events_dropped_total"]
+	other := reference("hostile") // the same worker's queue
+	other.Namespace = "other"
+	r.Event(other, now, corev1.EventTypeNormal, "Reason", "message")
+	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; before != eventQueue-eventShare || dropped != before {
+		t.Errorf("%v events were dropped of the one namespace, and %v of the other", before, dropped-before)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := r.Start(ended); err != nil || len(r.waiting) > 0 {
+		t.Errorf("%v are counted after they were written: %v", r.waiting, err)
+	}
+}
+
+// discarding is an API server that takes everything.
+type discarding struct{ client.Client }
+
+func (discarding) Create(context.Context, client.Object, ...client.CreateOption) error { return nil }
 
 func TestEventNames(t *testing.T) {
 	name := func(change func(*corev1.ObjectReference), reason, message string) string {

@@ -21,6 +21,9 @@ type frames struct {
 // maxFrame is the largest event that is shed. client-go reads none that is larger than 16 MiB either.
 const maxFrame = 16 << 20
 
+// keptFrame is the largest event whose buffers are used for the next.
+const keptFrame = 256 << 10
+
 // Read implements io.Reader.
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.left) == 0 {
@@ -42,6 +45,9 @@ func (f *frames) next() error {
 	size := binary.BigEndian.Uint32(length[:])
 	if size > maxFrame {
 		return fmt.Errorf("an event of %d bytes, which is more than %d", size, maxFrame)
+	}
+	if size <= keptFrame && cap(f.in) > keptFrame {
+		f.in, f.out = nil, nil // one large event is no reason to hold so much for as long as the watch lasts
 	}
 	if int(size) > cap(f.in) {
 		f.in = make([]byte, size)

@@ -47,7 +47,7 @@ func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, oth
 		t.Fatal(err)
 	}
 	others = &counting{RoundTripper: ordinary.Transport}
-	client, err := Client(rc, &http.Client{Transport: others}, kinds(), gap)
+	client, err := Client(rc, &http.Client{Transport: others}, kinds(), gap, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,8 +63,7 @@ func TestBudget(t *testing.T) {
 		if c.name == "not seen yet" {
 			now = at(1)
 		}
-		plan := Step(c.app, c.m, c.seen, now)
-		checkPlan(t, c.app, c.m, c.seen, now, plan)
+		plan := stored(t, c.app, c.m, c.seen, now)
 		if diff := cmp.Diff(c.do, plan.Do); diff != "" || plan.Check != c.check {
 			t.Errorf("%s: check %s, want %s; actions (-want +got):\n%s", c.name, plan.Check, c.check, diff)
 		}

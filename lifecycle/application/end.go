@@ -107,9 +107,17 @@ func (s *step) failures() int32 { return s.m.Runs - s.m.Spared }
 
 func (s *step) refusals() int32 { return s.m.Submissions - s.m.Runs }
 
-// delay is the time from the end of the last attempt to the next. A run that succeeded is followed after the plain interval: there is
+// MinDelay is the shortest time from the end of an attempt to the next, whatever the spec says. An attempt costs the
+// API server tens of requests: without a bound a spec that fails at once and is always tried again would be a loop.
+const MinDelay = time.Second
+
+// delay is the time from the end of the last attempt to the next.
+func (s *step) delay() time.Duration { return max(s.wantedDelay(), MinDelay) }
+
+// wantedDelay is the time that the restart policy wants from the end of the last attempt to the next. A run that
+// succeeded is followed after the plain interval: there is
 // nothing to back off from.
-func (s *step) delay() time.Duration {
+func (s *step) wantedDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Counted != nil {
 		return rule.Counted.Delay(s.m.Outcome)
@@ -168,18 +176,14 @@ func (s *step) over() bool {
 	}
 	if s.app.TTL != nil {
 		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
-		switch {
-		case left > 0:
-			s.check(left)
-		case len(s.plan.Trail) > 0:
-			s.check(left) // an end is stored and told before it is forgotten
-		default:
+		if left <= 0 {
 			s.check(reassert)
 			if !s.barred() {
 				s.do(lifecycle.Delete, lifecycle.Application, 0)
 			}
 			return false
 		}
+		s.check(left)
 	}
 	if s.app.Serves && s.again() {
 		return s.to(lifecycle.Waiting, s.m.Cause) // what was against the spec was the operator's configuration, and is so no more

@@ -137,23 +137,12 @@ func (s *step) deleteAll(attempts []int32) {
 	}
 	for _, attempt := range attempts {
 		switch {
-		case attempt > s.stored && attempt <= s.m.Attempt:
-			s.check(0) // adopted in this pass
-		case s.endsNow(attempt):
-			s.check(0)
 		case s.stopping(attempt) && !s.app.Deleting:
 			s.remove(lifecycle.DriverPod, attempt)
 		default:
 			s.remove(lifecycle.Attempt, attempt)
 		}
 	}
-}
-
-// endsNow reports whether an attempt's end is news that the pods alone tell: an operator that died between their deletion and the write of the status would
-// leave one that lost its driver. It is stored first where the exact history matters.
-func (s *step) endsNow(attempt int32) bool {
-	return s.app.Retrace && attempt == s.m.Attempt && !s.app.Deleting &&
-		slices.ContainsFunc(s.plan.Trail, func(t lifecycle.Transition) bool { return t.To == lifecycle.Ended })
 }
 
 // stopping reports whether an attempt has a driver that goes on, or a pod that may make one, and that may still be told to stop: a node that did not carry
@@ -176,9 +165,15 @@ func (s *step) stopping(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// seenAttempts lists the attempts up to the given one of which anything is seen, in order.
+// maxSwept is how many attempts one decision deletes at a time. There is hardly ever more than one: but the number of an
+// attempt is a label, and anybody who may create pods can label thousands of them.
+const maxSwept = 20
+
+// seenAttempts lists the attempts up to the given one of which anything is seen, in order. It lists the first maxSwept of them:
+// once these are gone, the others follow.
 func (s *step) seenAttempts(upTo int32) []int32 {
-	return s.attempts(func(attempt int32) bool { return attempt <= upTo })
+	found := s.attempts(func(attempt int32) bool { return attempt <= upTo })
+	return found[:min(len(found), maxSwept)]
 }
 
 // attemptsAt is seenAttempts for one attempt.

@@ -42,7 +42,7 @@ func (w *world) overtake() {
 // begin is the next operator's: it lists everything.
 func (w *world) begin() {
 	w.sync()
-	w.held = time.Time{}
+	w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
 }
 
 // lag lets the late pass come further, or ends it.

@@ -38,6 +38,7 @@ func (s *step) live() bool {
 		}
 		return s.lostNode(d)
 	}
+	s.ungate(d)
 	if outcome, cause, over := s.deadlines(d); over {
 		return !s.early(outcome) && s.timedOut(d, outcome, cause)
 	}
@@ -87,6 +88,9 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 		case s.m.Cause.Reason:
 			return e.Name, s.m.Cause
 		}
+		if s.justGated(e.Why, e.CreatedAt) {
+			continue
+		}
 		if left := young - s.now.Sub(e.CreatedAt); s.m.Phase.Runs() && left > 0 {
 			s.check(min(left, young))
 			continue
@@ -118,10 +122,23 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 
 // pendingCause is what a driver waits for, or what is being done to it; nothing while all goes well.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
-	if d.Deleting && d.Why.Reason == "" {
+	why := d.Why
+	if s.justGated(why, d.CreatedAt) {
+		why = lifecycle.Cause{}
+	}
+	if d.Deleting && why.Reason == "" {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver"), d.Name)}
 	}
-	return d.Why
+	return why
+}
+
+// justGated reports whether a pod waits for its scheduling gates for so short a time that nobody is told.
+func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
+	left := lifecycle.GateGrace(why, created, s.now)
+	if left > 0 {
+		s.check(left)
+	}
+	return left > 0
 }
 
 // missing deals with a driver that is not seen. Right after its creation the cache may be late; later it is looked for live. One that is
@@ -372,6 +389,27 @@ func (s *step) runBound() []deadline {
 	return bound(s.m.SubmittedAt, s.app.Limits.Run, lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut, "the run did not end")
 }
 
+// startBound is the deadline of the driver's start. The time that a queue holds the pod up does not count.
+func (s *step) startBound(d *lifecycle.Driver) []deadline {
+	if d.Gated {
+		return nil
+	}
+	from := s.m.SubmittedAt
+	if s.m.UngatedAt.After(from) {
+		from = s.m.UngatedAt
+	}
+	return bound(from, s.app.Limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+}
+
+// ungate remembers when the driver pod lost its scheduling gates. Gates that were not reported held nothing up
+// (lifecycle.GateGrace). Kubernetes does not store that time, but the gates were gone when the pod was given a node.
+func (s *step) ungate(d *lifecycle.Driver) {
+	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
+	if held && !d.Gated && s.m.UngatedAt.IsZero() {
+		s.m.UngatedAt = s.earlier(d.ScheduledAt)
+	}
+}
+
 // bounds lists the deadlines that hold where the driver stands.
 func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	limits := s.app.Limits
@@ -390,7 +428,7 @@ func (s *step) bounds(d *lifecycle.Driver) []deadline {
 	var here []deadline
 	switch phase {
 	case lifecycle.Launched:
-		here = bound(s.m.SubmittedAt, limits.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+		here = s.startBound(d)
 	case lifecycle.Started:
 		here = bound(s.from(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:

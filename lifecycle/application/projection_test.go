@@ -102,12 +102,14 @@ type sight struct {
 func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
+	var lacks lifecycle.Lacks
 	for i, s := range story {
 		until := s.at
 		if i+1 < len(story) {
 			until = story[i+1].at - 1
 		}
 		for now := at(s.at); !now.After(at(until)); {
+			s.seen.Lacks = lacks
 			plan := Step(app, m, s.seen, now)
 			checkPlan(t, app, m, s.seen, now, plan)
 			if slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
@@ -118,7 +120,7 @@ func play(t *testing.T, app lifecycle.App, story []sight) (states []string, m li
 			for _, tr := range plan.Trail {
 				p.enter(tr)
 			}
-			m, done = plan.Next, append(done, plan.Do...)
+			m, lacks, done = plan.Next, plan.Lacks, append(done, plan.Do...)
 			if plan.Check == 0 {
 				break
 			}
@@ -231,10 +233,20 @@ func TestHistories(t *testing.T) {
 		{"executors come, go and come", secondFamily(thresholds(2, 2, 3)), []sight{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
 			{10, withExecutors(standing(1, running, readyAt(6)), running, running)}, {12, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
-			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {16, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
+			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {20, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
 			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningWithPartialCapacity",
 			"RunningHealthy", "RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased"}},
+		{"an executor is replaced in time", secondFamily(thresholds(0, 2, 2)), []sight{
+			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
+			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {18, withExecutors(standing(1, running, readyAt(6)), running, running)},
+			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+		}, then("Succeeded", "ResourceReleased")},
+		{"executors end a little before their driver", secondFamily(thresholds(0, 1, 2)), []sight{
+			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
+			{49, withExecutors(standing(1, running, readyAt(6)), running, lifecycle.DriverSucceeded)}, {50, standing(1, running, readyAt(6))},
+			{53, standing(1, lifecycle.DriverSucceeded)}, {54, nothing},
+		}, then("Succeeded", "ResourceReleased")},
 		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart = 30 * second }), []sight{
 			{0, nothing}, {6, standing(1, running, readyAt(6))}, {30, withExecutors(standing(1, running, readyAt(6)), running)}, {61, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut", "ResourceReleased"}},
@@ -247,7 +259,7 @@ func TestHistories(t *testing.T) {
 			"RunningHealthy", "Succeeded", "ResourceReleased"}},
 		{"a node that was lost for a while", secondFamily(thresholds(1, 1, 0)), []sight{
 			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running)}, {20, standing(1, lifecycle.DriverUnknown)},
-			{900, standing(1, running, readyAt(890))}, {901, withExecutors(standing(1, running, readyAt(890)), running)},
+			{900, standing(1, running, readyAt(890))}, {910, withExecutors(standing(1, running, readyAt(890)), running)},
 			{951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
 		}, then("RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased")},
 		{"a node that was lost until the driver had ended", secondFamily(), []sight{

@@ -33,6 +33,7 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 	if a.of(2) == 0 {
 		app.ForceAfter, app.DeletedAt = time.Duration(a.of(300))*time.Second, a.time(now)
 	}
+	seen.Lacks = lifecycle.Lacks{Min: a.time(now), Max: a.time(now)}
 	app.CleanAgain = time.Duration(a.of(3)) * time.Second
 	app.Limits.ScalingAnew = a.of(2) == 0
 	if a.of(3) == 0 {

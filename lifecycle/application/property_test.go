@@ -42,6 +42,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
 	}
 	checkAttempts(t, mem, plan)
+	checkIntention(t, app, mem, seen, plan)
 	checkSecond(t, app, mem, now, plan)
 	checkWeather(t, app, seen, now, plan)
 	checkBounded(t, app, seen, now, plan)
@@ -114,6 +115,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
 	case m.Phase == lifecycle.Unknown && d != nil && app.Limits.Run == 0:
 	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Limits.DriverStart == 0 && app.Limits.Run == 0:
+	case m.Phase == lifecycle.Launched && d != nil && d.Gated && app.Limits.Run == 0:
 	case m.Phase.Live() && d != nil && app.Limits.Run == 0:
 		if limit := map[lifecycle.Phase]time.Duration{
 			lifecycle.Launched: app.Limits.DriverStart, lifecycle.Started: app.Limits.DriverReady,
@@ -201,11 +203,11 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 	}
 	m := lifecycle.Memory{
 		Phase: phases[a.of(len(phases))], Since: a.time(now), Attempt: int32(1 + a.of(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.of(3)],
-		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Runs: int32(a.of(4)), Submissions: int32(a.of(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
 		Outcome: outcomes[a.of(len(outcomes))], Spared: int32(a.of(2)),
 	}
 	if a.of(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"}[a.of(5)], Message: "m"}
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.of(6)], Message: "m"}
 	}
 	if m.Phase.Live() {
 		m.ShortSince = a.time(now)
@@ -228,7 +230,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 		}
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 			Name: "d", Attempt: attempt, Phase: phases[a.of(5)], Ready: a.of(2) == 0, Deleting: a.of(5) == 0, CreatedAt: a.time(now),
-			GoneBy: a.time(now), SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
+			Gated: a.of(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), SilentSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.of(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.of(3)],
 		})
 	}
 	a.submitters(now, &seen)
@@ -289,25 +291,33 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	}
 }
 
+// anytime is when everything decides.
+var anytime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// everything calls a function with decisions about random situations, reachable or not.
+func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
+	for seed := range decisions {
+		a := anything{rand.New(rand.NewPCG(seed, 11))}
+		app, mem, seen := a.app(), a.memory(anytime), a.observed(anytime)
+		if seed%2 == 1 {
+			anything{rand.New(rand.NewPCG(seed, 13))}.second(anytime, &app, &mem, &seen)
+		}
+		look(app, mem, seen, Step(app, mem, seen, anytime))
+	}
+}
+
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.
 func TestAnything(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := map[[2]lifecycle.Phase]bool{}
-	for seed := range uint64(200000) {
-		a := anything{rand.New(rand.NewPCG(seed, 11))}
-		app, mem, seen := a.app(), a.memory(now), a.observed(now)
-		if seed%2 == 1 {
-			anything{rand.New(rand.NewPCG(seed, 13))}.second(now, &app, &mem, &seen)
-		}
-		plan := Step(app, mem, seen, now)
-		checkPlan(t, app, mem, seen, now, plan)
+	everything(200000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+		checkPlan(t, app, mem, seen, anytime, plan)
 		for _, tr := range plan.Trail {
 			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
 		}
 		if len(plan.Trail) >= maxMoves {
 			t.Fatalf("the trail does not end: %v", plan.Trail)
 		}
-	}
+	})
 	for _, e := range Transitions {
 		for _, from := range e.From {
 			if !used[[2]lifecycle.Phase{from, e.To}] {

@@ -39,12 +39,14 @@ const (
 )
 
 // Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Next is mem, moved on; its Do is to be
-// carried out before Next is stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing
-// but what it must ask for again: live reads and deletions.
+// carried out before Next is stored. A plan that enters a phase ends nothing that lives (Unstored): that is for the pass after the phase
+// was stored. With mem = plan.Next and nothing else changed, a second Step enters no phase and asks for nothing but live reads and
+// deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem.Attempt, held: mem.Cause}
+	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
 	s.guard()
+	s.storeFirst()
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.m.ShortSince = time.Time{} // no executors are awaited
 	}
@@ -59,10 +61,8 @@ type step struct {
 	now  time.Time
 	m    lifecycle.Memory
 	plan lifecycle.Plan
-	// stored is the attempt that is remembered. What is newer is remembered before it is deleted: its number would be used again.
-	stored int32
-	// held is the cause that is remembered: what stands in the way of executors is no news because some of them came.
-	held lifecycle.Cause
+	// stored is what was remembered when the pass began.
+	stored lifecycle.Memory
 	// tried is set when this pass has decided on a launch: there is one a pass, whatever the interval.
 	tried bool
 }
@@ -72,7 +72,6 @@ func (s *step) run() {
 		return // what is left is nobody's any more
 	}
 	if s.app.Deleting {
-		s.stored = maxAttempt // no number is used any more
 		s.deleteAll(s.seenAttempts(maxAttempt))
 		return
 	}
@@ -188,7 +187,7 @@ func (s *step) launch() bool {
 	s.m.Submissions++
 	s.m.AttemptID = lifecycle.AttemptID(s.app.UID, s.m.Attempt)
 	s.m.SpecHash = s.app.SpecHash
-	s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}
+	s.m.SubmittedAt, s.m.UngatedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}, time.Time{}
 	s.m.Outcome = lifecycle.Undecided
 	if s.app.Invalid != nil {
 		return s.end(lifecycle.Refused, *s.app.Invalid, s.now)
@@ -266,7 +265,7 @@ func (s *step) adopt() {
 		s.m.SpecHash = s.app.SpecHash
 		s.m.Runs++
 		s.m.Submissions++
-		s.m.SubmittedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}
+		s.m.SubmittedAt, s.m.UngatedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}, time.Time{}
 		cause := lifecycle.Cause{}
 		switch {
 		case d != nil:

@@ -91,6 +91,11 @@ func why(reason string) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: reason, Message: "m"} }
 }
 
+func gated(d *lifecycle.Driver) { d.Gated = true; why(lifecycle.ReasonSchedulingGated)(d) }
+func scheduledAt(seconds int) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
+}
+
 // because is the deletion, eviction or hash of a driver.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
@@ -169,8 +174,7 @@ func run(t *testing.T, rows []row) {
 			if r.now.IsZero() {
 				r.now = at(60)
 			}
-			plan := Step(r.app, r.mem, r.seen, r.now)
-			checkPlan(t, r.app, r.mem, r.seen, r.now, plan)
+			plan := stored(t, r.app, r.mem, r.seen, r.now)
 			got := want{do: plan.Do, check: plan.Check, attempt: plan.Next.Attempt, outcome: plan.Next.Outcome, reason: plan.Next.Cause.Reason}
 			for _, tr := range plan.Trail {
 				got.trail = append(got.trail, tr.To)
@@ -186,6 +190,23 @@ func run(t *testing.T, rows []row) {
 			}
 		})
 	}
+}
+
+// stored is a decision with what it comes to do: where it ends something that lives, that is what the pass after the status write asks for.
+func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	t.Helper()
+	plan := Step(app, mem, seen, now)
+	checkPlan(t, app, mem, seen, now, plan)
+	if len(plan.Trail) == 0 || plan.Check != time.Millisecond {
+		return plan
+	}
+	next := Step(app, plan.Next, seen, now)
+	checkPlan(t, app, plan.Next, seen, now, next)
+	if diff := cmp.Diff(plan.Next, next.Next); len(next.Trail) > 0 || diff != "" {
+		t.Errorf("the pass after the status write enters %v (-want +got):\n%s", next.Trail, diff)
+	}
+	plan.Do, plan.Check = next.Do, next.Check
+	return plan
 }
 
 func phases(p ...lifecycle.Phase) []lifecycle.Phase { return p }
@@ -331,6 +352,9 @@ func TestExecutorsWait(t *testing.T) {
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-2 waits: m2"}, "exec-2"},
 		{"known: neither the wording nor another pod is news", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff", "Unschedulable"),
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}, ""},
+		{"gated for a moment", memoryIn(lifecycle.Scaling), made(pending(ready, "SchedulingGated"), 56), lifecycle.Cause{}, ""},
+		{"gated for a while", memoryIn(lifecycle.Scaling), made(pending(ready, "SchedulingGated"), 55),
+			lifecycle.Cause{Reason: "SchedulingGated", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
 		{"another trouble", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff"),
 			lifecycle.Cause{Reason: "ImagePullBackOff", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
 		{"over", memoryIn(lifecycle.Scaling, known), pending(ready, ""), lifecycle.Cause{}, ""},
@@ -379,6 +403,48 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	}
 }
 
+// TestGatedDriver: the time that a queue holds the driver up does not count against its start, but against the run.
+func TestGatedDriver(t *testing.T) {
+	limited := func(a *lifecycle.App) { a.Limits.DriverStart = 60 * second }
+	queued := func(m *lifecycle.Memory) {
+		m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "m"}
+	}
+	ungated := func(seconds int) func(*lifecycle.Memory) {
+		return func(m *lifecycle.Memory) { m.UngatedAt = at(seconds) }
+	}
+	late := func(change ...func(*lifecycle.Driver)) lifecycle.Observed {
+		seen := driver(lifecycle.DriverPending, change...)
+		seen.Confirmed = true
+		return seen
+	}
+	over := want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert,
+		outcome: lifecycle.StartTimedOut, reason: lifecycle.ReasonStartTimedOut}
+	run(t, []row{
+		{"gated for longer than the driver may take", appWith(limited), memoryIn(lifecycle.Launched, queued),
+			driver(lifecycle.DriverPending, gated), at(3600), want{reason: lifecycle.ReasonSchedulingGated}},
+		{"gated until the run is over", appWith(limited, func(a *lifecycle.App) { a.Limits.Run = 3600 * second }),
+			memoryIn(lifecycle.Launched, queued), late(gated), at(3600),
+			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert,
+				outcome: lifecycle.RunTimedOut, reason: lifecycle.ReasonRunTimedOut}},
+		{"the gates are gone", appWith(limited), memoryIn(lifecycle.Launched, queued), driver(lifecycle.DriverPending), at(3600),
+			want{check: 60 * second}},
+		{"it has a node for a while", appWith(limited), memoryIn(lifecycle.Launched, queued),
+			driver(lifecycle.DriverPending, scheduledAt(3590)), at(3600), want{check: 50 * second}},
+		{"it has a node by a clock that is ahead", appWith(limited), memoryIn(lifecycle.Launched, queued),
+			driver(lifecycle.DriverPending, scheduledAt(3700)), at(3600), want{check: 60 * second}},
+		{"it has a node for longer than it may", appWith(limited), memoryIn(lifecycle.Launched, queued), late(scheduledAt(3540)), at(3600), over},
+		{"no room after the gates", appWith(limited), memoryIn(lifecycle.Launched, ungated(3600)),
+			driver(lifecycle.DriverPending, why("Unschedulable")), at(3630), want{check: 30 * second, reason: "Unschedulable"}},
+		{"no room after the gates for too long", appWith(limited), memoryIn(lifecycle.Launched, ungated(3600)),
+			late(why("Unschedulable")), at(3660), over},
+		{"never gated", appWith(limited), memoryIn(lifecycle.Launched), late(), at(60), over},
+	})
+	relaunched := Step(appWith(always), memoryIn(lifecycle.Waiting, ungated(10), outcome(lifecycle.Failed, "Error", 50)), confirmed, at(70))
+	if !relaunched.Next.UngatedAt.IsZero() || relaunched.Next.Attempt != 2 {
+		t.Errorf("attempt %d counts from %s", relaunched.Next.Attempt, relaunched.Next.UngatedAt)
+	}
+}
+
 func TestDriver(t *testing.T) {
 	executors := func(n int32) func(*lifecycle.App) { return func(a *lifecycle.App) { a.InitialExecutors = n } }
 	lost := func(reason string) lifecycle.Memory {
@@ -393,6 +459,13 @@ func TestDriver(t *testing.T) {
 		{"pending", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(60), want{}},
 		{"pending for an image", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, why("ImagePullBackOff")), at(60),
 			want{reason: "ImagePullBackOff"}},
+		{"gated for a moment is no news", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, gated), at(4), want{check: second}},
+		{"gated for a while", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, gated), at(5),
+			want{reason: lifecycle.ReasonSchedulingGated}},
+		{"gated and deleted at once", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, gated, deleting), at(4),
+			want{check: second, reason: lifecycle.ReasonDriverDeleting}},
+		{"gated by a clock that is ahead", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending, gated), at(-60),
+			want{check: 5 * second}},
 		{"running", appWith(), memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning), at(60), want{trail: phases(lifecycle.Started)}},
 		{"running, and what it waited for is over", appWith(), memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause.Reason = "Unschedulable" }),
 			driver(lifecycle.DriverRunning), at(60), want{trail: phases(lifecycle.Started)}},
@@ -619,8 +692,11 @@ func TestDelay(t *testing.T) {
 		{"factor 1 keeps it", lifecycle.Failed, 7, 7, 0, 1, 10 * second, 0, 10 * second},
 		{"refused: counted apart from runs", lifecycle.Refused, 3, 5, 0, 2, 10 * second, 0, 20 * second},
 		{"succeeded: plain", lifecycle.Succeeded, 9, 9, 0, 2, 10 * second, 0, 10 * second},
-		{"no interval", lifecycle.Failed, 9, 9, 0, 2, 0, 0, 0},
-		{"a negative one is none", lifecycle.Failed, 1, 1, 0, 0, -second, 0, 0},
+		{"no interval", lifecycle.Failed, 9, 9, 0, 2, 0, 0, MinDelay},
+		{"no interval after a success", lifecycle.Succeeded, 9, 9, 0, 2, 0, 0, MinDelay},
+		{"a negative one is none", lifecycle.Failed, 1, 1, 0, 0, -second, 0, MinDelay},
+		{"a factor that makes it shorter", lifecycle.Failed, 9, 9, 0, 0.1, 10 * second, 0, MinDelay},
+		{"a cap below it", lifecycle.Refused, 1, 9, 0, 0, 10 * second, time.Millisecond, MinDelay},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &step{
@@ -662,7 +738,7 @@ func TestSuspend(t *testing.T) {
 			want{trail: phases(lifecycle.Resuming, lifecycle.Launched), do: acts(create(1)), check: 10 * second}},
 		{"a launch before the suspension that was not written down is written down first", appWith(suspended), memoryIn(lifecycle.Suspended),
 			driver(lifecycle.DriverRunning, attempt(2)), at(60),
-			want{trail: phases(lifecycle.Launched, lifecycle.Suspending), check: time.Millisecond, attempt: 2, reason: lifecycle.ReasonSuspended}},
+			want{trail: phases(lifecycle.Launched, lifecycle.Suspending), do: acts(stop(2)), check: reassert, attempt: 2, reason: lifecycle.ReasonSuspended}},
 	})
 }
 
@@ -700,7 +776,7 @@ func TestEdit(t *testing.T) {
 		{"before the first launch: was there one by another name?", appWith(edited), lifecycle.Memory{}, nothing, at(60),
 			want{do: acts(confirm(1)), check: recheck, attempt: none}},
 		{"before the first launch: there was", appWith(edited), lifecycle.Memory{}, driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.SpecHash = "1:a" }), at(60),
-			want{trail: phases(lifecycle.Launched, lifecycle.Editing), check: time.Millisecond, reason: lifecycle.ReasonEdited}},
+			want{trail: phases(lifecycle.Launched, lifecycle.Editing), do: acts(stop(1)), check: reassert, reason: lifecycle.ReasonEdited}},
 		{"created suspended, edited and resumed: was there one?", appWith(edited), lifecycle.Memory{Phase: lifecycle.Suspended, Since: t0}, nothing, at(60),
 			want{trail: phases(lifecycle.Resuming), do: acts(confirm(1)), check: recheck, attempt: none}},
 		{"before the first launch", appWith(edited), lifecycle.Memory{}, confirmed, at(60),
@@ -808,7 +884,7 @@ func TestExpiry(t *testing.T) {
 		{"its end is not known", appWith(ttl(30)), memoryIn(lifecycle.Done, func(m *lifecycle.Memory) { m.Outcome = lifecycle.Succeeded }), nothing, at(60),
 			want{check: 30 * second, outcome: lifecycle.Succeeded}},
 		{"nothing is kept, but it is told first", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(60),
-			want{trail: phases(lifecycle.Ended, lifecycle.Retained), check: time.Millisecond, outcome: lifecycle.Succeeded}},
+			want{trail: phases(lifecycle.Ended, lifecycle.Retained), do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
 		{"nothing is kept", appWith(ttl(-5)), over, driver(lifecycle.DriverSucceeded), at(60), want{do: acts(expire), check: reassert, outcome: lifecycle.Succeeded}},
 		{"a run has no expiry", appWith(ttl(0)), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), at(60), want{}},
 		{"an edit comes first", appWith(ttl(0), edited), over, driver(lifecycle.DriverSucceeded), at(60),

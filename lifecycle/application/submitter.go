@@ -78,17 +78,15 @@ func (s *step) inspect(d *lifecycle.Driver) whole {
 	return complete
 }
 
-// interrupted ends an attempt whose driver can never start. Ended sees to it that the driver goes, once it is remembered why: without its driver
-// the attempt would look like one that may have run.
+// interrupted ends an attempt whose driver can never start. Ended deletes the driver once the reason is stored: without its driver the attempt would
+// look like one that may have run.
 func (s *step) interrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("the pod that submits ended after it had made driver pod %s and before it made the ConfigMap that this mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
 		message += ": " + r.Why.Message
 	}
 	s.m.Runs--
-	s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonInterrupted, Message: message}, s.now)
-	s.check(0)
-	return false
+	return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonInterrupted, Message: message}, s.now)
 }
 
 // onceMore is how many submissions may be refused before the policy is asked, where the last one was interrupted: what came in between is

@@ -3,7 +3,6 @@ package application
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -123,7 +122,7 @@ func TestSubmitter(t *testing.T) {
 		{"it has", appWith(submitted), launched, inspected(false, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending, why("Unschedulable")))), at(60),
 			want{reason: "Unschedulable"}},
 		{"it has not: that is remembered first", appWith(submitted), launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
-			want{trail: phases(lifecycle.Ended), check: time.Millisecond, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
+			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
 		{"remembered: the driver goes", appWith(submitted), memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50)),
 			both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
 			want{do: acts(stop(1)), check: reassert, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},

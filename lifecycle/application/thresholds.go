@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -20,22 +21,43 @@ func (s *step) running() int32 {
 	return running
 }
 
+// lackGrace is for how long fewer executors may run than a threshold asks for before the phase says so. The executors of
+// a run that ends exit shortly before their driver, and each kubelet reports the ends of its pods a second or two later.
+// An executor that the driver loses is replaced within seconds, or the loss lasts longer than that.
+const lackGrace = 5 * time.Second
+
 // standing is the phase of a driver that is Ready. Its start is over when so many executors came to run as that takes; what it is called then goes by
 // those that run. A start that is over begins never again: a driver on a lost node, too, goes on from where it was.
+//
+// A driver that had enough executors keeps its phase until the lack of them has lasted for lackGrace. The end of a start
+// needs no such time: executors that never ran did not go.
 func (s *step) standing(came, running int32) lifecycle.Phase {
-	t := s.app.Thresholds
+	t, from := s.app.Thresholds, s.stage()
+	starts := !from.Runs()
 	switch {
-	case !s.stage().Runs() && came < t.Init:
+	case starts && came < t.Init:
 		if came > 0 {
 			return lifecycle.Scaling
 		}
 		return lifecycle.Ready
-	case running < t.Min:
+	case running < t.Min && (starts || from == lifecycle.Below || s.lasts(s.seen.Lacks.Min, &s.plan.Lacks.Min)):
 		return lifecycle.Below
-	case !t.Dynamic && running < t.Max:
+	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.lasts(s.seen.Lacks.Max, &s.plan.Lacks.Max)):
 		return lifecycle.Partial
 	}
 	return lifecycle.Running
+}
+
+// lasts reports whether a lack of executors has lasted for lackGrace. It notes for the next decision since when there is
+// one: since now, if no decision of this process has seen it. A new process thus reports a lack up to lackGrace later,
+// and never earlier: an executor whose pod is gone does not tell when it ended.
+func (s *step) lasts(since time.Time, note *time.Time) bool {
+	*note = s.earlier(since)
+	left := note.Add(lackGrace).Sub(s.now)
+	if left > 0 {
+		s.check(left)
+	}
+	return left <= 0
 }
 
 // lack is what a phase lacks that runs with too few executors.
@@ -71,7 +93,8 @@ func (s *step) scalesFrom(phase lifecycle.Phase, d *lifecycle.Driver) time.Time 
 
 // retrace leads a driver that has ended through what it must have come through unseen. A pod that has ended does not tell whether it was Ready, so one
 // whose container started is taken to have been: whoever looked in time saw that of all but those with a probe of their own. An executor that was
-// awaited and not seen is not made up.
+// awaited and not seen is not made up. Nor is a lack of executors: they end with their driver, and how many ran before
+// that cannot be seen any more.
 //
 // Where a container could not be started at all the kubelet says that it did so in 1970.
 func (s *step) retrace(d *lifecycle.Driver) {
@@ -82,7 +105,7 @@ func (s *step) retrace(d *lifecycle.Driver) {
 	target := lifecycle.Running
 	switch {
 	case s.app.Thresholds != nil:
-		target = s.standing(came, s.running())
+		target = s.standing(came, math.MaxInt32)
 	case came < s.app.InitialExecutors && came > 0:
 		target = lifecycle.Scaling
 	case came < s.app.InitialExecutors:

@@ -9,6 +9,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
+// lasting is a lack of executors that lasted for longer than lackGrace at 60 s.
+var lasting = lifecycle.Lacks{Min: at(50), Max: at(50)}
+
+// forLong adds a lack of executors to what is seen.
+func forLong(o lifecycle.Observed) lifecycle.Observed {
+	o.Lacks = lasting
+	return o
+}
+
 // running is a driver that is Ready since 7 s, with so many executors that run.
 func running(n int) lifecycle.Observed {
 	o := driver(lifecycle.DriverRunning, readyAt(7))
@@ -18,7 +27,8 @@ func running(n int) lifecycle.Observed {
 	return o
 }
 
-// TestThresholds has where a Ready driver stands with so many executors, by where it stood before.
+// TestThresholds has where a Ready driver stands with so many executors, by where it stood before; a lack of them lasts
+// for long.
 func TestThresholds(t *testing.T) {
 	const ready, scaling, healthy, partial, below = lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type limits = lifecycle.Thresholds
@@ -47,8 +57,9 @@ func TestThresholds(t *testing.T) {
 			app := secondFamily(thresholds(0, 0, 0))
 			app.Thresholds = &c.limits
 			mem := memoryIn(c.from)
-			plan := Step(app, mem, running(n), at(60))
-			checkPlan(t, app, mem, running(n), at(60), plan)
+			seen := forLong(running(n))
+			plan := Step(app, mem, seen, at(60))
+			checkPlan(t, app, mem, seen, at(60), plan)
 			if plan.Next.Phase != want {
 				t.Errorf("%s: from %s with %d executors: %s, want %s", c.name, c.from, n, plan.Next.Phase, want)
 			}
@@ -56,6 +67,67 @@ func TestThresholds(t *testing.T) {
 				t.Errorf("%s: from %s with %d executors: %v", c.name, c.from, n, plan.Trail)
 			}
 		}
+	}
+}
+
+// TestLackGrace: a driver that had enough executors keeps its phase until the lack of them has lasted for 5 s. The decision
+// asks for a pass at that time, and notes since when each threshold is not reached.
+func TestLackGrace(t *testing.T) {
+	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
+	type lacks = lifecycle.Lacks
+	app := secondFamily(thresholds(0, 1, 2))
+	for _, c := range []struct {
+		name  string
+		from  lifecycle.Phase
+		seen  lacks
+		n     int
+		want  lifecycle.Phase
+		check time.Duration
+		notes lacks
+	}{
+		{"enough", healthy, lacks{}, 2, healthy, 0, lacks{}},
+		{"a lack is over", healthy, lacks{Min: at(57), Max: at(57)}, 2, healthy, 0, lacks{}},
+		{"no decision has seen it", healthy, lacks{}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
+		{"seen before", healthy, lacks{Min: at(57), Max: at(57)}, 0, healthy, 2 * second, lacks{Min: at(57), Max: at(57)}},
+		{"almost long enough", healthy, lacks{Min: at(56), Max: at(56)}, 0, healthy, second, lacks{Min: at(56), Max: at(56)}},
+		{"long enough", healthy, lacks{Min: at(55), Max: at(55)}, 0, below, 0, lacks{Min: at(55)}},
+		{"seen in the future", healthy, lacks{Min: at(99), Max: at(99)}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
+		{"fewer than there may be", healthy, lacks{Max: at(58)}, 1, healthy, 3 * second, lacks{Max: at(58)}},
+		{"fewer than there may be, for long", healthy, lacks{Max: at(55)}, 1, partial, 0, lacks{Max: at(55)}},
+		{"then fewer than there must be", healthy, lacks{Max: at(56)}, 0, healthy, second, lacks{Min: at(60), Max: at(56)}},
+		{"each has its own time", healthy, lacks{Min: at(59), Max: at(55)}, 0, partial, 4 * second, lacks{Min: at(59), Max: at(55)}},
+		{"fewer and fewer", partial, lacks{}, 0, partial, 5 * second, lacks{Min: at(60)}},
+		{"fewer and fewer, for long", partial, lacks{Min: at(55)}, 0, below, 0, lacks{Min: at(55)}},
+		{"still too few", below, lacks{}, 0, below, 0, lacks{}},
+		{"better at once", below, lacks{}, 1, partial, 0, lacks{}},
+		{"well at once", below, lacks{}, 2, healthy, 0, lacks{}},
+		{"a start needs no such time", lifecycle.Ready, lacks{}, 0, below, 0, lacks{}},
+		{"nor does it for a maximum", lifecycle.Ready, lacks{}, 1, partial, 0, lacks{}},
+	} {
+		mem, seen := memoryIn(c.from), running(c.n)
+		seen.Lacks = c.seen
+		plan := Step(app, mem, seen, at(60))
+		checkPlan(t, app, mem, seen, at(60), plan)
+		if plan.Next.Phase != c.want || plan.Check != c.check || plan.Lacks != c.notes {
+			t.Errorf("%s: %s, again in %s, notes %v; want %s, %s, %v", c.name, plan.Next.Phase, plan.Check, plan.Lacks,
+				c.want, c.check, c.notes)
+		}
+	}
+}
+
+// TestLackOfALostDriver: a driver whose node is back has the whole time again, and a driver that is not Ready notes no lack.
+func TestLackOfALostDriver(t *testing.T) {
+	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
+	lost := Step(app, mem, forLong(driver(lifecycle.DriverUnknown)), at(60))
+	if lost.Next.Phase != lifecycle.Unknown || lost.Lacks != (lifecycle.Lacks{}) {
+		t.Errorf("lost: %s, notes %v", lost.Next.Phase, lost.Lacks)
+	}
+	back := Step(app, lost.Next, running(0), at(90))
+	if want := (lifecycle.Lacks{Min: at(90), Max: at(90)}); back.Next.Phase != lifecycle.Running || back.Lacks != want {
+		t.Errorf("back: %s, notes %v, want %v", back.Next.Phase, back.Lacks, want)
+	}
+	if unready := Step(app, mem, forLong(driver(lifecycle.DriverRunning)), at(60)); unready.Lacks != (lifecycle.Lacks{}) {
+		t.Errorf("not Ready: notes %v", unready.Lacks)
 	}
 }
 
@@ -69,20 +141,20 @@ func TestWhichExecutorsCount(t *testing.T) {
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
 	run(t, []row{
 		{"those that wait do not", app, memoryIn(lifecycle.Ready), withExecutors(ready, lifecycle.DriverPending, lifecycle.DriverPending), at(60), want{check: 247 * second}},
-		{"those that ended do not", app, memoryIn(lifecycle.Running), withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed), at(60),
+		{"those that ended do not", app, memoryIn(lifecycle.Running), forLong(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed)), at(60),
 			want{trail: phases(lifecycle.Below)}},
-		{"those on a lost node do not", app, memoryIn(lifecycle.Running), withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown), at(60),
+		{"those on a lost node do not", app, memoryIn(lifecycle.Running), forLong(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown)), at(60),
 			want{trail: phases(lifecycle.Below)}},
 		{"a driver that is not Ready any more tells nothing", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
 	})
 	unready := running(2)
 	unready.Executors[1].Unready = true
-	if plan := Step(app, memoryIn(lifecycle.Running), unready, at(60)); plan.Next.Phase != lifecycle.Below {
+	if plan := Step(app, memoryIn(lifecycle.Running), forLong(unready), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor that is not Ready counts: %s", plan.Next.Phase)
 	}
 	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 })
 	seen := other(withExecutors(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), lifecycle.DriverRunning))
-	if plan := Step(app, mem, seen, at(60)); plan.Next.Phase != lifecycle.Below {
+	if plan := Step(app, mem, forLong(seen), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor of the attempt before counts: %s", plan.Next.Phase)
 	}
 }
@@ -94,7 +166,7 @@ func TestLackIsTold(t *testing.T) {
 		1: {Reason: lifecycle.ReasonBelowThreshold, Message: "1 executors run, and no fewer than 2 are to"},
 		2: {Reason: lifecycle.ReasonPartialCapacity, Message: "2 of 3 executors run"},
 	} {
-		plan := Step(app, memoryIn(lifecycle.Running), running(n), at(60))
+		plan := Step(app, memoryIn(lifecycle.Running), forLong(running(n)), at(60))
 		if len(plan.Trail) != 1 || plan.Trail[0].Cause != want {
 			t.Errorf("with %d: %v, want %v", n, plan.Trail, want)
 		}
@@ -110,8 +182,8 @@ func TestExecutorDeadlines(t *testing.T) {
 		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Limits.ExecutorsStart, a.Limits.ScalingAnew = 100*second, anew })
 	}
 	scaling := memoryIn(lifecycle.Scaling, func(m *lifecycle.Memory) { m.Since = at(90) })
-	timedOut := func() want { // which is stored before the driver is stopped
-		return want{trail: phases(lifecycle.Ended), check: time.Millisecond, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
+	timedOut := func() want {
+		return want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: 2 * second, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
 	}
 	run(t, []row{
 		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
@@ -132,7 +204,7 @@ func TestExecutorDeadlines(t *testing.T) {
 }
 
 // TestLostNodeKeepsItsPlace: a driver whose node comes back goes on from where it was, also where its executors went meanwhile, and its start's deadlines
-// do not come back to life.
+// do not come back to life. A lack of executors is then reported after its time.
 func TestLostNodeKeepsItsPlace(t *testing.T) {
 	app := secondFamily(thresholds(2, 2, 3))
 	for _, before := range up {
@@ -157,7 +229,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		want := map[lifecycle.Phase]lifecycle.Phase{lifecycle.Launched: lifecycle.Ready, lifecycle.Started: lifecycle.Ready}[before]
 		switch {
 		case before.Runs():
-			want = lifecycle.Below
+			want = before
 		case want == lifecycle.New:
 			want = before
 		}
@@ -195,7 +267,9 @@ func TestRetrace(t *testing.T) {
 		{"some are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
 		{"enough are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded, lifecycle.DriverSucceeded),
 			through(started, ready, healthy)},
-		{"nobody looked before, and there is a minimum", family(thresholds(0, 1, 0)), lifecycle.Launched, succeeded, through(started, ready, lifecycle.Below)},
+		{"nobody looked before, and there is a minimum", family(thresholds(0, 1, 0)), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"as many as the start awaits are, and there is a minimum", family(thresholds(1, 1, 2)), lifecycle.Scaling,
+			withExecutors(succeeded, lifecycle.DriverSucceeded), through(healthy)},
 		{"what ran stays as it was called", family(thresholds(0, 1, 0)), healthy, succeeded, through()},
 		{"without thresholds", appWith(func(a *lifecycle.App) { a.Retrace = true }), lifecycle.Launched, succeeded, through(started, ready, healthy)},
 		{"without thresholds, executors awaited", appWith(func(a *lifecycle.App) { a.Retrace, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,

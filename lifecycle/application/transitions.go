@@ -85,7 +85,7 @@ type Wait struct {
 // Waits has every phase in which an application can stay.
 var Waits = []Wait{
 	{lifecycle.New, "the API server to take the submission, where it does not at once; bounded by driverStart"},
-	{lifecycle.Launched, "the driver container; bounded by driverStart and run. A driver pod that does not show is looked for live. Where " +
+	{lifecycle.Launched, "the driver container; bounded by driverStart, which does not count behind scheduling gates, and by run. A driver pod that does not show is looked for live. Where " +
 		"spark-submit makes it, first the pod that runs that, which has a deadline of its own; if it ends half way, for its driver to go"},
 	{lifecycle.Started, "the driver pod's readiness; bounded by driverReady and run"},
 	{lifecycle.Ready, "the first executor; bounded by executorsStart and run. What keeps it from being made is asked for"},

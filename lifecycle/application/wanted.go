@@ -34,9 +34,9 @@ func (s *step) unmade() lifecycle.Cause {
 		return lifecycle.Cause{}
 	case answer.Reason == "":
 		return lifecycle.Cause{}
-	case answer.Reason == s.held.Reason:
-		s.m.Cause = s.held
-		return s.held
+	case answer.Reason == s.stored.Cause.Reason:
+		s.m.Cause = s.stored.Cause
+		return s.stored.Cause
 	}
 	return lifecycle.Cause{Reason: answer.Reason, Message: "executors are wanted and cannot be made: " + answer.Message}
 }
@@ -73,7 +73,7 @@ func (s *step) sinceWhen() {
 	case s.m.ShortSince.IsZero():
 		s.m.ShortSince = s.earlier(s.seen.ShortSince)
 	}
-	if s.held.Reason != "" {
+	if s.stored.Cause.Reason != "" {
 		return
 	}
 	for i := range s.seen.Executors {

@@ -21,13 +21,16 @@ type ledger struct {
 	how    lifecycle.Outcome
 	failed bool // the attempt is over, and no restart was counted for it yet
 	counts [3]int64
-	due    time.Time // when the next attempt may come
+	due    time.Time                     // when the next attempt may come
+	lacks  map[lifecycle.Phase]time.Time // since when executors were seen to lack, by the phase that says so
+	hasty  time.Time                     // when such a phase was entered last before the lack had lasted for lackGrace
+	stops  int                           // drivers that ended well a moment after their executors
 }
 
 // newSecondWorld is a world whose application asks for what the second family's do.
 func newSecondWorld(seed uint64) *world {
 	w := newWorld(seed)
-	w.second = &ledger{}
+	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}}
 	r := rand.New(rand.NewPCG(seed, 17))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app.SpecHash, w.app.Suspend, w.app.Retrace = "", false, true
@@ -73,6 +76,81 @@ func (w *world) ask(r *rand.Rand) {
 			ResetAfter: maybe(200),
 		},
 	}
+}
+
+// stop is the normal end of a driver: its executors exit, and it does a moment later. Spark deletes the pods of some.
+func (w *world) stop(p *pod) {
+	p.stopping = true
+	for _, q := range slices.Clone(w.pods) {
+		if q.driver || q.submits || q.attempt != p.attempt || q.phase != lifecycle.DriverRunning {
+			continue
+		}
+		if q.phase, q.ended = lifecycle.DriverSucceeded, w.now; w.chance(0.5) {
+			w.remove(q)
+		}
+	}
+	w.tell("driver of attempt %d stops, and its executors have", p.attempt)
+}
+
+// stops ends a driver whose executors exited 0.1 s ago, if there is one.
+func (w *world) stops() bool {
+	for _, p := range w.pods {
+		if !p.stopping || p.phase != lifecycle.DriverRunning {
+			continue
+		}
+		w.now = w.now.Add(100 * time.Millisecond)
+		p.stopping, p.phase, p.ended = false, lifecycle.DriverSucceeded, w.now
+		w.second.stops++
+		if w.chance(0.6) {
+			w.sync()
+		}
+		return true
+	}
+	return false
+}
+
+// see notes since when fewer executors are seen to run than the thresholds ask for.
+func (l *ledger) see(w *world, seen lifecycle.Observed) {
+	running, t := int32(0), w.app.Thresholds
+	for i := range seen.Executors {
+		if e := &seen.Executors[i]; e.Attempt == w.stored.Attempt && e.Phase == lifecycle.DriverRunning {
+			running++
+		}
+	}
+	for phase, lack := range map[lifecycle.Phase]bool{lifecycle.Below: running < t.Min, lifecycle.Partial: !t.Dynamic && running < t.Max} {
+		if since, known := l.lacks[phase]; !lack {
+			delete(l.lacks, phase)
+		} else if !known || since.After(w.now) {
+			l.lacks[phase] = w.now
+		}
+	}
+}
+
+// holds: a run that ends well enters no phase for a lack of executors in its last second, unless that lack had lasted for
+// lackGrace. A driver that ended unseen enters none at all.
+func (l *ledger) holds(w *world, plan lifecycle.Plan) {
+	unseen := false // a phase for a lack was entered in this plan
+	for _, tr := range plan.Trail {
+		switch {
+		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
+			unseen = true
+			if since := l.lacks[tr.To]; tr.From.Runs() && tr.At.Sub(since) < lackGrace {
+				l.hasty = tr.At
+			}
+		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded && (unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
+			w.fail("attempt %d ends well, and its executors were just said to be too few: %v", tr.Attempt, l.states.states)
+		}
+	}
+}
+
+// endOf is when the driver of an attempt ended.
+func (w *world) endOf(attempt int32) time.Time {
+	for _, p := range w.pods {
+		if p.driver && p.attempt == attempt {
+			return p.ended
+		}
+	}
+	return w.now
 }
 
 // tenant is the owner of the application. Edits count with the next attempt, and some of them at once.
@@ -153,6 +231,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		w.fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
 	}
 	w.leads(plan)
+	l.holds(w, plan)
 }
 
 // launched counts what a launch that was not remembered had come after, and holds one that is decided on to its interval.
@@ -233,7 +312,7 @@ func backoff(c *lifecycle.Counted, how lifecycle.Outcome) time.Duration {
 	}
 	for _, d := range byKind {
 		if d != nil {
-			return *d
+			return max(*d, MinDelay)
 		}
 	}
 	return 0
@@ -270,8 +349,13 @@ func (w *world) timely() {
 		}
 	}
 	switch {
+	case m.Phase == lifecycle.Launched && d != nil && d.gated:
 	case m.Phase == lifecycle.Launched:
-		late("start", m.SubmittedAt, limits.DriverStart)
+		from := m.SubmittedAt
+		if m.UngatedAt.After(from) {
+			from = m.UngatedAt
+		}
+		late("start", from, limits.DriverStart)
 	case m.Phase == lifecycle.Started && d != nil:
 		late("ready", d.began, limits.DriverReady)
 	case m.Phase == lifecycle.Scaling && limits.ScalingAnew:
@@ -352,11 +436,12 @@ func TestSecondLives(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
 		lives = n
 	}
-	passes, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)
+	passes, stops, ends, states, most := 0, 0, map[string]int{}, map[string]int{}, int64(0)
 	for seed := range uint64(lives) {
 		w := newSecondWorld(seed)
 		w.liveSecond(t)
 		passes += w.passes
+		stops += w.second.stops
 		switch {
 		case w.gone:
 			ends["expired"]++
@@ -372,6 +457,9 @@ func TestSecondLives(t *testing.T) {
 		if w.breach != "" {
 			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
 		}
+	}
+	if stops == 0 {
+		t.Error("no driver ended a moment after its executors: the world is too tame")
 	}
 	t.Logf("%d lives, %d passes, no breach; ends: %v; states: %v; restarts of one: %d", lives, passes, ends, states, most)
 	for state := range follows {

@@ -36,15 +36,19 @@ type world struct {
 	never   int           // drivers that went without having had what they mount: no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
-	spared  int       // runs that a suspension stopped
-	faults  bool      // calls fail and the operator dies
-	users   bool      // suspend, edit, delete pods
-	due     time.Time // when the operator wants to look again; zero where it does not
-	held    time.Time // since when no pass went through; zero where the last did
+	spared  int            // runs that a suspension stopped
+	faults  bool           // calls fail and the operator dies
+	users   bool           // suspend, edit, delete pods
+	due     time.Time      // when the operator wants to look again; zero where it does not
+	held    time.Time      // since when no pass went through; zero where the last did
+	stopped map[int32]bool // attempts whose driver the operator stopped
+	earlier spec           // before it was changed last
+	clashes int            // status writes that met a change of the spec
 	log     []string
 	breach  string
 	passes  int
-	second  *ledger // of a life that the second family's rules hold for; nil else
+	lacks   lifecycle.Lacks // what the operator's process noted last
+	second  *ledger         // of a life that the second family's rules hold for; nil else
 
 	version   int           // of the custom resource: each write and each edit makes another
 	slow      time.Duration // for which a pass whose operator loses its lease may go on; 0: none does
@@ -66,6 +70,7 @@ type pod struct {
 	hash     string
 	deleting bool
 	goneBy   time.Time
+	stopping bool      // a driver whose executors have exited
 	dead     bool      // its node will never again do what it is told
 	hung     bool      // its kubelet does nothing, and nobody has noticed yet
 	silent   time.Time // since when Kubernetes knows; zero where it does not say since when
@@ -75,15 +80,26 @@ type pod struct {
 	began    time.Time
 	ended    time.Time
 	exec     int
+	gated    bool // by a queue
+	ungated  time.Time
+	placed   bool // it was given a node when its gates were gone
 }
 
 func (p *pod) over() bool {
 	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
 }
 
+// why is what a pod waits for.
+func (p *pod) why() lifecycle.Cause {
+	if p.gated && p.phase == lifecycle.DriverPending {
+		return lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "gated"}
+	}
+	return lifecycle.Cause{}
+}
+
 func newWorld(seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 7))
-	w := &world{r: r, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), started: map[int32]int{}, faults: true, users: true}
+	w := &world{r: r, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), started: map[int32]int{}, stopped: map[int32]bool{}, faults: true, users: true}
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app = lifecycle.App{
@@ -130,22 +146,30 @@ func (w *world) fail(format string, args ...any) {
 
 // tick lets time pass and everybody but the operator act.
 func (w *world) tick() {
+	if w.second != nil && w.stops() {
+		return
+	}
 	w.now = w.now.Add(time.Duration(1+w.r.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
 		w.fate(p)
 	}
-	switch {
-	case w.users && w.second != nil:
-		w.tenant()
-	case w.users:
-		w.user()
-	}
+	w.use()
 	if w.chance(0.05) {
 		w.full = !w.full
 		w.tell("room for executors: %v", !w.full)
 	}
 	if w.chance(0.6) {
 		w.sync()
+	}
+}
+
+// use lets the user of the application act.
+func (w *world) use() {
+	switch {
+	case w.users && w.second != nil:
+		w.tenant()
+	case w.users:
+		w.user()
 	}
 }
 
@@ -185,6 +209,10 @@ func (w *world) fate(p *pod) {
 		}
 	case p.submits && p.phase == lifecycle.DriverRunning:
 		w.submit(p)
+	case p.gated:
+		if p.gated = w.chance(0.9); !p.gated {
+			p.ungated, p.placed = w.now, w.chance(0.5)
+		}
 	case p.phase == lifecycle.DriverPending:
 		if w.chance(0.5) && !p.torn {
 			p.phase, p.began = lifecycle.DriverRunning, w.now
@@ -192,6 +220,8 @@ func (w *world) fate(p *pod) {
 	case p.phase == lifecycle.DriverRunning:
 		p.ready = p.ready || w.chance(0.7)
 		switch {
+		case p.driver && w.second != nil && w.chance(0.1):
+			w.stop(p)
 		case p.driver && w.chance(0.15):
 			p.phase, p.ended = lifecycle.DriverSucceeded, w.now
 		case w.chance(0.1):
@@ -202,7 +232,7 @@ func (w *world) fate(p *pod) {
 				p.silent = w.now
 			}
 		case p.driver && p.ready && !w.full && w.chance(0.4):
-			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now})
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now, gated: w.chance(0.2)})
 		}
 	}
 }
@@ -290,6 +320,7 @@ func (w *world) observed() lifecycle.Observed {
 	}
 	seen.Remains = append(slices.Clone(w.remains), w.budgets...)
 	seen.Budgets = slices.Clone(w.budgets)
+	seen.Lacks = w.lacks
 	return seen
 }
 
@@ -305,12 +336,18 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 		return
 	}
 	if !p.driver {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.made})
+		seen.Executors = append(seen.Executors, lifecycle.Executor{
+			Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.made, Why: p.why(),
+		})
 		return
 	}
 	d := lifecycle.Driver{
 		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
 		SilentSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+		Gated: p.gated, Why: p.why(),
+	}
+	if p.placed {
+		d.ScheduledAt = p.ungated
 	}
 	if p.by {
 		d.Submitter = "s"
@@ -348,13 +385,16 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			w.tell("pass cut short: %s", crash.where)
 			if w.chance(0.3) {
 				w.sync() // a new process lists everything
-				w.held = time.Time{}
+				w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
 			}
 			check = time.Second
 		}
 	}()
 	w.passes++
 	seen := w.observed()
+	if w.second != nil {
+		w.second.see(w, seen)
+	}
 	for range 5 {
 		plan := Step(w.app, w.stored, seen, w.now)
 		checkPlan(t, w.app, w.stored, seen, w.now, plan)
@@ -374,8 +414,12 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			panic(*failed)
 		case fact != nil:
 			fact(&seen)
+		case w.conflict(plan):
+			return time.Second
 		default:
 			w.untimely(plan, seen)
+			w.lacks = plan.Lacks
+			w.patient(plan, seen)
 			w.record(plan)
 			if seen.Weather == nil {
 				w.held = time.Time{}
@@ -401,6 +445,40 @@ func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func
 	return w.apply(plan, seen), nil
 }
 
+// spec is what a user may change.
+type spec struct {
+	app  lifecycle.App
+	name int
+}
+
+func (w *world) spec() spec { return spec{w.app, w.name} }
+
+// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
+// of the time to what it was before the change that the pass is about.
+func (w *world) conflict(plan lifecycle.Plan) bool {
+	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+		return false
+	}
+	before := w.spec()
+	if w.chance(0.5) && w.earlier.app.UID != "" {
+		edited := w.app.Edited || w.earlier.app.SpecHash != w.app.SpecHash
+		w.app, w.name = w.earlier.app, w.earlier.name
+		w.app.Edited = edited // the generation does not go back
+		w.edits++
+		w.tell("user: takes back the last change: suspend=%v, %s, name %d", w.app.Suspend, w.app.SpecHash, w.name)
+	} else {
+		w.use()
+	}
+	if reflect.DeepEqual(before, w.spec()) {
+		return false
+	}
+	w.earlier = before
+	w.version++
+	w.clashes++
+	w.tell("the status write meets a change of the spec")
+	return true
+}
+
 func (w *world) record(plan lifecycle.Plan) {
 	w.weather("before the status write")
 	if plan.Next.Attempt < w.stored.Attempt {
@@ -410,6 +488,9 @@ func (w *world) record(plan lifecycle.Plan) {
 		w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		if tr.From.Live() && tr.To == lifecycle.Suspending {
 			w.spared++
+		}
+		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
+			w.fail("attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
 	if !reflect.DeepEqual(w.stored, plan.Next) {
@@ -461,6 +542,9 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 
 // guarded holds budgets to what they are for, after a pass that nothing kept from seeing and doing what it wanted.
 func (w *world) guarded() {
+	if w.stored.Since.Equal(w.now) {
+		return // a pass that enters a phase deletes nothing
+	}
 	for _, p := range w.pods {
 		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
 			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
@@ -521,8 +605,36 @@ func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
 			if !p.driver || p.attempt != tr.Attempt {
 				continue
 			}
+			if p.gated && tr.Outcome == lifecycle.StartTimedOut {
+				w.fail("attempt %d ends by %s behind a gate", tr.Attempt, tr.Outcome)
+			}
+			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() && since.Before(p.ungated) {
+				w.fail("attempt %d counts from %s, before its gates were gone at %s", tr.Attempt, since, p.ungated)
+			}
 			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
 				w.fail("attempt %d ends by %s, and its driver is %s", tr.Attempt, tr.Outcome, p.phase)
+			}
+		}
+	}
+}
+
+// patient fails if a scheduling gate is reported that has held its pod for less than 5 s.
+func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
+	young := func(why lifecycle.Cause, made time.Time) bool {
+		return why.Reason == lifecycle.ReasonSchedulingGated && w.now.Sub(made) < 5*time.Second
+	}
+	for _, n := range plan.Tell {
+		if n.Cause.Reason != lifecycle.ReasonSchedulingGated {
+			continue
+		}
+		for _, d := range seen.Drivers {
+			if n.Part == lifecycle.DriverPod && d.Attempt == n.Attempt && young(d.Why, d.CreatedAt) {
+				w.fail("told at once: %+v", n)
+			}
+		}
+		for _, e := range seen.Executors {
+			if n.Part == lifecycle.Executors && e.Name == n.Name && young(e.Why, e.CreatedAt) {
+				w.fail("told at once: %+v", n)
 			}
 		}
 	}
@@ -587,6 +699,9 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 
 // makeDriver is the API server, which the invariant is held at.
 func (w *world) makeDriver(made *pod) {
+	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
+		w.fail("attempt %d is started twice", made.attempt)
+	}
 	for _, p := range w.pods {
 		if p.driver && (!p.over() || w.second != nil) {
 			w.fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
@@ -596,9 +711,7 @@ func (w *world) makeDriver(made *pod) {
 			w.fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
 		}
 	}
-	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
-		w.fail("attempt %d is started twice", made.attempt)
-	}
+	made.gated = w.chance(0.2)
 	w.pods = append(w.pods, made)
 }
 
@@ -655,6 +768,9 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			if !leads {
 				w.stopsWell(a, seen)
 			}
+			if p.driver && !p.over() {
+				w.stopped[p.attempt] = true
+			}
 			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
 				w.fail("driver %d is deleted before its end is written down", p.attempt)
 			}
@@ -691,10 +807,11 @@ func (w *world) settled() bool {
 // turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come. It reports
 // whether there was a look.
 func (w *world) turn(t *testing.T, sync bool) bool {
-	app, before := w.app, w.observed()
+	app, name, before := w.app, w.name, w.observed()
 	w.tick()
 	if !reflect.DeepEqual(app, w.app) {
 		w.version++
+		w.earlier = spec{app, name}
 	}
 	if w.lag(); w.late != nil && !w.beside {
 		return false

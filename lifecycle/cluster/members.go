@@ -27,6 +27,26 @@ func (s *step) count() (c counts) {
 	return c
 }
 
+// gated reports whether a queue holds the master up by scheduling gates. When those are gone the time that the master
+// may take to be ready begins.
+func (s *step) gated() bool {
+	begun := s.now
+	for i := range s.seen.Members {
+		m := &s.seen.Members[i]
+		switch {
+		case m.Role != lifecycle.Master:
+		case m.Gated:
+			return true
+		case !m.ScheduledAt.IsZero() && m.ScheduledAt.Before(begun):
+			begun = m.ScheduledAt
+		}
+	}
+	if s.m.Cause.Reason == lifecycle.ReasonSchedulingGated && begun.After(s.m.Begun) {
+		s.m.Begun = begun
+	}
+	return false
+}
+
 // old reports whether a pod is made from something else than what pods of its role are to be made from.
 func (s *step) old(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
@@ -96,6 +116,10 @@ func (s *step) explained(role lifecycle.Role, cause lifecycle.Cause) lack {
 			continue
 		}
 		there = true
+		if left := lifecycle.GateGrace(m.Why, m.CreatedAt, s.now); left > 0 {
+			s.check(left)
+			continue
+		}
 		if !ready(m) && m.Why.Reason != "" {
 			return lack{pod: m.Name, told: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
 		}

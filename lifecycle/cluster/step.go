@@ -178,7 +178,7 @@ func (s *step) starting() bool {
 		return s.to(lifecycle.Launched, lifecycle.Cause{})
 	}
 	lacks := s.lacks(counts)
-	if !master && s.want.Start > 0 {
+	if !master && s.want.Start > 0 && !s.gated() {
 		left := s.m.Begun.Add(s.want.Start).Sub(s.now)
 		if left <= 0 {
 			return s.to(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,

@@ -65,6 +65,13 @@ func lost(m *lifecycle.Member) {
 func noImage(m *lifecycle.Member) {
 	m.Phase, m.Ready, m.Why = lifecycle.DriverPending, false, lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
 }
+func gated(m *lifecycle.Member) {
+	m.Phase, m.Ready, m.Why = lifecycle.DriverPending, false, lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "gated"}
+	m.Gated = true
+}
+func scheduled(after time.Duration) func(*lifecycle.Member) {
+	return func(m *lifecycle.Member) { m.ScheduledAt = began.Add(after) }
+}
 
 func of(members ...lifecycle.Member) lifecycle.Observed {
 	return lifecycle.Observed{Members: members, Beside: 7}
@@ -160,6 +167,24 @@ func TestStarting(t *testing.T) {
 			seen: of(member("master", noImage)), after: time.Minute, told: "ImagePullBackOff", cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "the image is missing still", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
 			seen: of(member("master", noImage)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
+		{name: "a gate for a moment is no news", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
+			seen: of(member("master", gated, made(58*time.Second))), after: time.Minute, cause: ReasonMasterNotReady, check: 3 * time.Second},
+		{name: "a gate for a while", want: two(), mem: memory(lifecycle.Launched, because(ReasonMasterNotReady)), objects: stand,
+			seen: of(member("master", gated, made(55*time.Second))), after: time.Minute,
+			told: lifecycle.ReasonSchedulingGated, cause: lifecycle.ReasonSchedulingGated, check: start},
+		{name: "a gate for longer than the master may take", want: two(),
+			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
+			seen: of(member("master", gated)), after: time.Hour, cause: lifecycle.ReasonSchedulingGated, check: start},
+		{name: "the gates are gone", want: two(), mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)),
+			objects: stand, seen: of(member("master", unready)), after: time.Hour, cause: ReasonMasterNotReady, check: start},
+		{name: "the gates are gone, and it has a node for a while", want: two(),
+			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
+			seen: of(member("master", unready, scheduled(59*time.Minute))), after: time.Hour, cause: ReasonMasterNotReady,
+			check: start - time.Minute},
+		{name: "the gates are gone, and it has a node for longer than it may", want: two(),
+			mem: memory(lifecycle.Launched, because(lifecycle.ReasonSchedulingGated)), objects: stand,
+			seen: of(member("master", unready, scheduled(55*time.Minute))), after: time.Hour, trail: "Ended",
+			cause: ReasonStartTimedOut, check: reassert},
 		{name: "nobody may be asked now", want: two(), mem: memory(lifecycle.Launched, because("ImagePullBackOff")), objects: stand,
 			seen: unasked(member("master", unready)), after: time.Minute, cause: "ImagePullBackOff", check: 4 * time.Minute},
 		{name: "nobody may be asked now, and nothing was known", want: two(), mem: memory(lifecycle.Launched), objects: stand,

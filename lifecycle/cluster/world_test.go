@@ -33,6 +33,8 @@ type world struct {
 	noImage bool // no new pod becomes ready
 	kind    bool // nothing fails any more, and nobody does anything
 	edits   int
+	earlier Cluster // before it was changed last
+	clashes int     // status writes that met a change of the spec
 	due     time.Time
 	entered []lifecycle.Phase
 	ready   time.Time // when the master was ready last, as far as the operator could see; or when its time began
@@ -85,15 +87,7 @@ func (w *world) trouble() {
 	case w.chance(0.04):
 		w.noImage = !w.noImage
 	case w.chance(0.04):
-		w.edits++
-		w.want = two()
-		w.want.Generation, w.known = int64(1+w.edits), unknown
-		w.want.Workers = int32(w.IntN(4))
-		w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)), lifecycle.Worker: strconv.Itoa(w.IntN(3))}
-		if w.chance(0.2) {
-			broken(&w.want)
-		}
-		w.tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
+		w.edit()
 	case w.chance(0.1) && len(w.pods) > 0:
 		at := w.IntN(len(w.pods))
 		w.tell("%s dies", w.pods[at].Name)
@@ -101,6 +95,36 @@ func (w *world) trouble() {
 	case w.chance(0.05) && len(w.pods) > 0:
 		lost(&w.pods[w.IntN(len(w.pods))])
 	}
+}
+
+// edit is a change of the spec.
+func (w *world) edit() {
+	w.earlier = w.want
+	w.edits++
+	w.want = two()
+	w.want.Generation, w.known = int64(1+w.edits), unknown
+	w.want.Workers = int32(w.IntN(4))
+	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)), lifecycle.Worker: strconv.Itoa(w.IntN(3))}
+	if w.chance(0.2) {
+		broken(&w.want)
+	}
+	w.tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
+}
+
+// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after the objects were brought to
+// it: half of the time to what it was before the change that the pass is about.
+func (w *world) conflict() {
+	w.clashes++
+	if w.earlier.Made == nil || w.chance(0.5) {
+		w.edit()
+	} else {
+		w.edits++
+		w.want, w.earlier = w.earlier, w.want
+		w.want.Generation, w.known = int64(1+w.edits), unknown
+		w.tell("user: takes the last change back, generation %d", w.want.Generation)
+	}
+	w.tell("the status write meets a change of the spec")
+	w.due = w.now
 }
 
 // keepPods is what StatefulSets, nodes and the garbage collector do.
@@ -149,11 +173,8 @@ func (w *world) pass(t *testing.T) {
 	plan := Step(w.want, before, seen, w.known, w.now)
 	checkPlan(t, w.want, before, seen, w.known, w.now, plan)
 	check, trail := plan.Check, plan.Trail
-	if !plan.Next.Wants() {
-		if w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running {
-			w.objects = 0
-		}
-	} else if w.want.Invalid == nil {
+	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
+	if plan.Next.Wants() && w.want.Invalid == nil {
 		w.known = w.bring()
 		told := Step(w.want, plan.Next, seen, w.known, w.now)
 		checkPlan(t, w.want, plan.Next, seen, w.known, w.now, told)
@@ -164,8 +185,14 @@ func (w *world) pass(t *testing.T) {
 		w.known = Objects{}
 		return
 	}
+	if !w.kind && !reflect.DeepEqual(before, plan.Next) && w.chance(0.2) {
+		w.conflict()
+		return
+	}
 	w.judge(before, plan.Next, trail, seen)
-	w.stored = plan.Next
+	if w.stored = plan.Next; goes {
+		w.objects = 0 // once it is stored that nothing is wanted
+	}
 	w.due = time.Time{}
 	if check > 0 {
 		w.due = w.now.Add(check)

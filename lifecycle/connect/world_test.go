@@ -31,8 +31,12 @@ type world struct {
 	quota   bool             // no server can be made
 	short   bool             // no executor can be made
 
-	made   map[int32]bool // servers, by attempt
-	kind   bool           // nothing fails any more, and nobody does anything
+	made    map[int32]bool // servers, by attempt
+	stopped map[int32]bool // those of them that the operator stopped
+	earlier lifecycle.App  // before it was changed last
+	clashes int            // status writes that met a change of the spec
+
+	kind   bool // nothing fails any more, and nobody does anything
 	edits  int
 	due    time.Time // when the operator wants to look again; zero where it does not
 	log    []string
@@ -61,7 +65,7 @@ func (p *pod) over() bool {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 17)), now: began, made: map[int32]bool{}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 17)), now: began, made: map[int32]bool{}, stopped: map[int32]bool{}}
 	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
 	if w.IntN(5) == 0 { // another operator made a server
 		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: began})
@@ -246,7 +250,11 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			continue
 		}
 		w.weather("before the status write")
+		if w.conflict(plan) {
+			return time.Second
+		}
 		w.backsOff(plan)
+		w.judge(plan)
 		w.stored = plan.Next
 		for _, tr := range plan.Trail {
 			w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
@@ -256,6 +264,37 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 	}
 	w.fail("no decision holds")
 	return 0
+}
+
+// conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
+// of the time to what it was before the change that the pass is about.
+func (w *world) conflict(plan lifecycle.Plan) bool {
+	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+		return false
+	}
+	before := w.app
+	if w.chance(0.5) && w.earlier.UID != "" {
+		w.app = w.earlier
+		w.tell("user: takes the last change back: suspend=%v, %s", w.app.Suspend, w.app.SpecHash)
+	} else {
+		w.user()
+	}
+	if reflect.DeepEqual(before, w.app) {
+		return false
+	}
+	w.earlier = before
+	w.clashes++
+	w.tell("the status write meets a change of the spec")
+	return true
+}
+
+// judge fails where a server that the operator stopped is taken to have ended by itself.
+func (w *world) judge(plan lifecycle.Plan) {
+	for _, tr := range plan.Trail {
+		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
+			w.fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
+		}
+	}
 }
 
 // backsOff holds the intervals between servers to the rule: the first, twice as long each time, never more than the longest.
@@ -344,6 +383,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
 				w.fail("the server of attempt %d is stopped for a spec of which none can be made", p.attempt)
 			}
+			w.stopped[p.attempt] = w.stopped[p.attempt] || p.server && !p.over()
 			p.deleting = true
 		}
 	}
@@ -355,7 +395,9 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 // turn lets time pass. Nobody looks without a reason: something changed in the operator's sight, or the time that it asked for has come.
 func (w *world) turn(t *testing.T) {
 	app, before := w.app, w.observed()
-	w.tick()
+	if w.tick(); !reflect.DeepEqual(app, w.app) {
+		w.earlier = app
+	}
 	if servers := w.servers(); servers > 1 {
 		w.fail("%d servers at once", servers)
 	}

@@ -185,11 +185,16 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 			runs = append(runs, run)
 		}
 	}
+	places := make(map[string]int, len(known))
+	for i := range slices.Backward(known) {
+		places[known[i]] = i
+	}
 	slices.SortFunc(runs, func(a, b lifecycle.Run) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(s.age(a.Name, known), s.age(b.Name, known)), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(s.age(a.Name, places), s.age(b.Name, places)), cmp.Compare(b.Name, a.Name))
 	})
 	for i, run := range runs {
-		told := i >= maxListed || slices.Contains(known, run.Name)
+		_, listed := places[run.Name]
+		told := i >= maxListed || listed
 		switch {
 		case !told:
 			s.tellEnd(run)
@@ -215,11 +220,14 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 
 // age orders runs that were created in the same second, which is all that their creation tells: the one that was started last, what has ended since the last look,
 // and then what was known, newest first.
-func (s *step) age(name string, known []string) int {
+func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
 	}
-	return slices.Index(known, name)
+	if place, known := places[name]; known {
+		return place
+	}
+	return -1
 }
 
 // remembered reports whether a run's tick, or request, would by a memory not start another run if this one were gone.

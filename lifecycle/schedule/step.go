@@ -16,12 +16,15 @@ const (
 	reassert = 15 * time.Second
 	// maxRetry is the longest wait for another try to create a run (lifecycle.AskAgain).
 	maxRetry = time.Minute
+	// MaxActive is how many runs of a schedule may go on at a time, where its policy allows more than one.
+	MaxActive = 100
 	// skew is how far behind the last tick the clock may be before anybody is told.
 	skew = time.Minute
 )
 
 // Step decides what follows. It reads nothing but its arguments and is deterministic. The plan's Do is to be carried out before its Next is stored;
-// what is refused for good, or found by a live read, is decided about again with that fact.
+// what is refused for good, or found by a live read, is decided about again with that fact. A run is deleted only if what was stored before tells why:
+// that runs are being replaced, or how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
 		return Plan{Next: mem} // its runs go or stay as whoever deletes it asked for
@@ -267,19 +270,25 @@ func (s *step) idle() {
 
 // doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask
 // for: no tick is passed over without a live read (tick). Where a run is asked for it may be that run, or that of an earlier request, which nobody makes any more.
+// After an edit it may be a run of the schedule as it was before, whose status write met the edit.
 func (s *step) doubts(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
 	last := s.m.LastRunName
 	switch {
-	case c.tick.IsZero() || s.asked():
+	case c.tick.IsZero() || s.asked() || s.editedSince():
 		last = ""
 	case last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }):
 		return false
 	}
 	s.do(lifecycle.Confirm, last)
 	return true
+}
+
+// editedSince reports whether no run was started since the schedule was edited.
+func (s *step) editedSince() bool {
+	return s.m.Since.After(s.want.Created) && !s.m.LastRun.After(s.m.Since)
 }
 
 // asked reports whether a run is asked for that is not remembered to be started.
@@ -329,6 +338,17 @@ func (s *step) refused(c candidate, why lifecycle.Cause) {
 	}
 }
 
+// awaits is what the policy has the next run wait for; empty if it replaces the active runs.
+func (s *step) awaits(active []string) string {
+	switch s.want.Policy {
+	case Allow:
+		return fmt.Sprintf("waits until fewer than %d runs go on, which is the most of one schedule: %s", MaxActive, list(active))
+	case Forbid:
+		return fmt.Sprintf("waits until no run goes on: %s", list(active))
+	}
+	return ""
+}
+
 // others deals with the runs that go on as the policy wants it. It reports whether the next one waits for them.
 func (s *step) others(c candidate) bool {
 	var active, stay, ahead []string
@@ -350,23 +370,26 @@ func (s *step) others(c candidate) bool {
 			}
 		}
 	}
-	if s.want.Policy == Allow || len(active) == 0 {
+	if len(active) == 0 || s.want.Policy == Allow && len(active) < MaxActive {
 		return false
 	}
 	slices.Sort(active)
 	s.check(lookAgain)
-	if s.want.Policy == Forbid {
-		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: fmt.Sprintf("waits until no run goes on: %s", list(active))}
+	if why := s.awaits(active); why != "" {
+		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: why}
 		s.news(ReasonWaiting, c.name)
 		return true
 	}
-	for _, name := range stay {
-		s.do(lifecycle.Delete, name)
-		if s.stored.Cause.Reason != ReasonReplacing {
-			s.tell(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
-		}
-	}
 	s.check(reassert)
+	for _, name := range stay {
+		if s.stored.Cause.Reason == ReasonReplacing {
+			s.do(lifecycle.Delete, name)
+			continue
+		}
+		// Stored first: a status write that meets a change of the schedule must leave the run alone.
+		s.tell(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
+		s.check(0)
+	}
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
 		// By hand, or by a clock that was ahead. Without it the run of that time would be started, which may have been it.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,8 @@ func TestStep(t *testing.T) {
 		{about: "asked for before", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
 		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00"},
 		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: goingAll(MaxActive - 1)}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
 		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, said: "RunWaiting", next: "12:00:00", check: lookAgain},
 		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
@@ -116,7 +119,12 @@ func TestStep(t *testing.T) {
 		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, said: "Create " + now + ", RunStarted", next: "12:00:00"},
 		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
-			said: "Delete " + eleven + ", Delete by-hand, RunReplaced, RunReplaced", next: "12:00:00", check: reassert},
+			said: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
+		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
+			said: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: reassert},
+		{about: "edited since the last run: was one started before that?", mem: func(m *Memory) { m.Since = noon.Add(-time.Minute) }, want: []func(*Schedule){forbid},
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, said: "Confirm", next: "12:00:00"},
 		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: reassert},
 		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
@@ -261,4 +269,12 @@ func TestJitter(t *testing.T) {
 
 func offsetIs(p Plan, offset time.Duration) bool {
 	return p.NextRun.Equal(noon.Add(time.Hour + offset))
+}
+
+// goingAll are so many runs that go on, which were made by hand.
+func goingAll(n int) (runs []lifecycle.Run) {
+	for i := range n {
+		runs = append(runs, going("by-hand-"+strconv.Itoa(i)))
+	}
+	return runs
 }

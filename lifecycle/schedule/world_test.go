@@ -25,6 +25,8 @@ type world struct {
 	want  Schedule
 	spec  int // which of specs
 
+	earlier Schedule // before it was changed last
+
 	stored Memory
 	runs   []*run
 	cache  []run
@@ -265,6 +267,8 @@ func (w *world) pass() (check time.Duration) {
 			panic(*failed)
 		case fact != nil:
 			fact(&seen)
+		case w.conflict(plan):
+			return time.Second
 		default:
 			w.record(plan)
 			if seen.Weather == nil {
@@ -318,6 +322,9 @@ func (w *world) deleted(r *run) {
 		w.fail("run %s is deleted before it was written down", r.name)
 	}
 	told := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
+	if !told && w.stored.Cause.Reason != ReasonReplacing {
+		w.fail("run %s (%s) is deleted, and what is stored does not tell why", r.name, r.outcome)
+	}
 	if !told && w.want.Policy != Replace {
 		w.fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
 	}
@@ -406,6 +413,29 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	if plan.Check < 0 || plan.Check > lookAgain {
 		w.fail("looks again after %s", plan.Check)
 	}
+}
+
+// conflict is a status write that the API server does not take, since a user changed the schedule after the pass had read it, and after its actions took effect:
+// half of the time to what it was before it was changed last.
+func (w *world) conflict(plan Plan) bool {
+	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+		return false
+	}
+	before := w.want
+	if w.chance(0.5) && w.earlier.UID != "" && w.earlier.Request == w.want.Request {
+		w.want = w.earlier
+		w.want.Generation, w.want.Precision = before.Generation+1, before.Precision
+		w.tell("user: takes the last change back: %q, %s, suspend=%v", w.want.Key, w.want.Policy, w.want.Suspend)
+	} else {
+		w.user()
+	}
+	if reflect.DeepEqual(before, w.want) {
+		return false
+	}
+	w.earlier = before
+	w.counts["conflict"]++
+	w.tell("the status write meets a change of the schedule")
+	return true
 }
 
 // record is the status write.

@@ -10,31 +10,43 @@ import (
 // Conf is a Spark configuration. Keys keep the order in which they were first set. The zero value is empty and ready; a nil *Conf can be
 // read, and reads as empty. It is not safe for concurrent use while it is written.
 type Conf struct {
+	// keys are in the order in which they were set. A key that was deleted stays there until there are many (see Delete).
 	keys   []string
-	values map[string]string
+	values map[string]entry
 	env    map[string]string
 	system map[string]string
 }
 
+// entry is the value of a key and the key's place in Conf.keys.
+type entry struct {
+	value string
+	at    int
+}
+
 // New returns an empty configuration.
-func New() *Conf { return &Conf{values: map[string]string{}} }
+func New() *Conf { return &Conf{values: map[string]entry{}} }
 
 // FromMap returns a configuration with the pairs of m, sorted by key, so that the same map always gives the same order.
 func FromMap(m map[string]string) *Conf {
-	c := &Conf{keys: slices.Sorted(maps.Keys(m)), values: make(map[string]string, len(m))}
-	maps.Copy(c.values, m)
+	c := &Conf{keys: slices.Sorted(maps.Keys(m)), values: make(map[string]entry, len(m))}
+	for i, key := range c.keys {
+		c.values[key] = entry{m[key], i}
+	}
 	return c
 }
 
 // Set gives key a value. A key that is there already keeps its place.
 func (c *Conf) Set(key, value string) {
 	if c.values == nil {
-		c.values = map[string]string{}
+		c.values = map[string]entry{}
 	}
-	if _, ok := c.values[key]; !ok {
+	e, ok := c.values[key]
+	if !ok {
+		e.at = len(c.keys)
 		c.keys = append(c.keys, key)
 	}
-	c.values[key] = value
+	e.value = value
+	c.values[key] = e
 }
 
 // SetIfMissing gives key a value unless it has one, and tells whether it did. An empty value counts as a value.
@@ -51,8 +63,8 @@ func (c *Conf) Get(key string) (string, bool) {
 	if c == nil {
 		return "", false
 	}
-	v, ok := c.values[key]
-	return v, ok
+	e, ok := c.values[key]
+	return e.value, ok
 }
 
 // Has tells whether key has a value, which may be empty.
@@ -61,14 +73,16 @@ func (c *Conf) Has(key string) bool {
 	return ok
 }
 
-// Delete removes keys; those that are not there are ignored. It goes through the configuration once, however many keys: give it all.
+// Delete removes keys; those that are not there are ignored. On average it takes constant time for each key.
 func (c *Conf) Delete(keys ...string) {
-	before := len(c.values)
 	for _, key := range keys {
 		delete(c.values, key)
 	}
-	if len(c.values) < before {
-		c.keys = slices.DeleteFunc(c.keys, func(key string) bool { return !c.Has(key) })
+	if len(c.keys) > 2*len(c.values) {
+		c.keys = c.Keys()
+		for i, key := range c.keys {
+			c.values[key] = entry{c.values[key].value, i}
+		}
 	}
 }
 
@@ -77,7 +91,7 @@ func (c *Conf) Len() int {
 	if c == nil {
 		return 0
 	}
-	return len(c.keys)
+	return len(c.values)
 }
 
 // Keys returns the keys in order; the slice is the caller's.
@@ -85,7 +99,11 @@ func (c *Conf) Keys() []string {
 	if c == nil {
 		return nil
 	}
-	return slices.Clone(c.keys)
+	keys := make([]string, 0, len(c.values))
+	for key := range c.All() {
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // All yields keys and raw values in order.
@@ -98,8 +116,12 @@ func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
 		if c == nil {
 			return
 		}
-		for _, key := range c.keys {
-			if rest, ok := strings.CutPrefix(key, prefix); ok && !yield(rest, c.values[key]) {
+		for i, key := range c.keys {
+			rest, ok := strings.CutPrefix(key, prefix)
+			if !ok {
+				continue
+			}
+			if e, ok := c.values[key]; ok && e.at == i && !yield(rest, e.value) {
 				return
 			}
 		}
@@ -112,8 +134,18 @@ func (c *Conf) Map() map[string]string {
 		return map[string]string{}
 	}
 	m := make(map[string]string, len(c.values))
-	maps.Copy(m, c.values)
+	for key, e := range c.values {
+		m[key] = e.value
+	}
 	return m
+}
+
+// Equal reports whether both have the same pairs in the same order, and the same environment and system properties. A nil Conf equals none but nil.
+func (c *Conf) Equal(other *Conf) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	return slices.Equal(c.Keys(), other.Keys()) && maps.Equal(c.Map(), other.Map()) && maps.Equal(c.env, other.env) && maps.Equal(c.system, other.system)
 }
 
 // Clone returns an independent copy, environment and system properties included. A nil Conf gives an empty one.
@@ -121,15 +153,17 @@ func (c *Conf) Clone() *Conf {
 	if c == nil {
 		return New()
 	}
-	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]string, len(c.values)), env: maps.Clone(c.env), system: maps.Clone(c.system)}
+	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]entry, len(c.values)), env: maps.Clone(c.env), system: maps.Clone(c.system)}
 	maps.Copy(out.values, c.values)
 	return out
 }
 
 // Sorted returns a copy with the keys in the order of their bytes.
 func (c *Conf) Sorted() *Conf {
-	out := c.Clone()
-	slices.Sort(out.keys)
+	out := FromMap(c.Map())
+	if c != nil {
+		out.env, out.system = maps.Clone(c.env), maps.Clone(c.system)
+	}
 	return out
 }
 

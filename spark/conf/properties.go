@@ -78,7 +78,7 @@ func UnmarshalProperties(text string) (*Conf, error) {
 // continued line may begin with "#".
 func logicalLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		var joined string
+		var joined strings.Builder
 		continuing := false
 		for text != "" {
 			var line string
@@ -96,17 +96,20 @@ func logicalLines(text string) func(yield func(string) bool) {
 				continue
 			}
 			if trailingBackslashes(line)%2 == 1 {
-				joined, continuing = joined+line[:len(line)-1], true
+				joined.WriteString(line[:len(line)-1])
+				continuing = true
 				continue
 			}
-			if joined += line; joined != "" && !yield(joined) {
+			joined.WriteString(line)
+			if joined.Len() > 0 && !yield(joined.String()) {
 				return
 			}
-			joined, continuing = "", false
+			joined.Reset()
+			continuing = false
 		}
 		// A last line that ends in a backslash is continued by nothing.
-		if joined != "" {
-			yield(joined)
+		if joined.Len() > 0 {
+			yield(joined.String())
 		}
 	}
 }

@@ -155,7 +155,7 @@ var errCycle = errors.New("the reference leads back to itself")
 // Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys, each naming the one
 // before it twice, are a terabyte.
 const (
-	maxExpanded = 1 << 20
+	maxExpanded = 256 << 10
 	maxDepth    = 32
 )
 
@@ -165,10 +165,28 @@ var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
 // Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
 // keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment), "${system:name}" by the declared system
 // properties (see WithSystemProperties). A reference to nothing stays as it is. References inside a replacement are replaced too. Errors: a
-// cycle, replacements within replacements more than 32 deep, and a text that becomes longer than 1 MiB, the most that a ConfigMap holds.
+// cycle, replacements within replacements more than 32 deep, and more than 256 KiB of replacements in a text: Linux takes 128 KiB as
+// one argument or variable at most.
 func (c *Conf) Expand(text string) (string, error) {
-	room := maxExpanded - len(text)
+	room := maxExpanded
 	return c.expand(text, nil, &room)
+}
+
+// ExpandAll replaces the references in all values for which a filter says so, as Expand does. A value with an error stays as it is, and so do those
+// that come after 1 MiB of replacements: together they would be more than a ConfigMap holds.
+func (c *Conf) ExpandAll(wanted func(key string) bool) {
+	total := 1 << 20
+	for key, value := range c.All() {
+		if !strings.Contains(value, "${") || !wanted(key) {
+			continue
+		}
+		room := min(maxExpanded, total)
+		before := room
+		replaced, err := c.expand(value, nil, &room)
+		if total -= before - room; err == nil {
+			c.Set(key, replaced)
+		}
+	}
 }
 
 // expand replaces the references in text; path are those that led here. Every value is taken off room as it is read, before its own
@@ -197,7 +215,7 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 			return "", fmt.Errorf("${%s}: the references lead more than %d deep; write the value out", Shorten(path[0]), maxDepth)
 		}
 		if *room -= len(value); *room < 0 {
-			return "", fmt.Errorf("${%s}: with its references replaced the value is longer than %d bytes", Shorten(ref), maxExpanded)
+			return "", fmt.Errorf("${%s}: what replaces the references of a value is longer than %d bytes; write the value out, or make it shorter", Shorten(ref), maxExpanded)
 		}
 		inner, err := c.expand(value, append(path, ref), room)
 		if err != nil {

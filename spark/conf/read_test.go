@@ -151,8 +151,8 @@ func TestExpandIsBounded(t *testing.T) {
 		key  string
 		text string
 	}{
-		"text that doubles": {bomb(30, "x"), "spark.a30", "longer than 1048576 bytes"},
-		"work that doubles": {bomb(30, ""), "spark.a30", "longer than 1048576 bytes"},
+		"text that doubles": {bomb(30, "x"), "spark.a30", "longer than 262144 bytes"},
+		"work that doubles": {bomb(30, ""), "spark.a30", "longer than 262144 bytes"},
 		"depth":             {bomb(34, "x"), "spark.a34", "more than 32 deep"},
 		"one long value":    {pairs("spark.a", strings.Repeat("x", 1<<19), "spark.b", "${spark.a}${spark.a}${spark.a}"), "spark.b", "longer than"},
 		"environment":       {pairs("spark.b", strings.Repeat("${env:A}", 1<<10)).WithEnvironment(map[string]string{"A": strings.Repeat("x", 1<<11)}), "spark.b", "longer than"},
@@ -165,8 +165,8 @@ func TestExpandIsBounded(t *testing.T) {
 		})
 	}
 	// What is within the limits is not refused, and neither is a long text without references.
-	if v, err := bomb(14, "x").String("spark.a14", ""); err != nil || len(v) != 1<<14 {
-		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<14)
+	if v, err := bomb(13, "x").String("spark.a13", ""); err != nil || len(v) != 1<<13 {
+		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<13)
 	}
 	if v, err := pairs("spark.a", strings.Repeat("x", 2<<20)).String("spark.a", ""); err != nil || len(v) != 2<<20 {
 		t.Errorf("a long text gives %d bytes and the error %v", len(v), err)

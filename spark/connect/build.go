@@ -23,13 +23,15 @@ const RoleServer = "connect-server"
 const (
 	// TemplateKey is the template of the executors.
 	TemplateKey = "executor-pod-template.yaml"
-	// PropertiesKey are those values of the configuration that would not arrive as arguments.
+	// PropertiesKey are those values of the configuration that would not arrive as arguments. It is a key of the Secret instead where one of them, or any
+	// other value, looks like a secret.
 	PropertiesKey = "spark.properties"
 )
 
 const (
-	confVolume = "spark-conf"
-	mountDir   = "/tmp/spark"
+	confVolume   = "spark-conf"
+	secretVolume = "spark-conf-secret"
+	mountDir     = "/tmp/spark"
 )
 
 // maxConfigMap is the most that a ConfigMap may hold, in bytes (corev1.MaxSecretSize).
@@ -60,16 +62,18 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	options, properties, err := d.commandLine(settled)
+	options, properties, secret, err := d.commandLine(settled)
 	if err != nil {
 		return Objects{}, err
 	}
-	data := map[string]string{}
-	for key, text := range map[string]string{TemplateKey: executor.text, PropertiesKey: properties} {
-		if text != "" {
-			data[key] = text
-		}
+	files := map[string]string{TemplateKey: executor.text}
+	out := Objects{}
+	if secret {
+		out.Secret = d.secret(properties)
+	} else {
+		files[PropertiesKey] = properties
 	}
+	maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
 	if size := len(executor.text) + len(properties); size > maxConfigMap {
 		field := "Conf"
 		if len(executor.text) > len(properties) {
@@ -79,14 +83,28 @@ func Build(r Request) (Objects, error) {
 	}
 	spark := server.container()
 	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)
-	if err := server.mount(ConfigMapName(r.Name), slices.Sorted(maps.Keys(data))); err != nil {
+	if err := server.mountFiles(out.Secret, ConfigMapName(r.Name), slices.Sorted(maps.Keys(files))); err != nil {
 		return Objects{}, err
 	}
 	extra, err := d.keepExtra(server)
 	if err != nil {
 		return Objects{}, err
 	}
-	return Objects{Config: d.config(data), Server: server.Pod, ServerExtra: extra, Warnings: d.warns}, nil
+	out.Config, out.Server, out.ServerExtra, out.Warnings = d.config(files), server.Pod, extra, d.warns
+	return out, nil
+}
+
+// secret makes the Secret with the file of properties. Its name holds a digest of the owner's UID, so that it is neither a user's nor one that a deleted
+// server of the same name left: nobody needs to read it to know whose it is.
+func (d *draft) secret(properties string) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: SecretName(d.r.Name, d.r.Owner.UID), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: owners(d.r.Owner),
+		},
+		Data:      map[string][]byte{PropertiesKey: []byte(properties)},
+		Immutable: new(true),
+	}
 }
 
 // config makes the ConfigMap. There is one for every server, as an attempt is known by it.

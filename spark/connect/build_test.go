@@ -216,14 +216,14 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestASecretIsNotShown(t *testing.T) {
-	r := minimal("spark.hadoop.fs.s3a.secret.key", " hunter2é", "spark.ssl.password", " hunter2\r")
-	_, err := Build(r)
-	if wrong := refused(t, err); wrong.Key != "spark.ssl.password" || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("the error is %v", err)
+	for _, value := range []string{" hunter2é", " hunter2\r", "hunter2 "} {
+		_, err := Build(minimal("spark.ssl.password", value))
+		if wrong := refused(t, err); wrong.Key != "spark.ssl.password" || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error is %v", err)
+		}
 	}
-	r.Conf.Delete("spark.ssl.password")
-	o := build(t, r)
-	if len(o.Warnings) != 1 || strings.Contains(texts(o)[0], "hunter2") {
+	o := build(t, minimal("spark.ssl.password", "hunter2é\r"))
+	if len(o.Warnings) != 0 {
 		t.Errorf("warnings are %q", o.Warnings)
 	}
 }

@@ -110,15 +110,26 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)
 	}
-	for {
+	for tries := 1; ; tries++ {
 		pod, err := submit.Executor(request, id, server)
 		refused, ok := errors.AsType[*submit.Error](err)
 		if !ok || !readByServer(request.Conf, refused.Key) {
 			return pod, err
 		}
 		request.Conf.Delete(refused.Key)
+		if tries == mostTries {
+			// Each key is one more build: the rest goes at once.
+			for _, key := range request.Conf.Keys() {
+				if readByServer(request.Conf, key) {
+					request.Conf.Delete(key)
+				}
+			}
+		}
 	}
 }
+
+// mostTries is how many keys Executor leaves out one by one.
+const mostTries = 8
 
 // executorKeys begin the keys that an executor's pod follows from. A submission in cluster mode would refuse others that a server may well have, such as
 // files of its own image.
@@ -132,15 +143,21 @@ var executorKeys = []string{
 // ofExecutors is the part of a configuration that an executor's pod follows from. The file of the template is not in it: a template goes by itself. What
 // values refer to need not be in it, so references are replaced here, where Spark replaces them.
 func ofExecutors(c *conf.Conf) *conf.Conf {
-	out := conf.New()
+	out, refer := conf.New(), false
 	for key, value := range c.All() {
 		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
 			continue
 		}
-		if replaced, err := c.Expand(value); err == nil && !isVerbatim(key) {
-			value = replaced
-		}
 		out.Set(key, value)
+		refer = refer || strings.Contains(value, "${") && !isVerbatim(key)
+	}
+	if refer {
+		all := c.Clone()
+		all.ExpandAll(func(key string) bool { return out.Has(key) && !isVerbatim(key) })
+		for key := range out.All() {
+			value, _ := all.Get(key)
+			out.Set(key, value)
+		}
 	}
 	out.Set(driverImageKey, "any") // there is no driver to make
 	return out
@@ -157,8 +174,11 @@ func isVerbatim(key string) bool {
 // system properties, and what Spark sets itself.
 func readByServer(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
+	if !strings.Contains(text, "${") || isVerbatim(key) {
+		return false
+	}
 	replaced, err := c.Expand(text)
-	return err == nil && strings.Contains(replaced, "${") && !isVerbatim(key)
+	return err == nil && strings.Contains(replaced, "${")
 }
 
 // digest is eight hexadecimal digits that depend on text alone.

@@ -106,7 +106,8 @@ func TestServiceWarnings(t *testing.T) {
 		"no name":             {base: port(corev1.ServicePort{Port: 15002, TargetPort: intstr.FromInt32(15002)})},
 		"ours by name":        {port(corev1.ServicePort{Name: "spark-connect-server", Port: 443}), "spec.ports[0]: name, port and targetPort have no effect: port 15002 is spark-connect-server"},
 		"ours by number":      {port(corev1.ServicePort{Name: "grpc", Port: 15002}), "spec.ports[0]"},
-		"another target":      {port(corev1.ServicePort{Name: "web-ui", Port: 4040, TargetPort: intstr.FromInt32(80)}), "leads to port 4040"},
+		"another target":      {port(corev1.ServicePort{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(80)}), "leads to port 15002"},
+		"the web UI's target": {base: port(corev1.ServicePort{Name: "web-ui", Port: 80, TargetPort: intstr.FromInt32(4040)})},
 		"one that is refused": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B", Finalizers: []string{"a/b"}}}},
 	} {
 		got := ServiceWarnings(minimal(), &c.base)
@@ -162,7 +163,7 @@ func TestProtocolOfTheUser(t *testing.T) {
 	for _, p := range s.Spec.Ports {
 		got[p.Name] = *p.AppProtocol
 	}
-	want := map[string]string{DriverPortName: "tcp", BlockManagerPortName: "tcp", UIPortName: "http", ServerPortName: "kubernetes.io/h2c"}
+	want := map[string]string{ServerPortName: "kubernetes.io/h2c"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}

@@ -70,6 +70,8 @@ func (d *draft) settled(executor executorTemplate) (*conf.Conf, error) {
 			before.Set(key, value)
 		}
 	}
+	// A server lives long, and whoever can connect to its RPC port without a secret may run code as the server.
+	submit.Protect(before, d.r.SparkVersion)
 	return before, nil
 }
 
@@ -112,17 +114,27 @@ func executorPrefix(name string) string {
 //   - A value of the file loses the blanks at its ends (Utils.getPropertiesFromFile).
 //
 // So what is plain goes as an argument, where people look for it, and the rest into the file. The text is empty where all is plain.
-func (d *draft) commandLine(c *conf.Conf) (options []string, file string, err error) {
+//
+// What looks like a secret always goes into the file, which is a Secret's then: whoever may read pods reads their arguments.
+func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret bool, err error) {
 	inFile := conf.New()
 	var pairs []string
+	hidden := d.secrets(c)
 	for key, value := range c.All() {
 		switch blanks := strings.Trim(value, trimmed) != value; {
+		case hidden(key, value) && blanks:
+			return nil, "", false, keyError(key, "looks like a secret and has blanks at its ends, which Spark loses when it reads it from a file; "+
+				"write it without the blanks, or let the server's container read it from a Secret of your own")
+		case hidden(key, value):
+			secret = true
+			inFile.Set(key, value)
+			continue
 		case plain(key+value) && !strings.Contains(key, "="):
 		case !blanks && d.readsFile():
 			inFile.Set(key, value)
 			continue
 		case strings.ContainsAny(key+value, "\r\x00") || strings.Contains(key, "=") || len(key)+len(value) >= argumentLimit:
-			return nil, "", keyError(key, "cannot be handed to Spark as it is: it has blanks at its ends and something that only survives in a file "+
+			return nil, "", false, keyError(key, "cannot be handed to Spark as it is: it has blanks at its ends and something that only survives in a file "+
 				"(a carriage return, NUL, more than %d bytes); write it without", argumentLimit)
 		default:
 			d.warns.OfKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
@@ -134,9 +146,31 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, err er
 	if inFile.Len() > 0 {
 		file = conf.MarshalProperties(inFile)
 		// Spark reads spark-defaults.conf of the image only where no file is named, or where it is told to (SPARK-48392).
-		options = append(options, "--properties-file", mountDir+"/"+PropertiesKey, "--load-spark-defaults")
+		options = append(options, "--properties-file", mountDir+"/"+PropertiesKey)
+		if d.readsFile() {
+			options = append(options, "--load-spark-defaults")
+		} else {
+			d.warns.OfField("Conf", "values that look like secrets are read from a file, beside which Spark %s does not read the image's conf/spark-defaults.conf; "+
+				"write what it says into the configuration, or use Spark 4", d.r.SparkVersion)
+		}
 	}
-	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, nil
+	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, secret, nil
+}
+
+// secrets returns what reports whether a pair looks like a secret. Keys below spark.kubernetes. do not: they are about pods, which show them, or refer to
+// Secrets. Nor do names of files with secrets.
+func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
+	looks, err := conf.Secrets(c)
+	if err != nil {
+		d.warns.OfKey(conf.RedactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+	}
+	return func(key, value string) bool {
+		switch {
+		case strings.HasPrefix(key, "spark.kubernetes."), key == "spark.app.name", strings.HasPrefix(key, "spark.authenticate.") && strings.HasSuffix(key, ".file"):
+			return false
+		}
+		return looks(key, value)
+	}
 }
 
 // argumentLimit is half of what the kernel takes as one argument (MAX_ARG_STRLEN), since escapes may double it on the way there.

@@ -37,7 +37,8 @@ func TestOrderOfTheOptions(t *testing.T) {
 		"spark.driver.bindAddress", "spark.kubernetes.executor.useDriverPodIP", "spark.driver.blockManager.port", "spark.kubernetes.driver.pod.name",
 		"spark.kubernetes.executor.label.example.org/attempt", "spark.kubernetes.executor.label.example.org/server",
 		"spark.kubernetes.executor.podNamePrefix", "spark.kubernetes.executor.podTemplateFile", "spark.kubernetes.executor.podTemplateContainerName",
-		"spark.app.name",
+		"spark.app.name", "spark.authenticate", "spark.network.crypto.enabled", "spark.network.crypto.saslFallback",
+		"spark.network.crypto.authEngineVersion", "spark.network.crypto.cipher",
 	}
 	if diff := cmp.Diff(want, order(t, o)); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The ports of a server's Service, by name, which are the same whatever the configuration says. The server's own are those of Ports.
+// The ports of a server, by name, where the configuration does not say others. The client Service has ServerPort alone, and the Service of the web UI
+// has UIPort, whatever the configuration says.
 const (
 	DriverPort       = 7078
 	BlockManagerPort = 7079
@@ -29,10 +30,13 @@ const (
 	serverPortKey       = "spark.connect.grpc.binding.port"
 )
 
+// innerPorts is how many of a server's ports are for its executors alone. They come first in portsOf.
+const innerPorts = 2
+
 // port is one of the four ports of a server.
 type port struct {
 	key string
-	// service and name are the Service's, container the name in the pod, where names have at most 15 characters.
+	// service and name are a Service's, container the name in the pod, where names have at most 15 characters.
 	service         int32
 	name, container string
 	// protocol is what is spoken, the Service's appProtocol.
@@ -41,8 +45,8 @@ type port struct {
 	number int32
 }
 
-// portsOf reads the ports on which a server listens: the user's, else those of the Service. Two of them on one number, and zero, any port, are
-// refused: neither the Service nor a probe could find it.
+// portsOf reads the ports on which a server listens: the user's, else the usual ones. Those for executors alone come first, then the web UI's and the
+// clients'. Two of them on one number, and zero, any port, are refused: neither a Service nor a probe could find it.
 func portsOf(c *conf.Conf) ([]port, error) {
 	ports := []port{
 		{key: driverPortKey, service: DriverPort, name: DriverPortName, container: DriverPortName, protocol: "tcp"},
@@ -89,6 +93,9 @@ func addPorts(c *corev1.Container, ports []port) {
 		c.Ports = append(c.Ports, add)
 	}
 }
+
+// uiPort is the port of the web UI.
+func uiPort(ports []port) port { return ports[innerPorts] }
 
 // serverPort is the port that clients connect to.
 func serverPort(ports []port) int32 { return ports[len(ports)-1].number }

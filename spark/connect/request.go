@@ -3,6 +3,7 @@ package connect
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -51,6 +52,9 @@ type Request struct {
 type Objects struct {
 	// Config is the ConfigMap of the server, immutable.
 	Config *corev1.ConfigMap
+	// Secret holds the values that look like secrets, as a file of properties, so that they are neither in the pod nor in the ConfigMap. It is immutable,
+	// and nil where no value looks like one.
+	Secret *corev1.Secret
 	// Server is the server's pod.
 	Server *corev1.Pod
 	// ServerExtra are fields of the server's template that k8s.io/api does not know, as submit.Objects.DriverExtra has them: create what
@@ -65,6 +69,11 @@ type Warning = conf.Warning
 
 // ServerName is the name of the pod of a server, and of its Service where the user names none: "<name>-server".
 func ServerName(name string) string { return name + "-server" }
+
+// SecretName is the name of the Secret of a server whose owner has a UID: "<name>-conf-" and eight hexadecimal digits.
+func SecretName(name string, owner types.UID) string {
+	return ConfigMapName(name) + "-" + digest(string(owner))
+}
 
 // ConfigMapName is the name of a server's ConfigMap: "<name>-conf".
 func ConfigMapName(name string) string { return name + "-conf" }

@@ -195,25 +195,37 @@ func probe(ports []port) corev1.ProbeHandler {
 	return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(serverPort(ports))}}
 }
 
-// mount puts keys of a ConfigMap into mountDir, a file each, so that nothing else of that directory is hidden. Without keys there is no volume.
-func (s *server) mount(configMap string, keys []string) error {
+// mountFiles mounts the keys of the ConfigMap, and the Secret's file where there is one.
+func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []string) error {
+	var items []corev1.KeyToPath
+	for _, key := range keys {
+		items = append(items, corev1.KeyToPath{Key: key, Path: key})
+	}
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Items: items}
+	if err := s.mount(confVolume, corev1.VolumeSource{ConfigMap: source}, keys); err != nil || secret == nil {
+		return err
+	}
+	hidden := &corev1.SecretVolumeSource{SecretName: secret.Name, Items: []corev1.KeyToPath{{Key: PropertiesKey, Path: PropertiesKey}}}
+	return s.mount(secretVolume, corev1.VolumeSource{Secret: hidden}, []string{PropertiesKey})
+}
+
+// mount puts keys of a volume into mountDir, a file each, so that nothing else of that directory is hidden. Without keys there is no volume.
+func (s *server) mount(volume string, source corev1.VolumeSource, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
 	spark := s.container()
-	if slices.ContainsFunc(s.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == confVolume }) {
-		return fieldError("ServerTemplate", "spec.volumes: the name %q is taken by the server's own configuration; give the volume another", confVolume)
+	if slices.ContainsFunc(s.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume }) {
+		return fieldError("ServerTemplate", "spec.volumes: the name %q is taken by the server's own configuration; give the volume another", volume)
 	}
-	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}
 	for _, key := range keys {
 		path := mountDir + "/" + key
 		if slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.TrimRight(m.MountPath, "/") == path }) {
 			return fieldError("ServerTemplate", "volumeMounts: %s of container %s is taken by the server's own configuration; mount it elsewhere", path, spark.Name)
 		}
-		source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
-		spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: confVolume, MountPath: path, SubPath: key, ReadOnly: true})
+		spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: path, SubPath: key, ReadOnly: true})
 	}
-	s.Pod.Spec.Volumes = append(s.Pod.Spec.Volumes, corev1.Volume{Name: confVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+	s.Pod.Spec.Volumes = append(s.Pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: source})
 	return nil
 }
 

@@ -27,9 +27,13 @@ func ServiceName(name string, base *corev1.Service) string {
 // Service returns the Service that reaches the server, built on base, which may be nil and is not changed. Of the Request it reads names, labels, owner and
 // the ports that Conf says the server listens on; it is the same for every attempt and version.
 //
-// Of base name, labels, annotations and spec are kept, but for: the selector; the four ports of the server, of which only node port and appProtocol, by
-// the port's name or number, are base's to say; labels that the Request has, too (ServiceWarnings tells of each). Further ports of base stay, with a name where they lack one, since one of several
-// ports needs it. The error is a *submit.Error; its field Service is base.
+// Its port is the one for clients. Executors reach the server at its pod's address, and the web UI has a Service of its own (UIService). So whoever exposes
+// this Service does not expose ports by which code is run with the server's rights.
+//
+// Of base, the name, labels, annotations and spec are kept, except for four things. The selector is the Request's. Of the clients' port, only nodePort and
+// appProtocol are base's to say, by the port's name or number. Labels of the Request win. Ports that lead to the RPC port or the block manager are left out.
+// Further ports of base stay; one without a name gets one, since one of several ports needs it. ServiceWarnings reports what has no effect. The error is
+// a *submit.Error; its field Service is base.
 func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	d, err := newDraft(r)
 	if err != nil {
@@ -57,7 +61,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 		Spec: *base.Spec.DeepCopy(),
 	}
 	service.Spec.Selector = merged(r.Selector, map[string]string{submit.RoleLabel: RoleServer})
-	service.Spec.Ports = servicePorts(d.ports, base.Spec.Ports)
+	service.Spec.Ports = d.servicePorts(base.Spec.Ports)
 	return service, nil
 }
 
@@ -82,7 +86,10 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	if err != nil || base == nil {
 		return nil
 	}
-	d := &draft{}
+	d, err := newDraft(r)
+	if err != nil {
+		return nil
+	}
 	for _, meta := range []struct {
 		field string
 		vain  bool
@@ -102,15 +109,28 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
 		d.warns.OfField("Service", "spec.selector has no effect: the operator's leads to the current server; remove it")
 	}
+	d.portWarnings(base, service.Spec.Ports[0])
+	return d.warns
+}
+
+// portWarnings reports which of base's ports have no effect, and which of them show more than clients need.
+func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
+	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {
-		for _, mine := range service.Spec.Ports[:serverPorts] {
-			if inPlaceOf(b, mine) && saysOtherwise(b, mine) {
-				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; give a further port another name and number",
-					i, mine.Port, mine.Name, mine.TargetPort.String())
+		switch {
+		case inPlaceOf(b, mine):
+			if saysOtherwise(b, mine) {
+				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; "+
+					"give a further port another name and number", i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
+		case isInner(d.ports, b):
+			d.warns.OfField("Service", "spec.ports[%d] is left out: whoever reaches the server's RPC port or block manager may run code as the server, and "+
+				"executors do not need a Service; remove it", i)
+		case outside && leadsTo(uiPort(d.ports), b):
+			d.warns.OfField("Service", "spec.ports[%d]: a Service of type %s shows the web UI, which does not ask who is there, to others than the cluster; "+
+				"remove it, and use spec.ui with an Ingress that does", i, base.Spec.Type)
 		}
 	}
-	return d.warns
 }
 
 // inPlaceOf reports whether a port of a Service's base is one of the server's.
@@ -123,27 +143,43 @@ func saysOtherwise(b, mine corev1.ServicePort) bool {
 	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
 }
 
-// serverPorts is how many ports of a Service are the server's. They come first.
-const serverPorts = 4
-
-func servicePorts(ports []port, base []corev1.ServicePort) []corev1.ServicePort {
-	var all []corev1.ServicePort
-	taken := make([]bool, len(base))
-	for _, p := range ports {
-		mine := corev1.ServicePort{
-			Name: p.name, Protocol: corev1.ProtocolTCP, AppProtocol: new(p.protocol), Port: p.service, TargetPort: intstr.FromInt32(p.number),
+// isInner reports whether a port of a Service's base leads to a port that is for executors alone. Manifests for the kubeflow operator may list these, by
+// their names there, since it writes the same ports itself.
+func isInner(ports []port, b corev1.ServicePort) bool {
+	for _, p := range ports[:innerPorts] {
+		if b.Name == p.name || leadsTo(p, b) {
+			return true
 		}
-		for i, b := range base {
-			if inPlaceOf(b, mine) {
-				taken[i] = true
-				mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
-				mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
-			}
-		}
-		all = append(all, mine)
 	}
-	for i, b := range base {
-		if taken[i] {
+	return false
+}
+
+// leadsTo reports whether a port of a Service leads to a port of the server.
+func leadsTo(p port, b corev1.ServicePort) bool {
+	switch target := b.TargetPort; {
+	case cmp.Or(b.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP:
+		return false
+	case target.Type == intstr.String:
+		return target.StrVal == p.container
+	default:
+		return cmp.Or(target.IntVal, b.Port) == p.number
+	}
+}
+
+// servicePorts are the clients' port, and behind it those of base that are not for executors alone.
+func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
+	p := d.ports[len(d.ports)-1]
+	mine := corev1.ServicePort{
+		Name: p.name, Protocol: corev1.ProtocolTCP, AppProtocol: new(p.protocol), Port: p.service, TargetPort: intstr.FromInt32(p.number),
+	}
+	var further []corev1.ServicePort
+	for _, b := range base {
+		switch {
+		case inPlaceOf(b, mine):
+			mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
+			mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
+			continue
+		case isInner(d.ports, b):
 			continue
 		}
 		more := *b.DeepCopy()
@@ -154,7 +190,29 @@ func servicePorts(ports []port, base []corev1.ServicePort) []corev1.ServicePort 
 		if more.TargetPort == (intstr.IntOrString{}) {
 			more.TargetPort = intstr.FromInt32(more.Port) // as the API server has it
 		}
-		all = append(all, more)
+		further = append(further, more)
 	}
-	return slices.Clip(all)
+	return append([]corev1.ServicePort{mine}, further...)
+}
+
+// UIService returns the Service of the server's web UI, in the cluster alone, by the name that it is given. It is there beside Service so that what
+// people look at is exposed apart from what clients use. The error is a *submit.Error.
+func UIService(r Request, name string) (*corev1.Service, error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	p := uiPort(d.ports)
+	return &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: r.Namespace, OwnerReferences: owners(r.Owner), Labels: merged(r.ObjectLabels),
+		},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, Selector: merged(r.Selector, map[string]string{submit.RoleLabel: RoleServer}),
+			Ports: []corev1.ServicePort{{
+				Name: p.name, Protocol: corev1.ProtocolTCP, AppProtocol: new(p.protocol), Port: p.service, TargetPort: intstr.FromInt32(p.number),
+			}},
+		},
+	}, nil
 }

@@ -30,9 +30,6 @@ func TestService(t *testing.T) {
 		Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"example.org/server": "sc", "spark-role": "connect-server"},
 			Ports: []corev1.ServicePort{
-				{Name: "driver-rpc", Protocol: "TCP", AppProtocol: new("tcp"), Port: 7078, TargetPort: intstr.FromInt32(7078)},
-				{Name: "blockmanager", Protocol: "TCP", AppProtocol: new("tcp"), Port: 7079, TargetPort: intstr.FromInt32(7079)},
-				{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040, TargetPort: intstr.FromInt32(4040)},
 				{Name: "spark-connect-server", Protocol: "TCP", AppProtocol: new("grpc"), Port: 15002, TargetPort: intstr.FromInt32(15002)},
 			},
 		},
@@ -91,12 +88,21 @@ func TestServiceOfTheUser(t *testing.T) {
 }
 
 func TestPortsOfTheUsersService(t *testing.T) {
-	const ours = "driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect-server:15002"
+	const ours = "spark-connect-server:15002"
 	for name, c := range map[string]struct {
 		ports []corev1.ServicePort
 		want  string
 	}{
 		"none": {nil, ours},
+		"those of the kubeflow operator": {[]corev1.ServicePort{
+			{Name: "driver-rpc", Port: 7078}, {Name: "blockmanager", Port: 7079}, {Name: "spark-connect-server", Port: 15002},
+		}, ours},
+		"to the RPC port by another number":   {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromInt32(7078)}}, ours},
+		"to the block manager by its name":    {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString("blockmanager")}}, ours},
+		"to the RPC port without a target":    {[]corev1.ServicePort{{Port: 7078}}, ours},
+		"the RPC port's number by another":    {[]corev1.ServicePort{{Name: "x", Port: 7078, TargetPort: intstr.FromInt32(9000)}}, ours + " x:7078>9000"},
+		"the RPC port's number, but for UDP":  {[]corev1.ServicePort{{Name: "x", Port: 7078, Protocol: "UDP"}}, ours + " x:7078"},
+		"the web UI, where the user wants it": {[]corev1.ServicePort{{Name: "web-ui", Port: 4040}}, ours + " web-ui:4040"},
 		"another": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"), NodePort: 30000, AppProtocol: new("http")}},
 			ours + " jmx:8090>jmx@30000"},
 		"another without a name":  {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
@@ -132,15 +138,51 @@ func TestPortsOfTheUsersService(t *testing.T) {
 
 func TestServiceFollowsTheServersPorts(t *testing.T) {
 	r := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.ui.port", "1003", "spark.connect.grpc.binding.port", "1004")
-	s := service(t, r, nil)
-	for i, p := range s.Spec.Ports {
-		if want := int32(1001 + i); p.TargetPort.IntVal != want {
-			t.Errorf("%s leads to %s, want %d", p.Name, p.TargetPort.String(), want)
+	base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1001}, {Port: 443, TargetPort: intstr.FromInt32(1002)}}}}
+	ui, err := UIService(r, "ui")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[int32]*corev1.Service{1003: ui, 1004: service(t, r, base)} {
+		if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].TargetPort != intstr.FromInt32(want) {
+			t.Errorf("Service %s has ports %+v, want one that leads to %d", s.Name, s.Spec.Ports, want)
 		}
 	}
 	for i, p := range build(t, r).Server.Spec.Containers[0].Ports {
-		if p.ContainerPort != s.Spec.Ports[i].TargetPort.IntVal {
-			t.Errorf("%s of the pod is %d, the Service leads to %s", p.Name, p.ContainerPort, s.Spec.Ports[i].TargetPort.String())
+		if p.ContainerPort != int32(1001+i) {
+			t.Errorf("%s of the pod is %d, want %d", p.Name, p.ContainerPort, 1001+i)
+		}
+	}
+}
+
+// TestUIService leads to the same pod as the Service for clients, and never out of the cluster.
+func TestUIService(t *testing.T) {
+	ui, err := UIService(minimal(), "sc-server-ui-svc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := service(t, minimal(), nil)
+	want.Name, want.Spec.Type = "sc-server-ui-svc", corev1.ServiceTypeClusterIP
+	want.Spec.Ports = []corev1.ServicePort{{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040, TargetPort: intstr.FromInt32(4040)}}
+	if diff := cmp.Diff(want, ui); diff != "" {
+		t.Errorf("the web UI's Service (-want +got):\n%s", diff)
+	}
+	if _, err := UIService(minimal("spark.ui.port", "0"), "x"); err == nil {
+		t.Error("a web UI at any port has a Service")
+	}
+}
+
+// TestServiceWarnsOfPortsThatShowTooMuch: what is left out is reported, and a web UI that leaves the cluster too.
+func TestServiceWarnsOfPortsThatShowTooMuch(t *testing.T) {
+	ports := []corev1.ServicePort{{Name: "driver-rpc", Port: 7078}, {Name: "x", Port: 443, TargetPort: intstr.FromInt32(7079)}, {Name: "web-ui", Port: 4040}}
+	for kind, want := range map[corev1.ServiceType]int{"": 2, corev1.ServiceTypeClusterIP: 2, corev1.ServiceTypeNodePort: 3, corev1.ServiceTypeLoadBalancer: 3} {
+		var texts []string
+		for _, w := range ServiceWarnings(minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Type: kind, Ports: ports}}) {
+			texts = append(texts, w.Text)
+		}
+		if len(texts) != want || !strings.HasPrefix(texts[0], "spec.ports[0] is left out") || !strings.HasPrefix(texts[1], "spec.ports[1] is left out") ||
+			want == 3 && !strings.Contains(texts[2], "spec.ports[2]: a Service of type "+string(kind)) {
+			t.Errorf("%q: %q", kind, texts)
 		}
 	}
 }

@@ -36,6 +36,9 @@ type Names struct {
 // labelLimit is the length of a part of a host name (RFC 1035), which the API server does not mind.
 const labelLimit = 63
 
+// maxFormat is the length of an address's format. Browsers and proxies take some 2,000 characters.
+const maxFormat = 2048
+
 // placeholder is one of Names in a format, as readers of the sparkoperator.k8s.io API write it.
 var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
 
@@ -46,6 +49,9 @@ var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
 // reads what comes out. Without a scheme it is http. Only a format that begins with a slash has no host. An error says what is wrong with the format,
 // and how to write it.
 func ParseAddress(format string, names Names) (Address, error) {
+	if len(format) > maxFormat {
+		return Address{}, fmt.Errorf("is %d bytes long; the limit is %d bytes", len(format), maxFormat)
+	}
 	text, err := fill(strings.TrimSpace(format), names)
 	if err != nil {
 		return Address{}, err

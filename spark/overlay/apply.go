@@ -1,8 +1,10 @@
 package overlay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Error is an overlay that does not fit its pod. The API server would refuse such a pod too, with less to say.
@@ -29,12 +32,12 @@ func (e *Error) Error() string { return e.Field + ": " + e.Message }
 // Apply lays o over pod; container is the name of its Spark container. Applying the same overlay twice is applying it once. An error is an
 // *Error; the pod may then be half changed and should be thrown away.
 func Apply(pod *corev1.Pod, container string, o Overlay) error {
-	index := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
-	if index < 0 {
+	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
+	if at < 0 {
 		return &Error{Field: "Container", Message: fmt.Sprintf("the pod has no container %q", container)}
 	}
 	// Sidecars come after everything else: adding to the list of containers moves it, and with it what spark points to.
-	spark := &pod.Spec.Containers[index]
+	spark := &pod.Spec.Containers[at]
 	a := applier{pod: pod, spark: spark}
 	a.meta(o)
 	a.env(o)
@@ -46,7 +49,7 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	a.security(o)
 	a.life(o)
 	a.containers("InitContainers", &pod.Spec.InitContainers, len(pod.Spec.InitContainers), o.InitContainers)
-	a.containers("Sidecars", &pod.Spec.Containers, index, o.Sidecars)
+	a.containers("Sidecars", &pod.Spec.Containers, at, o.Sidecars)
 	return a.err
 }
 
@@ -69,7 +72,9 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 type applier struct {
 	pod   *corev1.Pod
 	spark *corev1.Container
-	err   error
+	// volumes and mounts are the places of the pod's volumes by name and of the Spark container's mounts by path; nil before the first use.
+	volumes, mounts map[string]int
+	err             error
 }
 
 func (a *applier) fail(field, format string, args ...any) {
@@ -81,8 +86,13 @@ func (a *applier) fail(field, format string, args ...any) {
 func (a *applier) meta(o Overlay) {
 	mergeMap(&a.pod.Labels, o.Labels)
 	mergeMap(&a.pod.Annotations, o.Annotations)
+	if len(o.OwnerReferences) == 0 {
+		return
+	}
+	owners := index(a.pod.OwnerReferences, func(r *metav1.OwnerReference) types.UID { return r.UID })
 	for _, ref := range o.OwnerReferences {
-		if !slices.ContainsFunc(a.pod.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
+		if _, ok := owners[ref.UID]; !ok {
+			owners[ref.UID] = len(a.pod.OwnerReferences)
 			a.pod.OwnerReferences = append(a.pod.OwnerReferences, *ref.DeepCopy())
 		}
 	}
@@ -95,13 +105,21 @@ func (a *applier) env(o Overlay) {
 
 // addEnv makes every variable of add the one that counts. Comparing with the last of a name, not with any, is what makes twice once.
 func (a *applier) addEnv(add []corev1.EnvVar) {
+	if len(add) == 0 {
+		return
+	}
+	wanted, have := make(map[string]int, len(add)), make(map[string]int, len(add))
+	for i := range add {
+		wanted[add[i].Name] = i
+	}
+	for i := range a.spark.Env {
+		have[a.spark.Env[i].Name] = i
+	}
 	for i, v := range add {
-		sameName := func(e corev1.EnvVar) bool { return e.Name == v.Name }
-		if slices.ContainsFunc(add[i+1:], sameName) {
+		if wanted[v.Name] != i {
 			continue
 		}
-		last := lastIndexFunc(a.spark.Env, sameName)
-		if last < 0 || !equality.Semantic.DeepEqual(a.spark.Env[last], v) {
+		if last, ok := have[v.Name]; !ok || !equality.Semantic.DeepEqual(a.spark.Env[last], v) {
 			a.spark.Env = append(a.spark.Env, *v.DeepCopy())
 		}
 	}
@@ -135,9 +153,13 @@ func (a *applier) configMap(field, volume, name, path string) {
 }
 
 func (a *applier) volume(field string, v corev1.Volume) {
-	i := slices.IndexFunc(a.pod.Spec.Volumes, func(w corev1.Volume) bool { return w.Name == v.Name })
+	if a.volumes == nil {
+		a.volumes = index(a.pod.Spec.Volumes, func(w *corev1.Volume) string { return w.Name })
+	}
+	i, ok := a.volumes[v.Name]
 	switch {
-	case i < 0:
+	case !ok:
+		a.volumes[v.Name] = len(a.pod.Spec.Volumes)
 		a.pod.Spec.Volumes = append(a.pod.Spec.Volumes, *v.DeepCopy())
 	case !sameVolume(a.pod.Spec.Volumes[i], v):
 		a.fail(field, "the pod has another volume named %q; give one of the two another name", v.Name)
@@ -173,37 +195,56 @@ func field[S, F any](source *S, of func(*S) *F) *F {
 }
 
 func (a *applier) mount(field string, m corev1.VolumeMount) {
-	i := slices.IndexFunc(a.spark.VolumeMounts, func(n corev1.VolumeMount) bool { return n.MountPath == m.MountPath })
+	if a.mounts == nil {
+		a.mounts = index(a.spark.VolumeMounts, func(n *corev1.VolumeMount) string { return n.MountPath })
+	}
+	i, ok := a.mounts[m.MountPath]
 	switch {
-	case i < 0:
+	case !ok:
+		a.mounts[m.MountPath] = len(a.spark.VolumeMounts)
 		a.spark.VolumeMounts = append(a.spark.VolumeMounts, *m.DeepCopy())
 	case !equality.Semantic.DeepEqual(a.spark.VolumeMounts[i], m):
 		a.fail(field, "volume %q cannot be mounted at %s: volume %q is there", m.Name, m.MountPath, a.spark.VolumeMounts[i].Name)
 	}
 }
 
+// port is what makes two ports of a container the same.
+type port struct {
+	name     string
+	number   int32
+	protocol corev1.Protocol
+}
+
+func portOf(p corev1.ContainerPort) port {
+	return port{name: p.Name, number: p.ContainerPort, protocol: cmp.Or(p.Protocol, corev1.ProtocolTCP)}
+}
+
 func (a *applier) ports(add []corev1.ContainerPort) {
+	if len(add) == 0 {
+		return
+	}
+	have, named := map[port]bool{}, map[string][]port{}
+	note := func(p port) {
+		if !have[p] {
+			have[p] = true
+			if p.name != "" {
+				named[p.name] = append(named[p.name], p)
+			}
+		}
+	}
+	for _, q := range a.spark.Ports {
+		note(portOf(q))
+	}
 	for _, p := range add {
-		if p.Protocol == "" {
-			p.Protocol = corev1.ProtocolTCP
+		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		this := portOf(p)
+		// A name with two ports ends the search, so that it is short.
+		if i := slices.IndexFunc(named[p.Name], func(other port) bool { return other != this }); i >= 0 {
+			a.fail("Ports", "port name %q is taken by port %d", p.Name, named[p.Name][i].number)
+			return
 		}
-		same, taken := false, int32(0)
-		for _, q := range a.spark.Ports {
-			protocol := q.Protocol
-			if protocol == "" {
-				protocol = corev1.ProtocolTCP
-			}
-			switch {
-			case q.Name == p.Name && q.ContainerPort == p.ContainerPort && protocol == p.Protocol:
-				same = true
-			case q.Name == p.Name && p.Name != "":
-				taken = q.ContainerPort
-			}
-		}
-		switch {
-		case taken != 0:
-			a.fail("Ports", "port name %q is taken by port %d", p.Name, taken)
-		case !same:
+		if !have[this] {
+			note(this)
 			a.spark.Ports = append(a.spark.Ports, p)
 		}
 	}
@@ -268,11 +309,7 @@ func (a *applier) security(o Overlay) {
 		a.pod.Spec.ServiceAccountName = o.ServiceAccountName
 		a.pod.Spec.DeprecatedServiceAccount = o.ServiceAccountName
 	}
-	for _, s := range o.ImagePullSecrets {
-		if !slices.Contains(a.pod.Spec.ImagePullSecrets, s) {
-			a.pod.Spec.ImagePullSecrets = append(a.pod.Spec.ImagePullSecrets, s)
-		}
-	}
+	a.pod.Spec.ImagePullSecrets = addMissing(a.pod.Spec.ImagePullSecrets, o.ImagePullSecrets, (*corev1.LocalObjectReference).DeepCopy)
 	if o.EnableServiceLinks != nil {
 		a.pod.Spec.EnableServiceLinks = new(*o.EnableServiceLinks)
 	}
@@ -295,16 +332,26 @@ func (a *applier) life(o Overlay) {
 
 // containers inserts those that are not there at an index, in their order.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
-	for _, c := range add {
-		i := slices.IndexFunc(*list, func(d corev1.Container) bool { return d.Name == c.Name })
-		switch {
-		case i < 0:
-			*list = slices.Insert(*list, at, *c.DeepCopy())
-			at++
-		case (*list)[i].Image != c.Image:
-			a.fail(field, "the pod has a container %q with another image, %q", c.Name, (*list)[i].Image)
+	if len(add) == 0 {
+		return
+	}
+	images := make(map[string]string, len(*list)+len(add))
+	for i := range slices.Backward(*list) {
+		images[(*list)[i].Name] = (*list)[i].Image
+	}
+	fresh := make([]corev1.Container, 0, len(add))
+	for i := range add {
+		c := &add[i]
+		switch image, ok := images[c.Name]; {
+		case !ok:
+			images[c.Name] = c.Image
+			fresh = append(fresh, *c.DeepCopy())
+		case image != c.Image:
+			a.fail(field, "the pod has a container %q with another image, %q", c.Name, image)
 		}
 	}
+	// All at once: each insertion moves what is behind it.
+	*list = slices.Insert(*list, at, fresh...)
 }
 
 // ConfigMapVolume is the name of the volume for a ConfigMap: "<name>-vol", and for a name that a volume cannot have (a dot, or too long)
@@ -330,23 +377,40 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	maps.Copy(*into, add)
 }
 
-// addMissing appends copies of those in add that are not in list.
+// addMissing appends copies of those in add that are not in list. Items are equal if their JSON is: T must have no field that JSON leaves out, and none
+// that has two spellings of one value, such as a quantity.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
-	for _, item := range add {
-		if !slices.ContainsFunc(list, func(have T) bool { return equality.Semantic.DeepEqual(have, item) }) {
-			list = append(list, *copyOf(&item))
+	if len(add) == 0 {
+		return list
+	}
+	have := make(map[string]bool, len(list)+len(add))
+	for i := range list {
+		have[spelled(&list[i])] = true
+	}
+	for i := range add {
+		if key := spelled(&add[i]); !have[key] {
+			have[key] = true
+			list = append(list, *copyOf(&add[i]))
 		}
 	}
 	return list
 }
 
-func lastIndexFunc[T any](list []T, match func(T) bool) int {
-	for i, item := range slices.Backward(list) {
-		if match(item) {
-			return i
-		}
+func spelled(item any) string {
+	text, err := json.Marshal(item)
+	if err != nil {
+		return err.Error() // they are Kubernetes' types, which are JSON
 	}
-	return -1
+	return string(text)
+}
+
+// index returns the place of the first item of each key.
+func index[T any, K comparable](list []T, key func(*T) K) map[K]int {
+	places := make(map[K]int, len(list))
+	for i := range slices.Backward(list) {
+		places[key(&list[i])] = i
+	}
+	return places
 }
 
 // IsZero tells whether o changes nothing.

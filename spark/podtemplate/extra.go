@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -32,6 +33,11 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 // unknownFields returns what decoded JSON has and a type has not, at the same places; nil if there is nothing. In a list every element has its
 // place, and its name where it has one, by which graft finds it again.
 func unknownFields(tree any, t reflect.Type) any {
+	switch tree.(type) {
+	case map[string]any, []any:
+	default:
+		return nil // the most of a tree
+	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -40,18 +46,21 @@ func unknownFields(tree any, t reflect.Type) any {
 	}
 	switch tree := tree.(type) {
 	case map[string]any:
-		out := map[string]any{}
+		var out map[string]any
 		for key, value := range tree {
-			switch field, known := fieldType(t, key); {
-			case !known:
-				out[key] = value
-			default:
-				if inner := unknownFields(value, field); inner != nil {
-					out[key] = inner
+			unknown := value
+			if field, known := fieldType(t, key); known {
+				unknown = unknownFields(value, field)
+				if unknown == nil {
+					continue
 				}
 			}
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[key] = unknown
 		}
-		if len(out) > 0 {
+		if out != nil {
 			return out
 		}
 	case []any:
@@ -63,10 +72,21 @@ func unknownFields(tree any, t reflect.Type) any {
 }
 
 func unknownElements(list []any, t reflect.Type) any {
-	out, some := make([]any, len(list)), false
+	var found map[int]map[string]any
 	for i, element := range list {
-		inner, _ := unknownFields(element, t).(map[string]any)
-		some = some || inner != nil
+		if inner, _ := unknownFields(element, t).(map[string]any); inner != nil {
+			if found == nil {
+				found = map[int]map[string]any{}
+			}
+			found[i] = inner
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	out := make([]any, len(list))
+	for i, element := range list {
+		inner := found[i]
 		if inner == nil {
 			inner = map[string]any{}
 		}
@@ -75,33 +95,65 @@ func unknownElements(list []any, t reflect.Type) any {
 		}
 		out[i] = inner
 	}
-	if !some {
-		return nil
-	}
 	return out
 }
 
 // fieldType is the type of what a struct, or a map, has under a key of JSON.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
-	if t.Kind() != reflect.Struct {
-		if t.Kind() == reflect.Map {
-			return t.Elem(), true
-		}
-		return nil, false
-	}
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && (name == "" || strings.Contains(options, "inline")) {
-			if inner, ok := fieldType(f.Type, key); ok {
-				return inner, true
-			}
-			continue
-		}
-		if name == key && name != "-" {
-			return f.Type, true
-		}
+	switch t.Kind() {
+	case reflect.Map:
+		return t.Elem(), true
+	case reflect.Struct:
+		field, known := fieldsOf(t)[key]
+		return field, known
 	}
 	return nil, false
+}
+
+// fieldTypes are the results of fieldsOf for a pod, which has most of what is read, and all types in it.
+var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
+	known := map[reflect.Type]map[string]reflect.Type{}
+	var learn func(t reflect.Type)
+	learn = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			learn(t.Elem())
+		case reflect.Struct:
+			if known[t] != nil {
+				return
+			}
+			known[t] = readFields(t)
+			for _, field := range known[t] {
+				learn(field)
+			}
+		}
+	}
+	learn(reflect.TypeFor[corev1.Pod]())
+	return known
+}()
+
+// fieldsOf are the types of a struct's fields, by their keys in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if known := fieldTypes[t]; known != nil {
+		return known
+	}
+	return readFields(t)
+}
+
+func readFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && (name == "" || strings.Contains(options, "inline")):
+			if f.Type.Kind() == reflect.Struct {
+				maps.Copy(fields, readFields(f.Type))
+			}
+		case name != "-" && name != "":
+			fields[name] = f.Type
+		}
+	}
+	return fields
 }
 
 // Graft puts fields, such as Template.Extra, into the tree of an object that was made of the template; what the tree says wins. Both change hands: give

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -38,9 +40,9 @@ func Read(data []byte) (Template, error) {
 	if len(data) == 0 {
 		return t, nil
 	}
-	tree, err := Decode(data)
+	tree, err := decode(data, bounds.RawShape[corev1.Pod]())
 	if err != nil {
-		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(err.Error()))
+		return t, unreadable("is no pod template", err)
 	}
 	if kind, ok := tree["kind"]; ok && kind != "Pod" && kind != "" {
 		return t, errors.New("should be a Pod, or the template of one, but its kind is another")
@@ -108,14 +110,15 @@ func (t *Template) Take(wanted, name string) corev1.Container {
 // As reads text in JSON or YAML as a type of Kubernetes', such as a spec with a pod template in it, and returns it with the fields that the type does not
 // know, as Template.Extra has them. Without data it is empty. The error says where the text is something else, in words that go behind the name of the
 // field it came from.
+// What exceeds a limit is an error too; T is one of the types that bounds.RawShape knows.
 func As[T any](data []byte) (*T, map[string]any, error) {
 	into := new(T)
 	if len(data) == 0 {
 		return into, nil, nil
 	}
-	tree, err := Decode(data)
+	tree, err := decode(data, bounds.RawShape[T]())
 	if err != nil {
-		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(err.Error()))
+		return into, nil, unreadable("cannot be read", err)
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, into); err != nil {
 		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(misfit(tree, new(T), err)))
@@ -141,12 +144,45 @@ func misfit(tree map[string]any, into any, why error) string {
 	return fmt.Sprintf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
 }
 
-// Decode reads one object in JSON or YAML. Whole numbers stay whole.
-func Decode(data []byte) (map[string]any, error) {
+func unreadable(what string, err error) error {
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return fault
+	}
+	return fmt.Errorf("%s: %s", what, conf.Shorten(err.Error()))
+}
+
+// Decode reads one object in JSON or YAML. Whole numbers stay whole. YAML with aliases is refused: a few bytes of them stand for any amount of memory.
+func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
+
+// decode is Decode of what is to be converted to a type of a shape later: what exceeds a limit is a *bounds.Fault.
+func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
-		var err error
-		if data, err = utilyaml.ToJSON(data); err != nil {
+		err := CheckYAML(data)
+		if err == nil {
+			data, err = utilyaml.ToJSON(data)
+		}
+		if err != nil {
 			return nil, err
+		}
+	}
+	return decodeJSON(data, shape)
+}
+
+// DecodeJSON reads one object in JSON. Whole numbers stay whole.
+func DecodeJSON(data []byte) (map[string]any, error) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
+		return nil, errors.New("is no object in JSON: it should begin with a brace; YAML is not read here")
+	}
+	return decodeJSON(data, nil)
+}
+
+func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
+	if err := checkDepth(data); err != nil {
+		return nil, err
+	}
+	if shape != nil {
+		if fault := bounds.Check(data, shape, ""); fault != nil {
+			return nil, fault
 		}
 	}
 	var tree map[string]any
@@ -157,4 +193,58 @@ func Decode(data []byte) (map[string]any, error) {
 		tree = map[string]any{}
 	}
 	return tree, nil
+}
+
+// CheckYAML refuses YAML with aliases. Its error goes behind the name of where the text comes from.
+func CheckYAML(data []byte) error {
+	if name := alias(data); name != "" {
+		return fmt.Errorf("has the alias *%s: aliases are not read; write out what it stands for", conf.Shorten(name))
+	}
+	return nil
+}
+
+// anchors are what can be an anchor or an alias of YAML, wherever it is: the parser takes these characters as a name.
+var anchors = regexp.MustCompile(`([&*])([0-9A-Za-z_-]+)`)
+
+// alias returns the name of an alias whose anchor is in the same text; empty if there is none. Text in quotes that looks like both counts too.
+func alias(data []byte) string {
+	if !bytes.Contains(data, []byte("&")) || !bytes.Contains(data, []byte("*")) {
+		return ""
+	}
+	named, found := map[string]bool{}, anchors.FindAllSubmatch(data, -1)
+	for _, match := range found {
+		if match[1][0] == '&' {
+			named[string(match[2])] = true
+		}
+	}
+	for _, match := range found {
+		if match[1][0] == '*' && named[string(match[2])] {
+			return string(match[2])
+		}
+	}
+	return ""
+}
+
+// maxDepth is how deep objects and lists may be nested. The deepest field of a pod is at about 15.
+const maxDepth = 100
+
+// checkDepth refuses JSON that is nested too deep. What follows the text reads it again and again, one call for each level.
+func checkDepth(data []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("is nested more than %d deep", maxDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
 }

@@ -30,6 +30,7 @@ func Build(r Request) (Objects, error) {
 		}
 	}
 	d.policy(o)
+	d.masterPolicy(o)
 	d.budget(o)
 	d.tellAuthentication()
 	d.tellLost(o)
@@ -61,7 +62,7 @@ func (o Objects) All() ([]Object, error) {
 		object Object
 	}{
 		{o.Config != nil, o.Config}, {o.Secret != nil, o.Secret}, {o.MasterService != nil, o.MasterService}, {o.WorkerService != nil, o.WorkerService},
-		{o.Policy != nil, o.Policy}, {o.Budget != nil, o.Budget}, {o.Master != nil, o.Master}, {o.Workers != nil, o.Workers}, {o.Autoscaler != nil, o.Autoscaler},
+		{o.Policy != nil, o.Policy}, {o.MasterPolicy != nil, o.MasterPolicy}, {o.Budget != nil, o.Budget}, {o.Master != nil, o.Master}, {o.Workers != nil, o.Workers}, {o.Autoscaler != nil, o.Autoscaler},
 	} {
 		if err := add(one.there, one.object); err != nil {
 			return nil, err

@@ -100,7 +100,8 @@ func TestObjects(t *testing.T) {
 	want := []object{
 		{"ConfigMap", "v1", "qa-cluster-conf", ""}, {"Secret", "v1", o.Secret.Name, ""},
 		{"Service", "v1", "qa-master-svc", "master"}, {"Service", "v1", "qa-worker-svc", "worker"},
-		{"NetworkPolicy", "networking.k8s.io/v1", "qa-worker", ""}, {"PodDisruptionBudget", "policy/v1", "qa-worker-pdb", ""},
+		{"NetworkPolicy", "networking.k8s.io/v1", "qa-worker", ""},
+		{"NetworkPolicy", "networking.k8s.io/v1", "qa-master", ""}, {"PodDisruptionBudget", "policy/v1", "qa-worker-pdb", ""},
 		{"StatefulSet", "apps/v1", "qa-master", "master"}, {"StatefulSet", "apps/v1", "qa-worker", "worker"},
 		{"HorizontalPodAutoscaler", "autoscaling/v2", "qa-worker-hpa", ""},
 	}

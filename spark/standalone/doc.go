@@ -1,5 +1,5 @@
 // Package standalone builds what a standalone Spark cluster is made of on Kubernetes: a StatefulSet and a headless Service for the master and for the
-// workers, what both read their configuration from, and, as asked for, the workers' NetworkPolicy, autoscaler and PodDisruptionBudget. It knows no custom
+// workers, what both read their configuration from, and, as asked for, NetworkPolicies, the workers' autoscaler and PodDisruptionBudget. It knows no custom
 // resource and touches no cluster: Build is a pure function of a Request.
 //
 // Names, labels, ports and environment are those of the Java operator of the Apache Spark project, so that whoever selects, connects or scrapes by them

@@ -1,6 +1,6 @@
 package standalone
 
-// Labels by which a cluster's objects and pods are found, by users and by the workers' NetworkPolicy.
+// Labels by which a cluster's objects and pods are found, by users and by the NetworkPolicies.
 const (
 	LabelOperatorName = "spark.operator/name"
 	LabelClusterName  = "spark.operator/spark-cluster-name"
@@ -37,7 +37,7 @@ const (
 	portREST  = "rest"
 )
 
-// StatefulSetName is the name of a role's StatefulSet: "<name>-master", "<name>-worker". The NetworkPolicy has the workers'.
+// StatefulSetName is the name of a role's StatefulSet: "<name>-master", "<name>-worker". The NetworkPolicies have the same.
 func StatefulSetName(name, role string) string { return name + "-" + role }
 
 // ServiceName is the name of a role's Service: "<name>-master-svc", "<name>-worker-svc".

@@ -1,8 +1,23 @@
 package standalone
 
 import (
+	"strings"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/fence"
+)
+
+// Who may send applications to a master, beside the pods of its cluster: values of Request.Submitters. They are pods of the cluster's namespace; a further
+// NetworkPolicy lets others in.
+const (
+	// SubmitterDrivers are pods with the label spark-role=driver, as those that reach the workers.
+	SubmitterDrivers = "Drivers"
+	// SubmitterNamespace are all pods of the namespace.
+	SubmitterNamespace = "Namespace"
+	// SubmitterAnyone are all pods of all namespaces, and whoever else reaches the pod: the master has no policy.
+	SubmitterAnyone = "Anyone"
 )
 
 // policy makes the workers' NetworkPolicy. Who reaches them: the master, which asks for executors; other workers, whose executors fetch what was shuffled; and drivers,
@@ -22,4 +37,43 @@ func (d *draft) policy(o *Objects) {
 			}}},
 		},
 	}
+}
+
+// masterPolicy makes the master's NetworkPolicy: whoever sends an application to the master runs code on the workers, so the port for that is closed to
+// others than the cluster and those who may. So is the one of the REST API, which lets nobody else in before the configuration asks for it: from 4.0 on it
+// is open by default, and asks nobody who he is. Everything else stays as it is: the web UI, metrics, and what the template adds.
+func (d *draft) masterPolicy(o *Objects) {
+	var submitters networkingv1.NetworkPolicyPeer
+	switch d.r.Submitters {
+	case SubmitterAnyone:
+		return
+	case SubmitterNamespace:
+		submitters = fence.From(nil)
+	default:
+		submitters = fence.From(map[string]string{LabelRole: roleDriver})
+	}
+	web, rest := d.number(masterUIKey, masterUIPort), d.number(restKey, restPort)
+	open := []int32{masterPort}
+	if on, said := d.conf.Get(restEnabledKey); said && strings.EqualFold(strings.TrimSpace(on), "true") {
+		open = append(open, rest)
+	}
+	o.MasterPolicy = &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: d.meta(StatefulSetName(d.r.Name, RoleMaster), "", Metadata{}),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: d.selector(RoleMaster)},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{
+				{From: []networkingv1.NetworkPolicyPeer{fence.From(map[string]string{LabelClusterName: d.r.Name})}},
+				{From: []networkingv1.NetworkPolicyPeer{submitters}, Ports: fence.Ports(open...)},
+				{Ports: fence.PortsBut([]int32{masterPort, rest}, []int32{web})},
+			},
+		},
+	}
+}
+
+// number is a port of the master, without a warning about what cannot be read: daemon reports that.
+func (d *draft) number(key string, number int32) int32 {
+	silent := &draft{conf: d.conf}
+	return silent.port("", key, number).number
 }

@@ -41,8 +41,64 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		"a driver of another namespace":            {netpolicy.Party{Namespace: "other", Labels: driver.Labels}, worker, 40002, false},
 		"a cluster of the name, another namespace": {netpolicy.Party{Namespace: "other", Labels: master.Labels}, worker, 40001, false},
 	} {
-		if got := netpolicy.Admits(t, o.Policy, c.from, c.to, c.port); got != c.want {
+		got := netpolicy.Admits(t, o.Policy, c.from, c.to, c.port) && netpolicy.Admits(t, o.MasterPolicy, c.from, c.to, c.port)
+		if got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
+	}
+}
+
+// TestMasterPolicy: who sends an application to a master runs code on its workers.
+func TestMasterPolicy(t *testing.T) {
+	in := func(namespace string, labels map[string]string) netpolicy.Party {
+		return netpolicy.Party{Namespace: namespace, Labels: labels}
+	}
+	driver := in("spark", map[string]string{"spark-role": "driver"})
+	pod, other := in("spark", map[string]string{"app": "web"}), in("other", driver.Labels)
+	for name, c := range map[string]struct {
+		submitters string
+		conf       []string
+		reach      map[int32][]netpolicy.Party
+		shut       map[int32][]netpolicy.Party
+	}{
+		"drivers, by default": {
+			reach: map[int32][]netpolicy.Party{7077: {driver}, 8080: {driver, pod, other}, 9404: {other}},
+			shut:  map[int32][]netpolicy.Party{7077: {pod, other}, 6066: {driver, pod, other}},
+		},
+		"the namespace": {
+			submitters: SubmitterNamespace,
+			reach:      map[int32][]netpolicy.Party{7077: {driver, pod}, 8080: {other}},
+			shut:       map[int32][]netpolicy.Party{7077: {other}, 6066: {driver, pod, other}},
+		},
+		"REST, as asked for": {
+			conf:  []string{"spark.master.rest.enabled", " True", "spark.master.rest.port", "6067", "spark.master.ui.port", "8081"},
+			reach: map[int32][]netpolicy.Party{7077: {driver}, 6067: {driver}, 8081: {other}},
+			shut:  map[int32][]netpolicy.Party{7077: {pod, other}, 6067: {pod, other}},
+		},
+	} {
+		o := build(t, simple(func(r *Request) {
+			r.Submitters = c.submitters
+			for i := 0; i < len(c.conf); i += 2 {
+				r.Conf.Set(c.conf[i], c.conf[i+1])
+			}
+		}))
+		master := in("spark", o.Master.Spec.Template.Labels)
+		for want, flows := range map[bool]map[int32][]netpolicy.Party{true: c.reach, false: c.shut} {
+			for port, parties := range flows {
+				for _, from := range parties {
+					if got := netpolicy.Admits(t, o.MasterPolicy, from, master, port); got != want {
+						t.Errorf("%s: %+v to port %d: %t, want %t", name, from, port, got, want)
+					}
+				}
+			}
+		}
+		for _, port := range []int32{masterPort, restPort} {
+			if worker := in("spark", o.Workers.Spec.Template.Labels); !netpolicy.Admits(t, o.MasterPolicy, worker, master, port) {
+				t.Errorf("%s: a worker does not reach port %d", name, port)
+			}
+		}
+	}
+	if o := build(t, simple(func(r *Request) { r.Submitters = SubmitterAnyone })); o.MasterPolicy != nil {
+		t.Errorf("anyone may submit, and there is %+v", o.MasterPolicy)
 	}
 }

@@ -3,7 +3,9 @@ package standalone
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -14,21 +16,21 @@ import (
 )
 
 const (
-	namespaceKey     = "spark.kubernetes.namespace"
-	imageKey         = "spark.kubernetes.container.image"
-	schedulerKey     = "spark.kubernetes.scheduler.name"
-	shuffleKey       = "spark.shuffle.service.enabled"
-	preferMasterKey  = "spark.worker.preferConfiguredMasterAddress"
-	redactionKey     = "spark.redaction.regex"
-	authenticateKey  = "spark.authenticate"
-	authSecretKey    = "spark.authenticate.secret"
-	authFileKey      = "spark.authenticate.secret.file"
-	masterUIKey      = "spark.master.ui.port"
-	workerUIKey      = "spark.worker.ui.port"
-	restKey          = "spark.master.rest.port"
-	recoveryModeKey  = "spark.deploy.recoveryMode"
-	recoveryPathKey  = "spark.deploy.recoveryDirectory"
-	versionReference = "{{SPARK_VERSION}}"
+	namespaceKey    = "spark.kubernetes.namespace"
+	imageKey        = "spark.kubernetes.container.image"
+	schedulerKey    = "spark.kubernetes.scheduler.name"
+	shuffleKey      = "spark.shuffle.service.enabled"
+	preferMasterKey = "spark.worker.preferConfiguredMasterAddress"
+	redactionKey    = "spark.redaction.regex"
+	authenticateKey = "spark.authenticate"
+	authSecretKey   = "spark.authenticate.secret"
+	authFileKey     = "spark.authenticate.secret.file"
+	masterUIKey     = "spark.master.ui.port"
+	workerUIKey     = "spark.worker.ui.port"
+	restKey         = "spark.master.rest.port"
+	restEnabledKey  = "spark.master.rest.enabled"
+	recoveryModeKey = "spark.deploy.recoveryMode"
+	recoveryPathKey = "spark.deploy.recoveryDirectory"
 )
 
 // The files that daemons read their options from: keys of the ConfigMap and of the Secret, mounted together.
@@ -96,7 +98,10 @@ func (d *draft) settle() error {
 		case strings.Contains(key, "\x00") || strings.Contains(value, "\x00"):
 			return keyError(key, "has a NUL in it, which no option of a program can have")
 		case key == imageKey:
-			value = strings.ReplaceAll(value, versionReference, d.r.SparkVersion)
+			var err error
+			if value, err = conf.Substitute(value, conf.VersionMarker, d.r.SparkVersion, conf.MaxImage); err != nil {
+				return keyError(key, "%v", err)
+			}
 		}
 		d.conf.Set(key, value)
 	}
@@ -113,15 +118,65 @@ func (d *draft) secrets() func(key, value string) bool {
 	if !ok {
 		return func(key, value string) bool { return conf.Redact(key, value) != value }
 	}
-	pattern, err := regexp.Compile(said)
+	pattern, err := boundedPattern(said, d.conf)
 	if err != nil {
 		// Java's patterns know more than Go's. Nothing is shown then.
-		d.warns.OfKey(redactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+		d.warns.OfKey(redactionKey, "is a pattern that the operator cannot use (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
 		return func(string, string) bool { return true }
 	}
 	return func(key, value string) bool {
 		return conf.Redact(key, value) != value || key != redactionKey && (pattern.MatchString(key) || pattern.MatchString(value))
 	}
+}
+
+// Bounds of a pattern. Its work grows with the length of its program times the length of the text.
+const (
+	maxPattern     = 4 << 10
+	maxSteps       = 2000    // of its program, each of which takes memory; the default pattern has some 60
+	maxPatternWork = 8 << 20 // some 100 ms; the default pattern over 100 KB of configuration
+)
+
+// boundedPattern compiles a pattern that is to be matched with all keys and values of a configuration, if that is not too much work.
+func boundedPattern(text string, c *conf.Conf) (*regexp.Regexp, error) {
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if steps(parsed) > maxSteps {
+		return nil, fmt.Errorf("with its repetitions written out it has more than %d steps", maxSteps)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for key, value := range c.All() {
+		size += len(key) + len(value)
+	}
+	if len(program.Inst)*size > maxPatternWork {
+		return nil, fmt.Errorf("it has %d steps, which are too many for %d bytes of configuration; make either shorter", len(program.Inst), size)
+	}
+	return regexp.Compile(text)
+}
+
+// steps is about how long the program of an expression is, but no more than a little beyond maxSteps.
+func steps(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		if n += steps(sub); n > maxSteps {
+			return maxSteps + 1
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxSteps+1)
 }
 
 // optionText escapes what ends a quoted argument in a file of arguments, or is written otherwise there.

@@ -293,7 +293,7 @@ func FuzzOptions(f *testing.F) {
 		want := value
 		switch key {
 		case imageKey:
-			want = strings.ReplaceAll(value, versionReference, "4.1.4")
+			want = strings.ReplaceAll(value, conf.VersionMarker, "4.1.4")
 		case namespaceKey:
 			want = "spark"
 		}

@@ -36,6 +36,9 @@ type Request struct {
 	// many there are.
 	InitWorkers, MinWorkers, MaxWorkers int64
 
+	// Submitters may send applications to the master: SubmitterDrivers, which is the default, SubmitterNamespace or SubmitterAnyone.
+	Submitters string
+
 	// Owner owns every object as its controller. Without a UID nothing is owned.
 	Owner metav1.OwnerReference
 	// Labels are put on every object and on the pods; they win over labels of the same key. They cannot be those that Build sets itself.
@@ -80,6 +83,8 @@ type Objects struct {
 	Master, Workers *appsv1.StatefulSet
 	// Policy lets the cluster's pods and the namespace's drivers reach the workers, and nobody else.
 	Policy *networkingv1.NetworkPolicy
+	// MasterPolicy lets the cluster's pods and the Request's Submitters send applications to the master, and nobody else. It is nil for SubmitterAnyone.
+	MasterPolicy *networkingv1.NetworkPolicy
 	// Autoscaler is nil where MinWorkers is not less than MaxWorkers.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscaler
 	// Budget keeps voluntary disruptions from taking the last worker; nil where MinWorkers is less than 1.

@@ -43,6 +43,12 @@ func (d *draft) service(o *Objects, role, field string, said Member, ports []cor
 		return nil, fieldError(field+".type", "%s cannot be: the Service is headless, so that the name is the pod's address; make a further Service that selects %s=%s and %s=%s",
 			spec.Type, LabelClusterName, d.r.Name, LabelRole, role)
 	}
+	if len(spec.ExternalIPs) > 0 {
+		return nil, fieldError(field+".externalIPs", "is refused: an external IP takes traffic to addresses that are not the Service's own; remove the field")
+	}
+	if spec.ExternalName != "" {
+		return nil, fieldError(field+".externalName", "is refused: the Service is headless and leads to the %s's pods; remove the field", role)
+	}
 	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
 		d.warns.OfField(field, "clusterIP has no effect: the Service is headless")
 	}

@@ -14,6 +14,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // files reads the files of the submitter into the Request.
@@ -51,7 +52,10 @@ func (p *parser) template(key string) ([]byte, error) {
 	if !json.Valid(data) {
 		// Also what begins with a brace may be YAML.
 		var tree any
-		if err = utilyaml.Unmarshal(data, &tree); err == nil {
+		if err = podtemplate.CheckYAML(data); err == nil {
+			err = utilyaml.Unmarshal(data, &tree)
+		}
+		if err == nil {
 			data, err = json.Marshal(tree)
 		}
 		if err != nil {

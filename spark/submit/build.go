@@ -69,6 +69,8 @@ type draft struct {
 	kind resourceType
 	// role is what the pod is: steps that both roles have read the keys of it.
 	role string
+	// claims is how many claims were made.
+	claims int
 	// of is what an executor's draft knows beside that.
 	of executorOf
 	// volcano tells that the user names Spark's VolcanoFeatureStep.
@@ -158,6 +160,9 @@ func newDraft(r Request) (*draft, error) {
 		return nil, asError(err)
 	}
 	d.pod, d.spark, d.extra = t.pod, t.spark, t.extra
+	if err := d.checkAccounts(); err != nil {
+		return nil, asError(err)
+	}
 	return d, nil
 }
 
@@ -309,6 +314,8 @@ func (d *draft) excludedSteps() ([]string, error) {
 		name, _ := strings.CutPrefix(class, featurePackage)
 		i := slices.IndexFunc(steps, func(s step) bool { return featurePackage+s.name == class })
 		switch {
+		case i < 0 && len(d.warns) == maxWarnings:
+			d.unheard++
 		case i < 0:
 			d.warn("%s: %s is none of Spark's driver feature steps", key, d.shown(key, class))
 		case !steps[i].optional:

@@ -59,7 +59,7 @@ var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.s
 func (d *draft) refuse() error {
 	for _, no := range refused {
 		for rest := range d.conf.WithPrefix(no.key) {
-			if rest != "" && !strings.HasSuffix(no.key, ".") {
+			if rest != "" && !strings.HasSuffix(no.key, ".") || no.key+rest == RunnerAccountKey {
 				continue
 			}
 			err := keyError(no.key+rest, "%s", no.reason)
@@ -90,7 +90,9 @@ func (d *draft) customSteps() error {
 			d.volcano = true
 			continue
 		}
-		d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(key, class)))
+		if d.notNative == nil { // the first is enough, and to show one takes as long as the list is
+			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(key, class)))
+		}
 	}
 	switch {
 	case !d.conf.Has(volcanoFileKey):

@@ -289,7 +289,11 @@ func executorOptions(e *draft) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, _ := splitJavaOptions(e.ids().Replace(text))
+	ids := e.ids()
+	if size := replacedSize(text, e.r.AppID, e.of.id); size > maxArguments {
+		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
+	}
+	options, _ := splitJavaOptions(ids.Replace(text))
 	for key, value := range e.conf.All() {
 		if e.startsExecutors(key) {
 			options = append(options, "-D"+key+"="+value)
@@ -306,6 +310,15 @@ func (d *draft) startsExecutors(key string) bool {
 	}
 	return d.q.major >= 4 && strings.HasPrefix(key, "spark.ssl") && !strings.Contains(key, "Password") ||
 		strings.HasPrefix(key, "spark.") && strings.HasSuffix(key, ".port")
+}
+
+// maxArguments is the length of the options of a JVM. Linux takes 2 MiB for all arguments and variables of a process.
+const maxArguments = 1 << 20
+
+// replacedSize is the length of a text after ids replaced the markers in it.
+func replacedSize(text, application, executor string) int {
+	return len(text) + strings.Count(text, "{{APP_ID}}")*(len(application)-len("{{APP_ID}}")) +
+		strings.Count(text, "{{EXECUTOR_ID}}")*(len(executor)-len("{{EXECUTOR_ID}}"))
 }
 
 // ids replaces what stands for the application's and the executor's id.

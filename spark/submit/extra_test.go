@@ -251,7 +251,7 @@ func TestFieldsThatAreLostAreTold(t *testing.T) {
 func TestManyContainers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)
-	for i := range 10_000 {
+	for i := range 999 { // as many as a list may have
 		fmt.Fprintf(&b, `,{"name":"c%d","f":%d}`, i, i)
 	}
 	b.WriteString("]}}")
@@ -259,7 +259,7 @@ func TestManyContainers(t *testing.T) {
 	r.DriverTemplate = []byte(b.String())
 	o := build(t, r)
 	containers := at(driverTree(t, o), "spec", "containers").([]any)
-	for i, c := range containers[:10_000] {
+	for i, c := range containers[:999] {
 		if c.(map[string]any)["f"] != int64(i) {
 			t.Fatalf("container %d is %v", i, c)
 		}

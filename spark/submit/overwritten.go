@@ -28,9 +28,12 @@ func EnvOfConf(name string) bool { return slices.Contains(earlyEnv, name) }
 // their template says: those of every configuration are in Overwritten. A variable or device is named in brackets.
 func OverwrittenByConf(c *conf.Conf, o overlay.Overlay) []string {
 	var fields []string
+	last := make(map[string]int, len(o.Env))
+	for i := range o.Env {
+		last[o.Env[i].Name] = i
+	}
 	for i, v := range o.Env {
-		later := slices.ContainsFunc(o.Env[i+1:], func(w corev1.EnvVar) bool { return w.Name == v.Name })
-		if !later && envOverwritten(c, v) {
+		if last[v.Name] == i && envOverwritten(c, v) {
 			fields = append(fields, fmt.Sprintf("Env[%s]", v.Name))
 		}
 	}

@@ -84,6 +84,12 @@ type Request struct {
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
 
+	// RunnerServiceAccount is the service account of the pod that runs spark-submit (BuildRunner), unless RunnerAccountKey in Conf names another. It needs
+	// rights on what spark-submit makes, which a driver does not: Secrets, Services and NetworkPolicies. Empty means the driver's.
+	RunnerServiceAccount string
+	// DeniedServiceAccount is refused as the account of driver, executors and runner; empty refuses none.
+	DeniedServiceAccount string
+
 	// ExecutorPorts are TCP ports of executors that pods outside of the application may connect to, such as one that metrics are scraped from.
 	// They have a meaning where Spark fences executors off (NetworkPolicyFeatureStep, 4.2): everything else stays closed there.
 	ExecutorPorts []int32

@@ -52,7 +52,7 @@ type Runner struct {
 	Secret *corev1.Secret
 	// Policy opens the Request's ExecutorPorts beside the NetworkPolicy that spark-submit makes; nil where there is nothing to open.
 	Policy *networkingv1.NetworkPolicy
-	// Pod runs spark-submit once, with the driver's service account, and ends when the driver pod and what it needs are there.
+	// Pod runs spark-submit once, with a service account that may make what spark-submit makes (Request.RunnerServiceAccount), and ends when the driver pod and what it needs are there.
 	Pod *corev1.Pod
 	// Warnings are what the user should know, in plain words.
 	Warnings []string
@@ -68,7 +68,7 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // configuration says. A second runner of the same Request makes no second driver, since the driver pod's name is taken. AppID and ConfigMapName
 // have no effect: spark-submit makes its own. Neither have SystemProperties: "${system:NAME}" is the runner's JVM's to say. The Service, the ConfigMaps and the claims that it makes are owned by the driver pod alone.
 //
-// The runner gets what the driver is given to reach file systems, so that it can do so too: service account, environment, Secrets and ConfigMaps
+// The runner gets what the driver is given to reach file systems, so that it can do so too: environment, Secrets and ConfigMaps
 // mounted into the Spark container, node placement, the user's labels and annotations. It has no sidecars, init containers, ports or claims, and
 // a security context that is the driver's where that is stricter than the restricted Pod Security Standard asks.
 func BuildRunner(r Request) (Runner, error) {
@@ -212,7 +212,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c := given.Clone()
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)
 	// Spark makes its own id, and reaches the driver by its Service.
-	c.Delete("spark.app.id", "spark.driver.host")
+	c.Delete("spark.app.id", "spark.driver.host", RunnerAccountKey)
 	const driverFile, executorFile = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	replaced := []string{driverFile}
 	if _, ok := files.data["executor.json"]; ok {

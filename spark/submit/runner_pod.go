@@ -13,7 +13,7 @@ import (
 // runnerPod makes the pod that runs spark-submit. The draft's pod and Spark container are the driver's template with the overlay on it.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
-	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", cmp.Or(driver.Spec.ServiceAccountName, driver.Spec.DeprecatedServiceAccount))
+	account, err := d.runnerAccount(&driver.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,15 @@ func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	d.runnerVolumes(driver.Spec.Volumes, spark.VolumeMounts, files)
 	pod.Spec.Containers = []corev1.Container{d.spark}
 	return pod, nil
+}
+
+// runnerAccount is the service account of the runner: what the configuration names for it, else the Request's, else the driver's.
+func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
+	account, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
+	if err != nil || account != "" {
+		return account, err
+	}
+	return d.conf.String(driverAccountKey, cmp.Or(driver.ServiceAccountName, driver.DeprecatedServiceAccount))
 }
 
 // basicNodes selects the driver's nodes, for the same reasons: who sets them has the image, or the way to a file system, there.

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -50,7 +52,9 @@ func basicImage(d *draft) error {
 		return keyError(key, "the %s needs an image: set this key or %s", d.role, own)
 	}
 	if d.q.imageVersion {
-		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", d.r.SparkVersion)
+		if image, err = conf.Substitute(image, conf.VersionMarker, d.r.SparkVersion, conf.MaxImage); err != nil {
+			return keyError(key, "%v", err)
+		}
 	}
 	d.spark.Image = image
 
@@ -112,7 +116,10 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	if err != nil {
 		return resource.Quantity{}, err
 	}
-	q, err := resource.ParseQuantity(strings.TrimSpace(text))
+	q, err := bounds.Quantity(strings.TrimSpace(text))
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return q, keyError(key, "%s", fault.Message)
+	}
 	if err != nil || q.Sign() < 0 {
 		return q, keyError(key, "should be an amount such as 500m or 2, but is %s", d.shown(key, text))
 	}

@@ -11,6 +11,9 @@ import (
 
 const localDirPrefix = "spark-local-dir-"
 
+// maxLocalDirs is how many local directories a pod may have: each is a volume.
+const maxLocalDirs = 500
+
 // localDirsStep gives a pod its scratch directories (LocalDirsFeatureStep): mounted volumes of the right name, else an emptyDir for
 // each directory asked for. The order is the user's; Spark 3.x shuffles it.
 func localDirsStep(d *draft) error {
@@ -22,6 +25,9 @@ func localDirsStep(d *draft) error {
 	}
 	if len(dirs) == 0 {
 		list := localDirs(d)
+		if len(list) > maxLocalDirs {
+			return keyError("spark.local.dir", "names %d directories; the limit is %d", len(list), maxLocalDirs)
+		}
 		tmpfs, err := d.conf.Bool("spark.kubernetes.local.dirs.tmpfs", false)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,11 +13,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
+// maxClaim is the length of a claim's name with all ids, with room for what is refused in other words.
+const maxClaim = 4 * validation.DNS1123SubdomainMaxLength
+
 // onDemand in the name of a claim asks for a claim of its own for this driver.
 const onDemand = "OnDemand"
+
+// MaxClaims is how many claims are made for a driver at most.
+const MaxClaims = 20
 
 // volume is one family of keys: spark.kubernetes.driver.volumes.KIND.NAME.*.
 type volume struct {
@@ -198,7 +206,9 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 		return nil, err
 	}
 	// The words are replaced where they stand: my-OnDemand-claim has the unique name in its middle.
-	name = strings.ReplaceAll(name, onDemand, claim)
+	if name, err = conf.Substitute(name, onDemand, claim, maxClaim); err != nil {
+		return nil, keyError(v.key("options.claimName"), "%v", err)
+	}
 	// The name of an executor's claim has its id only later.
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && v.role == RoleDriver {
 		return nil, keyError(v.key("options.claimName"), "%s is no name of a claim: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
@@ -214,7 +224,10 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 // volumeSize reads options.sizeLimit, a Kubernetes quantity. A bare number below 1024 was meant with a unit (4.0).
 func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
-	q, err := resource.ParseQuantity(text)
+	q, err := bounds.Quantity(text)
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return q, keyError(key, "%s", fault.Message)
+	}
 	if err != nil {
 		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %s", conf.Quote(key, text))
 	}
@@ -259,6 +272,9 @@ func (d *draft) claim(v volume, name string) error {
 	}
 	if err := d.claimMeta(v, &pvc.ObjectMeta); err != nil {
 		return err
+	}
+	if d.claims++; d.claims > MaxClaims {
+		return keyError(v.key("options.claimName"), "is the claim that exceeds the %d that are made for a driver at most; use claims that exist for some", MaxClaims)
 	}
 	d.add(pvc)
 	return nil

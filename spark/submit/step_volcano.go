@@ -77,9 +77,13 @@ func volcanoStep(d *draft) error {
 	return nil
 }
 
-// podGroup is the template of the PodGroup: the Request's, else the configuration's, else an empty one.
+// maxPodGroup is the length of a PodGroup's template. One has some hundred bytes.
+const maxPodGroup = 64 << 10
+
+// podGroup is the template of the PodGroup: the Request's, else the configuration's, else an empty one. The configuration's is the word of whoever
+// writes an application, so it is read as the JSON that its key promises: a reader of YAML would follow aliases, and 130 KB of them become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
-	template, wrong := d.r.PodGroupTemplate, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
+	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {
 		text, ok := d.conf.Get(volcanoJSONKey)
 		switch {
@@ -89,9 +93,12 @@ func podGroup(d *draft) (map[string]any, error) {
 			d.warn("%s: has no effect in Spark %s; it came with 4.2", volcanoJSONKey, d.q)
 			return map[string]any{}, nil
 		}
-		template, wrong = []byte(text), func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
+		template, read, wrong = []byte(text), podtemplate.DecodeJSON, func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
 	}
-	tree, err := podtemplate.Decode(template)
+	if len(template) > maxPodGroup {
+		return nil, wrong("is %d bytes long; the limit is %d bytes", len(template), maxPodGroup)
+	}
+	tree, err := read(template)
 	if err != nil {
 		return nil, wrong("is no PodGroup: %s", conf.Shorten(err.Error()))
 	}

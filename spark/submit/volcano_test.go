@@ -33,12 +33,11 @@ func TestPodGroup(t *testing.T) {
 		want                    map[string]any
 		warnings                int
 	}{
-		"no template":              {"4.1.4", "", "", ours(nil, map[string]any{}), 0},
-		"JSON":                     {"4.2.1", `{"spec":{"queue":"q","minMember":3}}`, "", ours(nil, map[string]any{"queue": "q", "minMember": int64(3)}), 0},
-		"JSON in an older line":    {"4.1.4", `{"spec":{"queue":"q"}}`, "", ours(nil, map[string]any{}), 1},
-		"YAML where JSON is meant": {"4.3.0", "spec:\n  queue: q\n", "", ours(nil, map[string]any{"queue": "q"}), 0},
-		"the file wins":            {"4.2.1", `{"spec":{"queue":"json"}}`, "spec: {queue: file}", ours(nil, map[string]any{"queue": "file"}), 0},
-		"a spec that is null":      {"4.2.1", `{"spec":null}`, "", ours(nil, map[string]any{}), 0},
+		"no template":           {"4.1.4", "", "", ours(nil, map[string]any{}), 0},
+		"JSON":                  {"4.2.1", `{"spec":{"queue":"q","minMember":3}}`, "", ours(nil, map[string]any{"queue": "q", "minMember": int64(3)}), 0},
+		"JSON in an older line": {"4.1.4", `{"spec":{"queue":"q"}}`, "", ours(nil, map[string]any{}), 1},
+		"the file wins":         {"4.2.1", `{"spec":{"queue":"json"}}`, "spec: {queue: file}", ours(nil, map[string]any{"queue": "file"}), 0},
+		"a spec that is null":   {"4.2.1", `{"spec":null}`, "", ours(nil, map[string]any{}), 0},
 		"fields that nobody knows": {"3.5.9", "", `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","spec":{"new":{"a":[1.5]}},"status":{"phase":"x"}}`,
 			ours(nil, map[string]any{"new": map[string]any{"a": []any{1.5}}}), 0},
 		"metadata": {"4.3.0", "", `{"metadata":{"name":"x","namespace":"kube-system","uid":"u","finalizers":["f"],"ownerReferences":[{"uid":"z"}],
@@ -97,6 +96,10 @@ func TestPodGroupRefused(t *testing.T) {
 		notNative  bool
 	}{
 		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "no PodGroup", false},
+		"YAML for JSON":     {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not read", false},
+		"much JSON":         {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
+		"deep JSON":         {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
+		"aliases":           {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
 		"a list":            {template("- a"), "PodGroupTemplate", "no PodGroup", false},
 		"another kind":      {template("kind: Pod"), "PodGroupTemplate", "kind is another", false},
 		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "apiVersion is another", false},

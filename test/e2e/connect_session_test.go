@@ -20,6 +20,26 @@ import (
 // connectPort is where a server takes sessions.
 const connectPort = 15002
 
+// tokenKey is the configuration of the token that a server wants of its clients.
+const tokenKey = "spark.connect.authenticate.token"
+
+// refusesStrangers wants a server to end a session without its token.
+func (w *world) refusesStrangers(t *testing.T, server *v1alpha1.SparkConnect) {
+	t.Helper()
+	address, stop, err := w.Forward(t.Context(), server.Namespace, server.Status.Server.ServiceName, connectPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "tools/connect-client.sh"), "testdata/connect/session.py", "sc://"+address)
+	cmd.WaitDelay = 5 * time.Second
+	if text, err := cmd.CombinedOutput(); err == nil || !strings.Contains(strings.ToLower(string(text)), "auth") {
+		t.Errorf("a session without the token: %v\n%s", err, text)
+	}
+}
+
 // session is what testdata/connect/session.py prints.
 type session struct {
 	Version string
@@ -39,6 +59,11 @@ func (w *world) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 		t.Fatal(err)
 	}
 	defer stop()
+	// Without TLS the client sends a token to localhost alone.
+	if token := server.Spec.SparkConf[tokenKey]; token != "" {
+		_, port, _ := strings.Cut(address, ":")
+		address = "localhost:" + port + "/;token=" + token
+	}
 	options := 0
 	for options < len(args) && strings.HasPrefix(args[options], "-") {
 		options += 2

@@ -78,9 +78,13 @@ func askedOften(t *testing.T, template *runtime.RawExtension) *runtime.RawExtens
 }
 
 // connectAnswers: a server gets Ready and computes what a client asks for on its executors, with the configuration that it was given, to the
-// letter. Its pod is killed, and a new session works again at the same Service. In the end nothing is left.
+// letter. Server and executors authenticate each other and encrypt, clients need the token, and its Service leads to nothing else. Its pod is killed, and a new session works again at the same Service. In the end nothing is left.
 func (w *world) connectAnswers(t *testing.T) {
-	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) { maps.Copy(s.Spec.SparkConf, awkward) })
+	const token = "not-for-everybody"
+	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) {
+		maps.Copy(s.Spec.SparkConf, awkward)
+		s.Spec.SparkConf[tokenKey] = token
+	})
 	w.create(t, server)
 	first := w.awaitServer(t, server, "")
 	if s := server.Status.Server; s.PodName != "connect-server" || s.ServiceName != "connect-server" || s.PodIP != first.Status.PodIP {
@@ -89,13 +93,24 @@ func (w *world) connectAnswers(t *testing.T) {
 	if server.Status.StartTime.IsZero() || server.Status.LastUpdateTime.IsZero() {
 		t.Errorf("started at %v, changed at %v", server.Status.StartTime, server.Status.LastUpdateTime)
 	}
-	got := w.session(t, server, slices.Sorted(maps.Keys(awkward))...)
+	protected := map[string]string{
+		"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.authEngineVersion": "2",
+	}
+	maps.Copy(protected, awkward)
+	got := w.session(t, server, slices.Sorted(maps.Keys(protected))...)
 	w.onExecutors(t, server, first, got)
-	if diff := cmp.Diff(awkward, got.Conf); diff != "" {
+	if diff := cmp.Diff(protected, got.Conf); diff != "" {
 		t.Errorf("configuration of a session (-want +got):\n%s", diff)
 	}
 	w.awaitExecutors(t, server, 1)
 	service := w.addressOf(t, server)
+	if ports := service.Spec.Ports; len(ports) != 1 || ports[0].Port != connectPort {
+		t.Errorf("clients' Service has ports %+v", ports)
+	}
+	w.refusesStrangers(t, server)
+	if text, err := json.Marshal(first); err != nil || strings.Contains(string(text), token) {
+		t.Errorf("the pod shows the token (%v)", err)
+	}
 
 	if err := w.Client.Delete(t.Context(), first, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-submit", Namespace: "default"},
 		Spec: corev1.PodSpec{
 			RestartPolicy:      corev1.RestartPolicyNever,
-			ServiceAccountName: cluster.ServiceAccount, // what the chart gives it is enough
+			ServiceAccountName: cluster.SubmitAccount, // what the chart gives it is enough
 			Volumes:            []corev1.Volume{configMapVolume("files", config.Name), templated.Spec.Volumes[0]},
 			Containers: []corev1.Container{{
 				Name: "spark-submit", Image: p.image, Args: args,

@@ -42,6 +42,7 @@ func sorted(rights map[right]bool) []right {
 const (
 	operatorAccount = "system:serviceaccount:" + cluster.Namespace + ":spark-operator-controller"
 	driverAccount   = "system:serviceaccount:default:" + cluster.ServiceAccount
+	submitAccount   = "system:serviceaccount:default:" + cluster.SubmitAccount
 )
 
 // seldom are rights that this suite may come by without using: what each is for, and the test elsewhere that does it.
@@ -91,16 +92,14 @@ var seldom = []struct {
 		"internal/controller/clusters_test.go", "TestClusterIsEdited"},
 	{operatorAccount, "poddisruptionbudgets", "patch", "the same of its budget",
 		"internal/controller/clusters_test.go", "TestClusterIsEdited"},
-	{operatorAccount, "ingresses", "get create patch delete", "an application of spark.apache.org asks for some",
-		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
-	{operatorAccount, "httproutes", "get list watch create patch delete", "the same, where there is a Gateway API",
-		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
-	{operatorAccount, "grpcroutes", "get list watch create patch delete", "the same",
-		"internal/controller/apachedoors_test.go", "TestApacheDoors"},
-	{driverAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
+	{submitAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "submitted"},
-	{driverAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
+	{submitAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
 		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
+	{submitAccount, "persistentvolumeclaims", "create patch", "spark-submit of an application whose driver has claims of its own",
+		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
+	{submitAccount, "pods", "delete", "spark-submit takes the driver pod back where it cannot make what that mounts",
+		"test/e2e/chart/objects_test.go", "TestDriverRights"},
 }
 
 // rights compares what the chart's Roles give, with the values as they are by default, with what the API server saw used in all of this suite:
@@ -108,8 +107,8 @@ var seldom = []struct {
 func (w *world) rights(t *testing.T) {
 	given := w.rightsGiven(t)
 	used, refused := w.rightsUsed(t)
-	if len(given) != 2 {
-		t.Errorf("rights are given to %v, want the operator and its drivers", slices.Sorted(maps.Keys(given)))
+	if len(given) != 3 {
+		t.Errorf("rights are given to %v, want the operator, its drivers and its pods of spark-submit", slices.Sorted(maps.Keys(given)))
 	}
 	w.ownersNeedARight(t)
 	for account, rights := range given {

@@ -43,7 +43,7 @@ func (w *world) submittedCompletes(t *testing.T) {
 	if id := driver.Labels["spark-app-selector"]; id == "" || id != app.Status.SparkApplicationID {
 		t.Errorf("sparkApplicationId is %q, the driver's %q", app.Status.SparkApplicationID, id)
 	}
-	if submitter.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
+	if submitter.Spec.ServiceAccountName != cluster.SubmitAccount || driver.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
 		t.Errorf("the submitter runs as %q with labels %v", submitter.Spec.ServiceAccountName, submitter.Labels)
 	}
 	if !slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {

@@ -35,7 +35,7 @@ const uiBase = "/default/web"
 // says, as ingress-nginx would do it. The operator is told to make Ingresses for that; nothing comes after this but its uninstallation.
 func (w *world) ui(t *testing.T) {
 	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
-		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true",
+		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
 		"--set-literal", "controller.uiIngress.urlFormat=https://spark.example.com/{{$appNamespace}}/{{$appName}}")
 	if err != nil {
 		t.Fatal(err)

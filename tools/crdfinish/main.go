@@ -2,10 +2,11 @@
 //
 //	crdfinish OUT IN.yaml...
 //
-// It does three things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
+// It does four things, for which controller-gen has no marker. It keeps the descriptions of our own fields and drops those inside
 // Kubernetes' own types, whose every copy would cost 100 kB: kubectl apply stores a definition whole in an annotation of at most 256 kB,
 // and kubectl explain tells users of Kubernetes' own types nothing new. It narrows Kubernetes' own types to what their Go types can
-// decode, since one stored object that a typed client cannot decode ends its watch of every object. And it serves a group's older version
+// decode, since one stored object that a typed client cannot decode ends its watch of every object. It limits every list, map and quantity
+// that has no limit of its own, as the package bounds of the main module does when it decodes. And it serves a group's older version
 // with the schema of the one that is stored, so that nothing has to be converted.
 package main
 
@@ -66,6 +67,7 @@ func finish(raw []byte) ([]byte, error) {
 			return nil, fmt.Errorf("version %v has no schema", version["name"])
 		}
 		finishSchema(root, false)
+		limitParts(root)
 	}
 	group, _ := spec["group"].(string)
 	if name := olderVersions[group]; name != "" && len(versions) == 1 {
@@ -117,10 +119,11 @@ func finishSchema(schema map[string]any, inside bool) {
 	}
 }
 
-// Quantities in exponent form have whole exponents; the pattern that Kubernetes' type brings along lets fractions through.
+// Quantities in exponent form have whole exponents, of at most two digits here; the pattern that Kubernetes' type brings along lets fractions through, and
+// numbers that take hours to compute with.
 const (
 	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
-	wholeExponent = `([eE](\+|-)?[0-9]+)`
+	wholeExponent = `([eE](\+|-)?[0-9]{1,2})`
 )
 
 // narrow refuses the values that a schema accepts and its Go type cannot decode. internal/testkit/crd's probes find them.
@@ -133,8 +136,50 @@ func narrow(schema map[string]any) {
 	case schema["x-kubernetes-int-or-string"] == true:
 		// resource.Quantity
 		schema["pattern"] = strings.Replace(pattern, looseExponent, wholeExponent, 1)
+		schema["maxLength"] = maxQuantity
 	case schema["format"] == "date-time" && pattern == "":
 		// The format allows a lower case t and z, metav1.Time does not.
 		schema["pattern"] = "^[^tz]*$"
+	}
+}
+
+// The limits of lists, maps and quantities. They are those of the package bounds in the main module, whose test compares them with what this program
+// writes.
+const (
+	maxItems       = 1_000
+	maxEntries     = 2_000
+	maxStatusItems = 20_000
+	maxQuantity    = 64
+)
+
+// limitParts limits the lists and maps of a custom resource's spec and status.
+func limitParts(root map[string]any) {
+	properties, _ := root["properties"].(map[string]any)
+	if spec, ok := properties["spec"].(map[string]any); ok {
+		limit(spec, maxItems, maxEntries)
+	}
+	if status, ok := properties["status"].(map[string]any); ok {
+		limit(status, maxStatusItems, maxStatusItems)
+	}
+}
+
+// limit gives every list and map of a schema that has no limit the one for all.
+func limit(schema map[string]any, items, entries int) {
+	properties, _ := schema["properties"].(map[string]any)
+	for _, p := range properties {
+		limit(p.(map[string]any), items, entries)
+	}
+	for _, below := range []struct {
+		key, limit string
+		most       int
+	}{{"items", "maxItems", items}, {"additionalProperties", "maxProperties", entries}} {
+		inner, ok := schema[below.key].(map[string]any)
+		if !ok {
+			continue
+		}
+		if schema[below.limit] == nil {
+			schema[below.limit] = below.most
+		}
+		limit(inner, items, entries)
 	}
 }

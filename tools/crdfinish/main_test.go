@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -41,7 +42,7 @@ spec:
 		t.Fatal(err)
 	}
 	for _, want := range []string{"description: ours\n", "description: ours too", "description: kept", "description: of our own type",
-		"minimum: -2147483648", "maximum: 2147483647", `([eE](\+|-)?[0-9]+))?$`, "pattern: ^[^tz]*$", "pattern: ^2"} {
+		"minimum: -2147483648", "maximum: 2147483647", `([eE](\+|-)?[0-9]{1,2}))?$`, "pattern: ^[^tz]*$", "pattern: ^2"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
@@ -57,6 +58,60 @@ spec:
 	}
 	if string(again) != string(got) {
 		t.Errorf("finishing twice changes:\n%s\nto:\n%s", got, again)
+	}
+}
+
+// Every list, map and quantity gets a limit, but for those that have one; so do those of a status, where the limit is that of all statuses.
+func TestFinishLimitsListsMapsAndQuantities(t *testing.T) {
+	got, err := finish([]byte(`
+spec:
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        properties:
+          metadata: {type: object}
+          spec:
+            type: object
+            properties:
+              list: {type: array, items: {type: array, items: {type: string}}}
+              few: {type: array, maxItems: 20, items: {type: string}}
+              map:
+                type: object
+                additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]*$'}
+              raw: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status:
+            type: object
+            properties:
+              list: {type: array, items: {type: object, additionalProperties: {type: string}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema struct{ Properties map[string]any }
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(got, &crd); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"metadata":{"type":"object"},` +
+		`"spec":{"properties":{"few":{"items":{"type":"string"},"maxItems":20,"type":"array"},` +
+		`"list":{"items":{"items":{"type":"string"},"maxItems":1000,"type":"array"},"maxItems":1000,"type":"array"},` +
+		`"map":{"additionalProperties":{"maxLength":64,"pattern":"^[0-9]*$","x-kubernetes-int-or-string":true},"maxProperties":2000,"type":"object"},` +
+		`"raw":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},"type":"object"},` +
+		`"status":{"properties":{"list":{"items":{"additionalProperties":{"type":"string"},"maxProperties":20000,"type":"object"},"maxItems":20000,"type":"array"}},"type":"object"}}`
+	text, err := json.Marshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != want {
+		t.Errorf("got:\n%s\nwant:\n%s", text, want)
 	}
 }
 

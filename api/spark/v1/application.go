@@ -29,6 +29,12 @@ type SparkApplication struct {
 	// What was seen last. Written by the operator alone.
 	// +optional
 	Status ApplicationStatus `json:"status,omitzero"`
+
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
+	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	OutOfBounds string `json:"-"`
+	// The length of the spec in bytes of JSON, as it was read; 0 for an object that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	SpecBytes int `json:"-"`
 }
 
 // SparkApplicationList is a list of SparkApplications.
@@ -92,23 +98,28 @@ type ApplicationSpec struct {
 	// +optional
 	ExecutorSpec *PodTemplate `json:"executorSpec,omitempty"`
 	// Services of the driver with an Ingress each.
+	// +kubebuilder:validation:MaxItems=20
 	// +optional
-	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty"`
+	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty" bounds:"max=20"`
 	// Services of the driver with an HTTPRoute of the Gateway API each.
+	// +kubebuilder:validation:MaxItems=20
 	// +optional
-	DriverHTTPRouteList []DriverHTTPRoute `json:"driverHttpRouteList,omitempty"`
+	DriverHTTPRouteList []DriverHTTPRoute `json:"driverHttpRouteList,omitempty" bounds:"max=20"`
 	// Services of the driver with a GRPCRoute of the Gateway API each.
+	// +kubebuilder:validation:MaxItems=20
 	// +optional
-	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty"`
+	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty" bounds:"max=20"`
 	// ConfigMaps that are made before the driver. One of that name that is somebody else's is never touched: the attempt is refused.
+	// +kubebuilder:validation:MaxItems=20
 	// +optional
-	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty"`
+	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty" bounds:"max=20"`
 }
 
 // RuntimeVersions are versions of what an application or a cluster runs on. They do not choose the image, unless its name asks for it.
 type RuntimeVersions struct {
 	// The Spark version inside the image, for example 4.1.4.
-	SparkVersion string `json:"sparkVersion"`
+	// +kubebuilder:validation:MaxLength=256
+	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
 	// The Scala version inside the image: a label of an application's pods, on which nothing depends.
 	// +optional
 	ScalaVersion string `json:"scalaVersion,omitempty"`
@@ -124,7 +135,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty"`
+	PodTemplateSpec *runtime.RawExtension `json:"podTemplateSpec,omitempty" bounds:"as=PodTemplateSpec"`
 }
 
 // ConfigMapSpec is a ConfigMap that is made before the driver and deleted with it.

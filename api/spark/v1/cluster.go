@@ -27,6 +27,12 @@ type SparkCluster struct {
 	// What was seen last. Written by the operator alone.
 	// +optional
 	Status ClusterStatus `json:"status,omitzero"`
+
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
+	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	OutOfBounds string `json:"-"`
+	// The length of the spec in bytes of JSON, as it was read; 0 for an object that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	SpecBytes int `json:"-"`
 }
 
 // SparkClusterList is a list of SparkClusters.
@@ -86,7 +92,7 @@ type WorkerSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
+	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty" bounds:"as=HorizontalPodAutoscalerSpec"`
 }
 
 // MemberSpec is what master and workers have in common.
@@ -96,7 +102,7 @@ type MemberSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty"`
+	StatefulSetSpec *runtime.RawExtension `json:"statefulSetSpec,omitempty" bounds:"as=StatefulSetSpec"`
 	// The StatefulSet's labels and annotations.
 	// +optional
 	StatefulSetMetadata *ObjectMetadata `json:"statefulSetMetadata,omitempty"`
@@ -105,7 +111,7 @@ type MemberSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
+	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The Service's labels and annotations.
 	// +optional
 	ServiceMetadata *ObjectMetadata `json:"serviceMetadata,omitempty"`

@@ -30,7 +30,7 @@ type DriverServiceIngress struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
-	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
+	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The Ingress' metadata.
 	IngressMetadata ObjectMetadata `json:"ingressMetadata"`
 	// The Ingress' spec (networking.k8s.io/v1), kept as it was written. Without rules and a default backend it gains a rule for all paths to the
@@ -39,7 +39,7 @@ type DriverServiceIngress struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	IngressSpec *runtime.RawExtension `json:"ingressSpec,omitempty"`
+	IngressSpec *runtime.RawExtension `json:"ingressSpec,omitempty" bounds:"as=IngressSpec"`
 }
 
 // DriverHTTPRoute asks for a Service of the driver and an HTTPRoute to it.
@@ -51,7 +51,7 @@ type DriverHTTPRoute struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
-	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
+	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The route's metadata. It needs a name.
 	HTTPRouteMetadata ObjectMetadata `json:"httpRouteMetadata"`
 	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all paths to
@@ -72,7 +72,7 @@ type DriverGRPCRoute struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
-	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
+	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
 	// The route's metadata. It needs a name.
 	GRPCRouteMetadata ObjectMetadata `json:"grpcRouteMetadata"`
 	// The route's spec (gateway.networking.k8s.io/v1), kept as it was written. It needs parentRefs; without rules it gains one for all calls to

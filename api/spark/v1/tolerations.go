@@ -81,7 +81,7 @@ type RestartConfig struct {
 
 // ApplicationTimeoutConfig says how many milliseconds the stages of an attempt may take. Zero and less: as long as they like.
 type ApplicationTimeoutConfig struct {
-	// Until the driver's container has started. Default 300000.
+	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	// +optional
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
 	// From then until the driver's pod is ready. Default 300000.

@@ -30,6 +30,12 @@ type SparkConnect struct {
 	// What was seen last. Written by the operator alone.
 	// +optional
 	Status SparkConnectStatus `json:"status,omitzero"`
+
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
+	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	OutOfBounds string `json:"-"`
+	// The length of the spec in bytes of JSON, as it was read; 0 for an object that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	SpecBytes int `json:"-"`
 }
 
 // SparkConnectList is a list of SparkConnects.
@@ -45,7 +51,8 @@ type SparkConnectList struct {
 // running server.
 type SparkConnectSpec struct {
 	// The Spark version inside the image, 4.0.0 or newer, for example 4.1.4. It does not choose the image.
-	SparkVersion string `json:"sparkVersion"`
+	// +kubebuilder:validation:MaxLength=256
+	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
 
 	// The image of the server and of the executors, unless their templates name another.
 	// +optional
@@ -95,7 +102,7 @@ type SparkPodSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	Template *runtime.RawExtension `json:"template,omitempty"`
+	Template *runtime.RawExtension `json:"template,omitempty" bounds:"as=PodTemplateSpec"`
 }
 
 // ServerSpec says how the server runs.
@@ -128,8 +135,9 @@ type RouteConfiguration = v1beta2.RouteConfiguration
 type UIConfiguration struct {
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default: the operator's
 	// configuration, ui.ingress.urlFormat.
+	// +kubebuilder:validation:MaxLength=2048
 	// +optional
-	IngressURLFormat string `json:"ingressURLFormat,omitempty"`
+	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`
 	// Annotations of the Ingress.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`

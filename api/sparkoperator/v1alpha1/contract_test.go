@@ -43,6 +43,9 @@ var deliberate = []struct{ path, what, why string }{
 	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
 	{"Port", "maximum 2.147483647e+09", "as its minimum"},
 	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
+	{"sparkVersion", "maxLength 256", "no version is as long"},
+	{"", "maxItems ", "no server that ran is known to have as many (docs/validation.md, Limits)"},
+	{"", "maxProperties ", "as a list's items"},
 }
 
 // The peer's users bring their manifests: whatever the peer's definition accepts, ours accepts and keeps.
@@ -95,7 +98,7 @@ func TestPeersValuesAreStored(t *testing.T) {
 
 func deliberatelyRefused(path string) bool {
 	for _, d := range deliberate {
-		if strings.HasSuffix(path, d.path) {
+		if d.path != "" && strings.HasSuffix(path, d.path) {
 			return true
 		}
 	}
@@ -115,9 +118,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 			continue
 		}
 		accepted++
-		if _, _, err := decoder.Decode(encode(t, stored), nil, nil); err != nil {
-			t.Errorf("%s: accepted, but cannot be decoded: %v", path, err)
-		}
+		crd.MustDecode(t, path, decoder, encode(t, stored))
 	}
 	t.Logf("%d accepted, %d refused", accepted, refused)
 	if accepted < 300 || refused < 300 {

@@ -29,6 +29,12 @@ type SparkApplication struct {
 	// What was seen last. Written by the operator alone.
 	// +optional
 	Status SparkApplicationStatus `json:"status,omitzero"`
+
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
+	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	OutOfBounds string `json:"-"`
+	// The length of the spec in bytes of JSON, as it was read; 0 for an object that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	SpecBytes int `json:"-"`
 }
 
 // SparkApplicationList is a list of SparkApplications.
@@ -53,7 +59,8 @@ type SparkApplicationSpec struct {
 
 	// The Spark version inside the image, for example 4.1.4. It decides which of Spark's rules the driver pod is built by. It does not
 	// choose the image.
-	SparkVersion string `json:"sparkVersion"`
+	// +kubebuilder:validation:MaxLength=256
+	SparkVersion string `json:"sparkVersion" bounds:"max=256"`
 
 	// Where the driver runs: cluster (the default, and the only one that is run: in a pod of its own) or client.
 	// +optional
@@ -168,8 +175,9 @@ type SparkApplicationSpec struct {
 	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
 
 	// Further Services and Ingresses for ports of the driver, one for each entry.
+	// +kubebuilder:validation:MaxItems=20
 	// +optional
-	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty"`
+	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty" bounds:"max=20"`
 
 	// Spark's own scaling of executors by load.
 	// +optional
@@ -316,7 +324,7 @@ type SubmissionSpec struct {
 // Timeouts bound the phases of an attempt. Each counts in seconds; absent means the operator's configured default, 0 means no bound.
 // An attempt that exceeds a bound ends as failed and says which. Changing them alone never counts as an edit of the application.
 type Timeouts struct {
-	// From the creation of the driver pod until its container runs.
+	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`

@@ -28,12 +28,16 @@ var deliberate = []struct{ path, what, says, why string }{
 	{"driver.podName", "rule", "no name of a pod", "no pod of another name can be made; the peer's own pattern means the same, but matches anywhere"},
 	{".port", "minimum -2.147483648e+09", "a port below -2147483648", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
 	{".port", "maximum 2.147483647e+09", "a port above 2147483647", "as its minimum"},
-	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5", "no quantity has one: the peer's own operator cannot decode it"},
+	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5, or with more than two digits there",
+		"no quantity has a fraction there: the peer's own operator cannot decode it; and it would compute for hours with an exponent of ten digits"},
+	{"", "maxLength ", "a longer text than [Limits](#limits) say", "the peer's own operator may compute with a long quantity for hours; nothing real is as long as the others"},
+	{"", "maxItems ", "more items than [Limits](#limits) say", "no application that ran is known to have as many"},
+	{"", "maxProperties ", "more entries than [Limits](#limits) say", "as a list's items"},
 	{"Time", "pattern ^[^tz]*$", "a time with a small t or z", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
 	{"Run", "pattern ^[^tz]*$", "the same", "as all times"},
 }
 
-const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]+))?$`
+const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
 
 // The peer's users bring their manifests: whatever the peer's definitions accept, ours accept and keep.
 func TestPeersManifestsAreAccepted(t *testing.T) {
@@ -79,6 +83,9 @@ func TestDeliberateGapsAreDocumented(t *testing.T) {
 	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
 	for _, d := range deliberate {
 		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
+		if of, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map"}[d.what]; ok {
+			property = of
+		}
 		if property == "" {
 			property = "`" + d.path + "`"
 		}

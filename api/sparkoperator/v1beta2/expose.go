@@ -83,8 +83,9 @@ type DriverIngressConfiguration struct {
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace. Must not be empty.
+	// +kubebuilder:validation:MaxLength=2048
 	// +optional
-	IngressURLFormat string `json:"ingressURLFormat,omitempty"`
+	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`
 	// Annotations of the Ingress.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`

@@ -13,7 +13,7 @@ type SparkPodSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	Template *runtime.RawExtension `json:"template,omitempty"`
+	Template *runtime.RawExtension `json:"template,omitempty" bounds:"as=PodTemplateSpec"`
 
 	// CPU cores that Spark counts with (spark.{driver,executor}.cores), also the pod's CPU request unless coreRequest is set. Default 1.
 	// +kubebuilder:validation:Minimum=1
@@ -104,12 +104,14 @@ type SparkPodSpec struct {
 	SchedulerName *string `json:"schedulerName,omitempty"`
 
 	// Further containers of the pod. The application is over when the Spark container is.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
-	Sidecars []corev1.Container `json:"sidecars,omitempty"`
+	Sidecars []corev1.Container `json:"sidecars,omitempty" bounds:"max=100"`
 
 	// Containers that run to their end before the Spark container starts.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
-	InitContainers []corev1.Container `json:"initContainers,omitempty"`
+	InitContainers []corev1.Container `json:"initContainers,omitempty" bounds:"max=100"`
 
 	// Uses the node's network.
 	// +optional

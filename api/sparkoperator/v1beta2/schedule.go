@@ -27,6 +27,12 @@ type ScheduledSparkApplication struct {
 	// What was seen last. Written by the operator alone.
 	// +optional
 	Status ScheduledSparkApplicationStatus `json:"status,omitzero"`
+
+	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
+	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
+	OutOfBounds string `json:"-"`
+	// The length of the spec in bytes of JSON, as it was read; 0 for an object that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	SpecBytes int `json:"-"`
 }
 
 // ScheduledSparkApplicationList is a list of ScheduledSparkApplications.
@@ -42,10 +48,12 @@ type ScheduledSparkApplicationList struct {
 type ScheduledSparkApplicationSpec struct {
 	// When to run: five fields of cron, or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 5m. It may begin with
 	// CRON_TZ= or TZ= and a time zone, which is used instead of timeZone.
-	Schedule string `json:"schedule"`
+	// +kubebuilder:validation:MaxLength=1024
+	Schedule string `json:"schedule" bounds:"max=1024"`
 	// The time zone that the schedule is read in, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
+	// +kubebuilder:validation:MaxLength=256
 	// +optional
-	TimeZone string `json:"timeZone,omitempty"`
+	TimeZone string `json:"timeZone,omitempty" bounds:"max=256"`
 	// The application to run.
 	Template SparkApplicationSpec `json:"template"`
 	// Starts no further runs while true. Runs that go on are left alone.

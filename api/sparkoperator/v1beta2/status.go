@@ -179,6 +179,11 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
+	// When the driver pod lost the scheduling gates that held it up. Absent if none did.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	UngatedAt *metav1.MicroTime `json:"ungatedAt,omitempty"`
 	// When the last attempt ended. Absent while one goes on.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`

@@ -473,6 +473,10 @@ func (in *OperatorStatus) DeepCopyInto(out *OperatorStatus) {
 		in, out := &in.SubmittedAt, &out.SubmittedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.UngatedAt != nil {
+		in, out := &in.UngatedAt, &out.UngatedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.EndedAt != nil {
 		in, out := &in.EndedAt, &out.EndedAt
 		*out = (*in).DeepCopy()

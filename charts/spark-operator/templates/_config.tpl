@@ -10,6 +10,7 @@
 {{- end -}}
 {{- $served := .Values.prometheus.metrics -}}
 {{- $metrics := dict "bindAddress" (ternary (printf ":%d" (int $served.port)) "0" $served.enable) -}}
+{{- if $served.authentication }}{{ $_ := set $metrics "authentication" true }}{{ end -}}
 {{- with $served.prefix }}{{ $_ := set $metrics "prefix" . }}{{ end -}}
 {{- with $served.labels }}{{ $_ := set $metrics "labels" (splitList "," (nospace .)) }}{{ end -}}
 {{- range $key := list "jobSubmitLatencyBuckets" "jobStartLatencyBuckets" }}
@@ -40,7 +41,7 @@
   "trimHistory" $apache.trimHistory
   "metrics" (dict "bindAddress" (ternary (printf ":%d" (int $apache.metrics.port)) "0" $apache.metrics.enable))
   "health" (dict "bindAddress" (ternary (printf ":%d" (int $apache.health.port)) "0" $apache.health.enable))
-  "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay)
+  "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay "namespace" (include "spark-operator.sentinelNamespace" .))
 -}}
 {{- if $apache.properties }}{{ $_ := set $apacheConfig "propertiesFile" "/etc/spark-operator/spark-operator.properties" }}{{ end -}}
 {{- $dynamic := dict "enabled" $controller.dynamicConfig.enable -}}
@@ -51,8 +52,11 @@
 {{- $_ := set $dynamic "file" "/etc/spark-operator-dynamic/spark-operator-dynamic.properties" -}}
 {{- $_ := set $dynamic "reloadInterval" $controller.dynamicConfig.reloadInterval -}}
 {{- end -}}
+{{- $submission := dict "mode" $controller.submission.mode -}}
+{{- with include "spark-operator.submission.serviceAccountName" . }}{{ $_ := set $submission "serviceAccount" . }}{{ end -}}
 {{- $derived := dict
   "namespaces" $namespaces
+  "identity" (dict "namespace" .Release.Namespace "serviceAccount" (include "spark-operator.controller.serviceAccountName" .))
   "leaderElection" (dict
     "enabled" $controller.leaderElection.enable
     "leaseName" (include "spark-operator.controller.leaseName" .)
@@ -68,10 +72,11 @@
     "retryPeriod" $controller.sharding.retryPeriod)
   "metrics" $metrics
   "health" (dict "bindAddress" ":8081")
-  "pprof" (dict "bindAddress" (ternary (printf ":%d" (int $controller.pprof.port)) "0" $controller.pprof.enable))
+  "pprof" (dict "bindAddress" (ternary (include "spark-operator.pprofAddress" .) "0" $controller.pprof.enable))
   "logging" (dict "level" $controller.logLevel "format" (get (dict "json" "json" "console" "text") $controller.logEncoder))
   "controller" (dict "workers" (int $controller.workers))
-  "submission" (dict "mode" $controller.submission.mode)
+  "submission" $submission
+  "exposure" (dict "enabled" $controller.exposure.enable)
   "ui" (dict "service" $controller.uiService.enable "ingress" $inside "route" $route)
   "scheduledApplications" (dict
     "enabled" $controller.scheduledApplications.enable

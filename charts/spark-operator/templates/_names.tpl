@@ -128,6 +128,59 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- if or (include "spark-operator.allNamespaces" .) (include "spark-operator.namespaceSelector" .) .Values.controller.dynamicConfig.enable -}}true{{- end -}}
 {{- end -}}
 
+{{/* "true" when the chart makes the service account of the pods that run spark-submit, else empty. */}}
+{{- define "spark-operator.submission.creates" -}}
+{{- $account := .Values.spark.submission.serviceAccount -}}
+{{- if and $account.create .Values.spark.rbac.create (not (has $account.name (fromJsonArray (include "spark-operator.spark.accounts" .)))) (ne .Values.controller.submission.mode "Native") (gt (len (fromJsonArray (include "spark-operator.namedNamespaces" .))) 0) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The service account of the pods that run spark-submit; empty where they have their drivers'. */}}
+{{- define "spark-operator.submission.serviceAccountName" -}}
+{{- if include "spark-operator.submission.creates" . -}}
+{{- default (printf "%s-submit" (include "spark-operator.fullname" .)) .Values.spark.submission.serviceAccount.name -}}
+{{- else if ne .Values.controller.submission.mode "Native" -}}
+{{- .Values.spark.submission.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespace of the sentinels that the operator writes to, and that the chart makes. */}}
+{{- define "spark-operator.sentinelNamespace" -}}
+{{- $names := fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
+{{- if .Values.controller.apache.sentinels.namespace -}}
+{{- .Values.controller.apache.sentinels.namespace -}}
+{{- else if and $names (not (has .Release.Namespace $names)) (not (include "spark-operator.allNamespaces" .)) -}}
+{{- first $names -}}
+{{- else -}}
+{{- .Release.Namespace -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where Go profiles are served to the pod alone. */}}
+{{- define "spark-operator.pprofInside" -}}
+{{- if or (hasPrefix "127." .Values.controller.pprof.bindAddress) (has .Values.controller.pprof.bindAddress (list "localhost" "::1")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The bind address of Go profiles. */}}
+{{- define "spark-operator.pprofAddress" -}}
+{{- $host := .Values.controller.pprof.bindAddress -}}
+{{- if contains ":" $host }}{{ $host = printf "[%s]" $host }}{{ end -}}
+{{ $host }}:{{ int .Values.controller.pprof.port }}
+{{- end -}}
+
+{{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that garbage is collected before the kernel ends the process. Empty without a limit, for one
+     that is written otherwise than as a number with a suffix such as Mi, and where controller.env sets GOMEMLIMIT itself. */}}
+{{- define "spark-operator.memoryLimit" -}}
+{{- $given := dig "limits" "memory" "" .Values.controller.resources -}}
+{{- $limit := ternary (printf "%d" (int64 $given)) (toString $given) (or (kindIs "float64" $given) (kindIs "int64" $given) (kindIs "int" $given)) -}}
+{{- $set := false -}}
+{{- range .Values.controller.env }}{{ if eq .name "GOMEMLIMIT" }}{{ $set = true }}{{ end }}{{ end -}}
+{{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
+{{- if and (not $set) (regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $limit) -}}
+{{- $number := regexFind "^[0-9]+([.][0-9]+)?" $limit -}}
+{{- mulf (float64 $number) (get $factors (trimPrefix $number $limit)) 0.9 | int64 -}}
+{{- end -}}
+{{- end -}}
+
 {{/* All service accounts of drivers, as a JSON list. */}}
 {{- define "spark-operator.spark.accounts" -}}
 {{- concat (list (include "spark-operator.spark.serviceAccountName" .)) .Values.spark.serviceAccount.aliases | uniq | toJson -}}

@@ -4,6 +4,7 @@ package netpolicy
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,7 +16,20 @@ type Party struct {
 	Labels    map[string]string
 }
 
-// Admits reports whether a policy lets a pod reach a port of another: a policy isolates nobody but the pods that it selects. It knows peers that are
+// opens reports whether an entry of a rule is for a port of TCP.
+func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
+	switch {
+	case entry.Protocol != nil && *entry.Protocol != corev1.ProtocolTCP:
+		return false
+	case entry.Port == nil:
+		return true
+	case entry.EndPort != nil:
+		return entry.Port.IntVal <= port && port <= *entry.EndPort
+	}
+	return entry.Port.IntVal == port
+}
+
+// Admits reports whether a policy lets a pod reach a port of another, by TCP: a policy isolates nobody but the pods that it selects. It knows peers that are
 // selected by their labels in the policy's own namespace, and ports by number; anything else fails the test.
 func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
 	t.Helper()
@@ -25,7 +39,7 @@ func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port in
 	for _, rule := range p.Spec.Ingress {
 		open := len(rule.Ports) == 0
 		for _, one := range rule.Ports {
-			open = open || one.Port.IntVal == port
+			open = open || opens(one, port)
 		}
 		if open && len(rule.From) == 0 {
 			return true

@@ -1,7 +1,9 @@
 package image
 
 import (
+	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
 // DefaultOperatorTag is the name of an operator image that was given none.
@@ -34,8 +37,8 @@ type OperatorOptions struct {
 }
 
 // Operator builds the operator and makes an image of it: the static binary, CA certificates, no shell, layers compressed, user 65532. It
-// returns the path of the docker-archive, which is as large as what a registry would send. It needs a Go toolchain on PATH and the machine's
-// CA certificates, and fails when the program does not compile.
+// returns the path of the docker-archive, which is as large as what a registry would send. It needs a Go toolchain on PATH and fails when the program does
+// not compile. The CA certificates are those of a pinned Go module, so that no certificate of the machine that builds gets into the image.
 func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	s, err := openStore(o.CacheDir, o.Progress)
 	if err != nil {
@@ -58,12 +61,12 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 		return "", err
 	}
 	done()
-	bundle, err := certificates()
-	if err != nil {
+	trusted := filepath.Join(work, "ca-certificates.crt")
+	if err := os.WriteFile(trusted, certificates(), 0o600); err != nil {
 		return "", err
 	}
 	inputs := []string{o.Tag, o.Version, name}
-	for _, file := range []string{binary, bundle} {
+	for _, file := range []string{binary, trusted} {
 		sum, err := hashFile(file)
 		if err != nil {
 			return "", err
@@ -73,7 +76,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	id := productID{kind: "archives", name: name, ext: ".tar", key: key(inputs...)}
 	path, err := s.product(ctx, id, func(_ context.Context, path string) error {
 		layer := filepath.Join(work, "layer.tar")
-		if err := programLayer(layer, binary, "/usr/bin/"+name, bundle); err != nil {
+		if err := programLayer(layer, binary, "/usr/bin/"+name, trusted); err != nil {
 			return err
 		}
 		return writeArchive(path, []string{o.Tag}, o.config(name), layerFile{path: layer, gzip: true, note: name})
@@ -113,14 +116,18 @@ func (o *OperatorOptions) config(name string) v1.Config {
 	}
 }
 
-// certificates finds the machine's bundle of CA certificates, where the distributions put it.
-func certificates() (string, error) {
-	for _, file := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"} {
-		if file != "" && exists(file) {
-			return file, nil
+// certificates are the CA certificates that Mozilla trusts, as a PEM file, of the version of the module in go.mod. Those that Mozilla trusts with a constraint
+// only, which a file cannot say, are left out.
+func certificates() []byte {
+	var file bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue
 		}
+		// A buffer takes every write.
+		_ = pem.Encode(&file, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
 	}
-	return "", errors.New("no CA certificates on this machine: install the package ca-certificates, or name a bundle in SSL_CERT_FILE")
+	return file.Bytes()
 }
 
 // Copy writes a finished archive to the path the user asked for, and makes its directory. It fails when the file cannot be written.

@@ -101,7 +101,7 @@ controller:
 	want := config.Default().Apache
 	want.OperatorName, want.LabelSelector, want.TrimHistory = "mine", "team=a", new(false)
 	want.Metrics.BindAddress, want.Health.BindAddress = ":1111", ":2222"
-	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second}}
+	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second}, Namespace: "default"}
 	want.PropertiesFile = "/etc/spark-operator/spark-operator.properties"
 	if diff := cmp.Diff(want, configOf(t, r).Apache); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -225,7 +225,9 @@ func TestAliasesOfTheServiceAccount(t *testing.T) {
 	if diff := cmp.Diff(want, bound); diff != "" {
 		t.Errorf("bound (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(append(want, "spark-operator/spark-operator-controller"), made); diff != "" {
+	want = append(want, "a/spark-operator-submit", "b/spark-operator-submit", "spark-operator/spark-operator-controller")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("made (-want +got):\n%s", diff)
 	}
 }
@@ -234,6 +236,9 @@ func TestAliasesOfTheServiceAccount(t *testing.T) {
 func TestSentinelsOfTheChart(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
 		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
+		if got := configOf(t, r).Apache.Sentinels.Namespace; got != want {
+			t.Errorf("%s: the operator writes to those of %s, want %s", namespaces, got, want)
+		}
 		var kinds []string
 		for _, object := range r.objects {
 			if object.GetLabels()["spark.operator/sentinel"] == "true" {

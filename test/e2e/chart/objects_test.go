@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -54,11 +55,14 @@ func TestObjects(t *testing.T) {
 			"Deployment spark-operator/spark-operator-controller",
 			"Role default/spark-operator-controller",
 			"Role default/spark-operator-spark",
+			"Role default/spark-operator-submit",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding default/spark-operator-controller",
 			"RoleBinding default/spark-operator-spark",
+			"RoleBinding default/spark-operator-submit",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
 			"ServiceAccount default/spark-operator-spark",
+			"ServiceAccount default/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 		}},
 		{"another release, its own namespace among the jobs'", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
@@ -66,17 +70,23 @@ func TestObjects(t *testing.T) {
 			"Deployment ops/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-spark",
+			"Role jobs/team-spark-operator-submit",
 			"Role ops/team-spark-operator-controller",
 			"Role ops/team-spark-operator-controller-lock",
 			"Role ops/team-spark-operator-spark",
+			"Role ops/team-spark-operator-submit",
 			"RoleBinding jobs/team-spark-operator-controller",
 			"RoleBinding jobs/team-spark-operator-spark",
+			"RoleBinding jobs/team-spark-operator-submit",
 			"RoleBinding ops/team-spark-operator-controller",
 			"RoleBinding ops/team-spark-operator-controller-lock",
 			"RoleBinding ops/team-spark-operator-spark",
+			"RoleBinding ops/team-spark-operator-submit",
 			"ServiceAccount jobs/team-spark-operator-spark",
+			"ServiceAccount jobs/team-spark-operator-submit",
 			"ServiceAccount ops/team-spark-operator-controller",
 			"ServiceAccount ops/team-spark-operator-spark",
+			"ServiceAccount ops/team-spark-operator-submit",
 		}},
 		{"every namespace, one prepared", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
 			"ClusterRole /so-controller",
@@ -84,10 +94,13 @@ func TestObjects(t *testing.T) {
 			"ConfigMap spark-operator/so-controller",
 			"Deployment spark-operator/so-controller",
 			"Role jobs/so-spark",
+			"Role jobs/so-submit",
 			"Role spark-operator/so-controller-lock",
 			"RoleBinding jobs/so-spark",
+			"RoleBinding jobs/so-submit",
 			"RoleBinding spark-operator/so-controller-lock",
 			"ServiceAccount jobs/so-spark",
+			"ServiceAccount jobs/so-submit",
 			"ServiceAccount spark-operator/so-controller",
 		}},
 		{"namespaces by label, and one by name", install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
@@ -96,10 +109,13 @@ func TestObjects(t *testing.T) {
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
 			"Role jobs/spark-operator-spark",
+			"Role jobs/spark-operator-submit",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding jobs/spark-operator-spark",
+			"RoleBinding jobs/spark-operator-submit",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
 			"ServiceAccount jobs/spark-operator-spark",
+			"ServiceAccount jobs/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 		}},
 		{"nothing that others make", install{values: `
@@ -110,12 +126,16 @@ crds: {install: false}`}, []string{
 			"Deployment spark-operator/spark-operator-controller",
 		}},
 		{"everything that can be switched on", install{values: `
-controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true}}
-prometheus: {podMonitor: {create: true, labels: {team: a}}, rules: {create: true}, dashboard: {create: true}}
+controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true, bindAddress: 0.0.0.0}, networkPolicy: {enable: true}}
+prometheus: {metrics: {authentication: true}, podMonitor: {create: true, labels: {team: a}}, rules: {create: true}, dashboard: {create: true}}
 spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitoringAPIs}, []string{
+			"ClusterRole /spark-operator-controller-reviews",
+			"ClusterRole /spark-operator-metrics-reader",
+			"ClusterRoleBinding /spark-operator-controller-reviews",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"ConfigMap spark-operator/spark-operator-dashboard",
 			"Deployment spark-operator/spark-operator-controller",
+			"NetworkPolicy spark-operator/spark-operator-controller",
 			"PodDisruptionBudget spark-operator/spark-operator-controller-pdb",
 			"PodMonitor spark-operator/spark-operator-podmonitor",
 			"PrometheusRule spark-operator/spark-operator",
@@ -226,7 +246,7 @@ controller:
 		{"arguments", container.Args, []string{"controller", "start", "--config=/etc/spark-operator/config.yaml"}},
 		{"liveness", container.LivenessProbe.HTTPGet.Path, "/healthz"},
 		{"readiness", container.ReadinessProbe.HTTPGet.Path, "/readyz"},
-		{"env", container.Env, []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy"}}},
+		{"env", container.Env, []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"}}},
 		{"mounts", len(container.VolumeMounts), 2},
 		{"volumes", len(pod.Spec.Volumes), 2},
 		{"sidecar", pod.Spec.Containers[1].Name, "proxy"},
@@ -329,9 +349,6 @@ var (
 		"spark.apache.org/sparkclusters/finalizers":                  "update",
 		"apps/statefulsets":                                          "create delete get list patch watch",
 		"autoscaling/horizontalpodautoscalers":                       "create delete get list patch watch",
-		"networking.k8s.io/ingresses":                                "create delete get list patch watch",
-		"gateway.networking.k8s.io/httproutes":                       "create delete get list patch watch",
-		"gateway.networking.k8s.io/grpcroutes":                       "create delete get list patch watch",
 		"/pods":                                                      "create delete get list watch",
 		"/configmaps":                                                "create delete get list patch watch",
 		"/services":                                                  "create delete get list patch watch",
@@ -373,19 +390,27 @@ func TestRightsOnShards(t *testing.T) {
 	}
 }
 
-// TestRightsOnDoors: without the API whose applications may ask for any of them, Ingresses and routes may be made where they are switched on, and nowhere else.
+// TestRightsOnDoors: Ingresses and routes may be made where they are switched on, and nowhere else; by the specs of spark.apache.org only with exposure.
 func TestRightsOnDoors(t *testing.T) {
 	const all = "create delete get list patch watch"
+	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
 	for values, want := range map[string]map[string]string{
-		"controller: {apache: {enable: false}}":                            {},
-		"controller: {apache: {enable: false}, uiIngress: {enable: true}}": {"networking.k8s.io/ingresses": all},
-		"controller: {apache: {enable: false}, uiRoute: {enable: true}}":   {"gateway.networking.k8s.io/httproutes": all},
+		"{}": {},
+		"controller: {uiIngress: {enable: true}}":                              {"networking.k8s.io/ingresses": all},
+		"controller: {uiRoute: {enable: true}}":                                {"gateway.networking.k8s.io/httproutes": all},
+		"controller: {exposure: {enable: true}}":                               exposed,
+		"controller: {exposure: {enable: true}, apache: {enable: false}}":      {},
+		"{spark: {jobNamespaces: []}, controller: {exposure: {enable: true}}}": exposed,
 	} {
 		got := map[string]string{}
-		for _, role := range only[*rbacv1.Role](mustRender(t, install{values: values})) {
+		r := mustRender(t, install{values: values})
+		for _, role := range only[*rbacv1.Role](r) {
 			if role.Name == "spark-operator-controller" {
 				got = granted(role.Rules)
 			}
+		}
+		for _, role := range only[*rbacv1.ClusterRole](r) {
+			got = granted(role.Rules)
 		}
 		maps.DeleteFunc(got, func(key, _ string) bool {
 			return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes")
@@ -415,26 +440,57 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 	return rights
 }
 
-// A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend).
+// A driver makes and deletes executors, and at its end deletes collections by label (Spark's KubernetesClusterSchedulerBackend). Secrets and NetworkPolicies
+// are for the pods that run spark-submit alone, which have an account of their own unless that is declined.
 func TestDriverRights(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
 		"/services": "deletecollection", "/persistentvolumeclaims": "create deletecollection list",
 	}
-	submitters := maps.Clone(drivers)
-	submitters["/configmaps"], submitters["/services"] = "create deletecollection patch", "create deletecollection patch"
-	submitters["/secrets"], submitters["networking.k8s.io/networkpolicies"] = "create patch", "create patch"
-	for values, want := range map[string]map[string]string{
-		"spark: {jobNamespaces: [jobs]}":                                             submitters,
-		"{spark: {jobNamespaces: [jobs]}, controller: {submission: {mode: Native}}}": drivers,
+	submitters := map[string]string{
+		"/pods": "create delete", "/configmaps": "create patch", "/services": "create patch", "/secrets": "create patch",
+		"/persistentvolumeclaims": "create patch", "networking.k8s.io/networkpolicies": "create patch",
+	}
+	for _, test := range []struct{ values, account, bound string }{
+		{"{}", "spark-operator-submit", "spark-operator-submit"},
+		{"controller: {submission: {mode: Native}}", "", ""},
+		{"spark: {submission: {serviceAccount: {name: mine}}}", "mine", "mine"},
+		{"spark: {submission: {serviceAccount: {create: false, name: mine}}}", "mine", "mine"},
+		{"spark: {submission: {serviceAccount: {create: false}}}", "", "spark-operator-spark"},
+		{"spark: {submission: {serviceAccount: {name: spark-operator-spark}}}", "spark-operator-spark", "spark-operator-spark"},
+		{"spark: {rbac: {create: false}}", "", ""},
+		{"spark: {jobNamespaces: []}", "", ""},
+		{"spark: {jobNamespaceSelector: spark=enabled}", "spark-operator-submit", "spark-operator-submit"},
 	} {
-		for _, role := range only[*rbacv1.Role](mustRender(t, install{values: values})) {
-			if role.Name != "spark-operator-spark" {
-				continue
+		r := mustRender(t, install{values: test.values})
+		rights, bound := map[string]map[string]string{}, ""
+		for _, role := range only[*rbacv1.Role](r) {
+			rights[role.Name] = granted(role.Rules)
+		}
+		for _, b := range only[*rbacv1.RoleBinding](r) {
+			if b.RoleRef.Name == "spark-operator-submit" {
+				bound = b.Subjects[0].Name
 			}
-			if diff := cmp.Diff(want, granted(role.Rules)); diff != "" {
-				t.Errorf("%s: rights of drivers (-want +got):\n%s", values, diff)
+		}
+		if got, made := rights["spark-operator-spark"]; made {
+			if diff := cmp.Diff(drivers, got); diff != "" {
+				t.Errorf("%s: rights of drivers (-want +got):\n%s", test.values, diff)
 			}
+		}
+		if got, made := rights["spark-operator-submit"]; made {
+			if diff := cmp.Diff(submitters, got); diff != "" {
+				t.Errorf("%s: rights of spark-submit (-want +got):\n%s", test.values, diff)
+			}
+		}
+		if got := configOf(t, r).Submission.ServiceAccount; got != test.account || bound != test.bound {
+			t.Errorf("%s: spark-submit runs as %q, and the rights are those of %q; want %q, %q", test.values, got, bound, test.account, test.bound)
+		}
+		var names []string
+		for _, account := range only[*corev1.ServiceAccount](r) {
+			if slices.Contains(names, account.Namespace+"/"+account.Name) {
+				t.Errorf("%s: %s comes twice", test.values, account.Name)
+			}
+			names = append(names, account.Namespace+"/"+account.Name)
 		}
 	}
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
@@ -443,6 +499,7 @@ func TestDriverRights(t *testing.T) {
 		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]
 	}
 	for role, want := range map[string]rbacv1.Subject{
+		"jobs/spark-operator-submit":                    {Kind: "ServiceAccount", Name: "spark-operator-submit", Namespace: "jobs"},
 		"jobs/spark-operator-spark":                     {Kind: "ServiceAccount", Name: "spark-operator-spark", Namespace: "jobs"},
 		"jobs/spark-operator-controller":                {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
 		"spark-operator/spark-operator-controller-lock": {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
@@ -506,5 +563,96 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 		if len(compact) >= 256<<10 {
 			t.Errorf("%s has %d bytes as compact JSON, the limit is %d", crd.Name, len(compact), 256<<10)
 		}
+	}
+}
+
+// TestMemoryLimit: the controller has a limit, and collects garbage before it is reached.
+func TestMemoryLimit(t *testing.T) {
+	for values, want := range map[string]string{
+		"{}": "1Gi 966367641",
+		"controller: {resources: {limits: {memory: 2Gi}}}":                                  "2Gi 1932735283",
+		"controller: {resources: {limits: {memory: 500M}}}":                                 "500M 450000000",
+		"controller: {resources: {limits: {memory: 1073741824}}}":                           "1073741824 966367641",
+		"controller: {resources: {limits: {memory: 1.5Gi}}}":                                "1536Mi 1449551462",
+		"controller: {resources: {limits: {memory: null}}}":                                 "0 ",
+		"controller: {resources: {limits: null}}":                                           "0 ",
+		"controller: {env: [{name: GOMEMLIMIT, value: 700MiB}]}":                            "1Gi 700MiB",
+		"controller: {resources: {limits: {cpu: 2}}, env: [{name: HTTPS_PROXY, value: p}]}": "1Gi 966367641",
+	} {
+		container := one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
+		var limits []string
+		for _, env := range container.Env {
+			if env.Name == "GOMEMLIMIT" {
+				limits = append(limits, env.Value)
+			}
+		}
+		if got := container.Resources.Limits.Memory().String() + " " + strings.Join(limits, " "); got != want {
+			t.Errorf("%s: limit and GOMEMLIMIT are %q, want %q", values, got, want)
+		}
+	}
+}
+
+// TestPprofIsLoopback: profiles may hold secrets, so nobody outside the pod reaches them unless that is said.
+func TestPprofIsLoopback(t *testing.T) {
+	for values, want := range map[string]string{
+		"controller: {pprof: {enable: true}}":                         "127.0.0.1:6060, 0 Services",
+		"controller: {pprof: {enable: true, bindAddress: 0.0.0.0}}":   "0.0.0.0:6060, 1 Services",
+		"controller: {pprof: {enable: true, bindAddress: '::'}}":      "[::]:6060, 1 Services",
+		"controller: {pprof: {enable: true, bindAddress: ''}}":        ":6060, 1 Services",
+		"controller: {pprof: {bindAddress: 0.0.0.0}}":                 "0, 0 Services",
+		"controller: {pprof: {enable: true, bindAddress: localhost}}": "localhost:6060, 0 Services",
+	} {
+		r := mustRender(t, install{values: values})
+		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(only[*corev1.Service](r))); got != want {
+			t.Errorf("%s: %s, want %s", values, got, want)
+		}
+	}
+}
+
+// TestMetricsAuthentication: the rights to review tokens are the controller's where it asks for tokens, and nowhere else.
+func TestMetricsAuthentication(t *testing.T) {
+	for values, want := range map[string]bool{
+		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
+	} {
+		r := mustRender(t, install{values: values})
+		rights := map[string]string{}
+		for _, role := range only[*rbacv1.ClusterRole](r) {
+			maps.Copy(rights, granted(role.Rules))
+		}
+		may := rights["authentication.k8s.io/tokenreviews"] == "create" && rights["authorization.k8s.io/subjectaccessreviews"] == "create"
+		scheme := one[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
+		if may != want || len(rights) > 2 || (scheme == "https") != want {
+			t.Errorf("%s: rights %v, scheme %q", values, rights, scheme)
+		}
+	}
+	if !configOf(t, mustRender(t, install{values: "prometheus: {metrics: {authentication: true}}"})).Metrics.Authentication {
+		t.Error("the operator is not told")
+	}
+	if _, err := render(t, install{values: "{prometheus: {metrics: {authentication: true}}, controller: {apache: {metrics: {enable: true}}}}"}); err == nil {
+		t.Error("the second port of the metrics is open beside")
+	}
+}
+
+// TestNetworkPolicyOfTheController: its pods take connections at the ports that they serve, and metrics go to those who are named.
+func TestNetworkPolicyOfTheController(t *testing.T) {
+	if policies := only[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
+		t.Errorf("without the switch: %v", policies)
+	}
+	r := mustRender(t, install{values: `
+controller:
+  networkPolicy: {enable: true, metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}]}
+  pprof: {enable: true}`})
+	policy := one[*networkingv1.NetworkPolicy](t, r).Spec
+	pod := one[*appsv1.Deployment](t, r).Spec.Template
+	if !labels.SelectorFromSet(policy.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels)) {
+		t.Errorf("it selects %v", policy.PodSelector)
+	}
+	if len(policy.Ingress) != 2 || len(policy.Ingress[0].Ports) != 1 || policy.Ingress[0].Ports[0].Port.IntVal != 8081 || len(policy.Ingress[0].From) != 0 ||
+		len(policy.Ingress[1].Ports) != 1 || policy.Ingress[1].Ports[0].Port.IntVal != 8080 || len(policy.Ingress[1].From) != 1 || len(policy.PolicyTypes) != 1 {
+		t.Errorf("it is %+v", policy)
+	}
+	out := one[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
+	if len(out.PolicyTypes) != 2 || len(out.Egress) != 1 {
+		t.Errorf("with egress it is %+v", out)
 	}
 }

@@ -131,6 +131,10 @@ func TestPeersWholeValues(t *testing.T) {
 	want := config.Default()
 	want.Namespaces.Names = []string{"default"}
 	want.LeaderElection.Namespace = "spark-operator"
+	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
+	want.Submission.ServiceAccount = "spark-operator-submit"
+	want.Apache.Sentinels.Namespace = "default"
+	want.Metrics.BindAddress = ":8080" // Prometheus reads them from other pods
 	want.Controller.Workers = 10
 	want.Logging.Format = "text"
 	want.Metrics.JobSubmitLatencyBuckets = []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
@@ -234,6 +238,10 @@ func TestConfiguration(t *testing.T) {
 	want := config.Default()
 	want.Namespaces.Names = []string{"default"}
 	want.LeaderElection.Namespace = "spark-operator"
+	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
+	want.Submission.ServiceAccount = "spark-operator-submit"
+	want.Apache.Sentinels.Namespace = "default"
+	want.Metrics.BindAddress = ":8080" // Prometheus reads them from other pods
 	if diff := cmp.Diff(want, read("")); diff != "" {
 		t.Errorf("defaults of the operator and of the chart (-operator +chart):\n%s", diff)
 	}
@@ -274,7 +282,7 @@ config:
 		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(5)},
 		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
 		{"submission.mode", got.Submission.Mode, "SparkSubmit"},
-		{"pprof", got.Pprof.BindAddress, ":7000"},
+		{"pprof", got.Pprof.BindAddress, "127.0.0.1:7000"},
 		{"metrics", got.Metrics, config.Metrics{BindAddress: ":9090", Prefix: "team-a_", Labels: &[]string{"app_type", "team"},
 			JobSubmitLatencyBuckets: []float64{0.5, 1, 2}, JobStartLatencyBuckets: []float64{30, 60}}},
 		{"config.tracing", got.Tracing, config.Tracing{Endpoint: "https://collector:4318", SamplingRatio: new(0.1)}},

@@ -42,6 +42,8 @@ const (
 	SparkImage   = sparkImages + SparkVersion
 	// ServiceAccount of drivers, made by the chart in every job namespace.
 	ServiceAccount = "spark-operator-spark"
+	// SubmitAccount is the service account of pods that run spark-submit, made by the chart beside it.
+	SubmitAccount = "spark-operator-submit"
 )
 
 // sparkImages are named by the version of Spark in them.

@@ -2,7 +2,7 @@
      subresource lets it set blockOwnerDeletion on clusters with the OwnerReferencesPermissionEnforcement admission plugin. Events are
      read to tell why a pod does not come up, and access reviews tell whether a driver lacks a right; pods
      are also created in dry runs, which tell why a driver gets no executors. What leads to a driver from outside
-     (Services, and Ingresses and routes where they are switched on, or applications of spark.apache.org may ask for them) is patched when its
+     (Services, and Ingresses and routes where they are switched on) is patched when its
      options change. Custom resources of spark.apache.org are patched to take off them the finalizers that its other operator left; what a
      standalone cluster is made of is patched when its spec changes. Secrets are made for the pods
      that run spark-submit, and for standalone clusters whose configuration has secrets, and deleted by the labels that say whose they are; none is ever
@@ -39,6 +39,9 @@
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkconnects/finalizers]
   verbs: [update]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [patch]
 {{- end }}
 {{- end }}
 {{- if .Values.controller.apache.enable }}
@@ -84,14 +87,15 @@
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, watch, create, patch, delete]
-{{- if or .Values.controller.uiIngress.enable .Values.controller.apache.enable }}
+{{- $listed := and .Values.controller.exposure.enable .Values.controller.apache.enable }}
+{{- if or .Values.controller.uiIngress.enable $listed }}
 - apiGroups: [networking.k8s.io]
   resources: [ingresses]
   verbs: [get, list, watch, create, patch, delete]
 {{- end }}
-{{- if or .Values.controller.uiRoute.enable .Values.controller.apache.enable }}
+{{- if or .Values.controller.uiRoute.enable $listed }}
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [httproutes{{ if .Values.controller.apache.enable }}, grpcroutes{{ end }}]
+  resources: [httproutes{{ if $listed }}, grpcroutes{{ end }}]
   verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 {{- if ne .Values.controller.submission.mode "Native" }}

@@ -7,7 +7,7 @@ package v1
 //
 // ApplicationTimeoutConfig says how many milliseconds the stages of an attempt may take. Zero and less: as long as they like.
 type ApplicationTimeoutConfigApplyConfiguration struct {
-	// Until the driver's container has started. Default 300000.
+	// Until the driver's container has started. Time behind scheduling gates does not count. Default 300000.
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
 	// From then until the driver's pod is ready. Default 300000.
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`

@@ -86,6 +86,14 @@ func (b *OperatorStatusApplyConfiguration) WithSubmittedAt(value metav1.MicroTim
 	return b
 }
 
+// WithUngatedAt sets the UngatedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UngatedAt field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithUngatedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.UngatedAt = &value
+	return b
+}
+
 // WithEndedAt sets the EndedAt field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the EndedAt field is set to the value of the last call.

@@ -27,6 +27,8 @@ type OperatorStatusApplyConfiguration struct {
 	SuspendedRuns *int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	SubmittedAt *v1.MicroTime `json:"submittedAt,omitempty"`
+	// When the driver pod lost the scheduling gates that held it up. Absent if none did.
+	UngatedAt *v1.MicroTime `json:"ungatedAt,omitempty"`
 	// When the last attempt ended. Absent while one goes on.
 	EndedAt *v1.MicroTime `json:"endedAt,omitempty"`
 	// When a waiting retry is due. Absent if none waits.
@@ -102,6 +104,14 @@ func (b *OperatorStatusApplyConfiguration) WithSuspendedRuns(value int32) *Opera
 // If called multiple times, the SubmittedAt field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithSubmittedAt(value v1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.SubmittedAt = &value
+	return b
+}
+
+// WithUngatedAt sets the UngatedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UngatedAt field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithUngatedAt(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+	b.UngatedAt = &value
 	return b
 }
 

@@ -8,7 +8,7 @@ package v1beta2
 // Timeouts bound the phases of an attempt. Each counts in seconds; absent means the operator's configured default, 0 means no bound.
 // An attempt that exceeds a bound ends as failed and says which. Changing them alone never counts as an edit of the application.
 type TimeoutsApplyConfiguration struct {
-	// From the creation of the driver pod until its container runs.
+	// From the creation of the driver pod until its container runs. Time behind scheduling gates does not count.
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
 	// From the start of the driver container until its pod is ready.
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`

@@ -1,0 +1,70 @@
+package v1beta2
+
+import (
+	"encoding/json"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+)
+
+var (
+	applicationBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkApplicationSpec](), Status: bounds.ShapeOf[SparkApplicationStatus]()}
+	scheduleBounds    = bounds.Kind{Spec: bounds.ShapeOf[ScheduledSparkApplicationSpec](), Status: bounds.ShapeOf[ScheduledSparkApplicationStatus]()}
+)
+
+// UnmarshalJSON decodes a SparkApplication. A spec that exceeds a limit, or does not fit its type, stays empty, and OutOfBounds says why.
+func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
+	type plain SparkApplication // which has no UnmarshalJSON
+	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, applicationBounds, (*plain)(in), &in.Spec, &in.Status)
+	return err
+}
+
+// UnmarshalJSON decodes a ScheduledSparkApplication. A spec that exceeds a limit, or does not fit its type, stays empty, and OutOfBounds says why.
+func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) (err error) {
+	type plain ScheduledSparkApplication // which has no UnmarshalJSON
+	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, scheduleBounds, (*plain)(in), &in.Spec, &in.Status)
+	return err
+}
+
+// MarshalJSON encodes a SparkApplication. One whose spec was not read is an error: written back, its empty spec would take the place of the stored one.
+func (in SparkApplication) MarshalJSON() ([]byte, error) {
+	type plain SparkApplication // which has no MarshalJSON
+	if in.OutOfBounds != "" {
+		return nil, bounds.Unwritable(in.OutOfBounds)
+	}
+	return json.Marshal(plain(in))
+}
+
+// MarshalJSON encodes a ScheduledSparkApplication. One whose spec was not read is an error: written back, its empty spec would take the place of the stored one.
+func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
+	type plain ScheduledSparkApplication // which has no MarshalJSON
+	if in.OutOfBounds != "" {
+		return nil, bounds.Unwritable(in.OutOfBounds)
+	}
+	return json.Marshal(plain(in))
+}
+
+// DropLargeSpec empties a spec of more than most bytes, as it was read, and reports whether the spec is of that size. Caches do not keep such specs.
+func (in *SparkApplication) DropLargeSpec(most int) bool {
+	if in.SpecBytes <= most {
+		return false
+	}
+	in.Spec = SparkApplicationSpec{}
+	return true
+}
+
+// DropLargeSpec empties a spec of more than most bytes, as it was read, and reports whether the spec is of that size. Caches do not keep such specs.
+func (in *ScheduledSparkApplication) DropLargeSpec(most int) bool {
+	if in.SpecBytes <= most {
+		return false
+	}
+	in.Spec = ScheduledSparkApplicationSpec{}
+	return true
+}
+
+// Bounds returns what the specs and statuses of this package's kinds are held to when they are decoded, by the name of the kind.
+func Bounds() map[string]bounds.Kind {
+	return map[string]bounds.Kind{
+		"SparkApplication":          applicationBounds,
+		"ScheduledSparkApplication": scheduleBounds,
+	}
+}

@@ -1,0 +1,63 @@
+package bounds
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// refusedQuantities are texts that resource.ParseQuantity computes with for long, or forms of them.
+var refusedQuantities = []string{
+	"1234567890123456789012e2000000000",
+	"1e2000000000", "1E2000000000", "1e-2000000000", "1e+2000000000",
+	"1e100", "1e-100", "1e+100",
+	"1e0000000000000000099", "1e+0000000000000000099", "1.5e0000000000000000099",
+	"0.00000000000000000000000000000000000000000000000000000000000000000001",
+	strings.Repeat("1", 65), strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki", "." + strings.Repeat("1", 1_000_000) + "Mi",
+	strings.Repeat("0", 1_000_000), " " + strings.Repeat("1", 70),
+}
+
+// acceptedQuantities are forms that people write, and the longest and largest that are within the limits.
+var acceptedQuantities = []string{
+	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei", "1e3", "1E3", "1e-3", "1e+3", "12e6",
+	"-1", "+1", "-1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
+}
+
+func TestQuantitiesBeyondTheLimitsAreRefusedUnread(t *testing.T) {
+	for _, text := range refusedQuantities {
+		if _, err := Quantity(text); err == nil || !strings.Contains(err.Error(), "at most") {
+			t.Errorf("%.80q (%d characters): %v, want an error that names the limit", text, len(text), err)
+		}
+	}
+}
+
+// What is within the limits reads as it always did, and costs next to nothing to compute with: the sum of all of them, and each comparison.
+func TestQuantitiesWithinTheLimitsAreReadAsBefore(t *testing.T) {
+	var sum resource.Quantity
+	began := time.Now()
+	for _, text := range acceptedQuantities {
+		got, err := Quantity(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if want := resource.MustParse(text); got.Cmp(want) != 0 || got.String() != want.String() {
+			t.Errorf("%q reads as %s, want %s", text, got.String(), want.String())
+		}
+		sum.Add(got)
+		for _, other := range acceptedQuantities {
+			got.Cmp(resource.MustParse(other))
+		}
+	}
+	_ = sum.String()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("reading, adding and comparing %d quantities took %s", len(acceptedQuantities), took)
+	}
+	for _, text := range []string{"", "abc", "1e", "1e1.5", "1KiB", "1e5e5"} {
+		if _, err := Quantity(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package bounds
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// sort is what a value is, as far as limits go.
+type sort uint8
+
+const (
+	anything sort = iota // unknown to the type, or without limits of its own
+	text
+	quantity
+	list   // of elem
+	table  // of elem, by keys that users choose
+	object // with the fields of a struct
+)
+
+// A Shape says what the parts of a JSON value are decoded into. It is derived once of each type and never changed.
+type Shape struct {
+	sort   sort
+	fields map[string]*member
+	elem   *Shape
+	max    int // characters, of a text that a parser reads; 0: any number
+}
+
+// member is a field of an object.
+type member struct {
+	name  []byte
+	shape *Shape
+	max   int  // items, entries or characters; 0: the limit of all such values
+	raw   bool // kept as raw JSON, and decoded into the shape later
+}
+
+// Tag is the key of struct tags that say more about a field than its type does:
+//
+//	max=20               how many items, entries or characters it may have
+//	as=PodTemplateSpec   the type in rawTypes that its raw JSON is decoded into later
+const Tag = "bounds"
+
+// rawTypes are the types that fields which are kept as raw JSON are decoded into later, by the name that a Tag has.
+var rawTypes = map[string]reflect.Type{
+	"Pod":                         reflect.TypeFor[corev1.Pod](),
+	"PodTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
+	"PodStatus":                   reflect.TypeFor[corev1.PodStatus](),
+	"StatefulSetSpec":             reflect.TypeFor[appsv1.StatefulSetSpec](),
+	"ServiceSpec":                 reflect.TypeFor[corev1.ServiceSpec](),
+	"IngressSpec":                 reflect.TypeFor[networkingv1.IngressSpec](),
+	"HorizontalPodAutoscalerSpec": reflect.TypeFor[autoscalingv2.HorizontalPodAutoscalerSpec](),
+}
+
+var (
+	anyShape      = &Shape{sort: anything}
+	textShape     = &Shape{sort: text}
+	quantityShape = &Shape{sort: quantity}
+	parsedShape   = &Shape{sort: text, max: MaxParsed}
+)
+
+// parsed are types whose values have a parser of their own, which repeats a text that it cannot read in its error.
+var parsed = map[reflect.Type]bool{
+	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
+}
+
+// shapes derives shapes; one of a type that contains itself is derived once.
+type shapes map[reflect.Type]*Shape
+
+// derived are the shapes of all types so far. Only package-level variables derive shapes, so nothing writes to it once the program runs.
+var derived = shapes{}
+
+// RawShape returns the shape of a type of rawTypes; it panics for others.
+func RawShape[T any]() *Shape {
+	shape := raw[reflect.TypeFor[T]()]
+	if shape == nil {
+		panic(fmt.Sprintf("bounds: %s is none of the raw types", reflect.TypeFor[T]()))
+	}
+	return shape
+}
+
+// raw are the shapes of rawTypes.
+var raw = func() map[reflect.Type]*Shape {
+	found := map[reflect.Type]*Shape{}
+	for _, t := range rawTypes {
+		found[t] = derived.of(t)
+	}
+	return found
+}()
+
+// ShapeOf returns the shape of a type. It is for package-level variables: it may not be called once goroutines run. It panics if a Tag cannot be read.
+func ShapeOf[T any]() *Shape { return derived.of(reflect.TypeFor[T]()) }
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+func (all shapes) of(t reflect.Type) *Shape {
+	if t.Kind() == reflect.Pointer {
+		return all.of(t.Elem())
+	}
+	switch {
+	case t == reflect.TypeFor[resource.Quantity]():
+		return quantityShape
+	case parsed[t]:
+		return parsedShape
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		return anyShape
+	case all[t] != nil:
+		return all[t]
+	}
+	shape := &Shape{}
+	switch t.Kind() {
+	case reflect.String:
+		return textShape
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 { // which JSON has as text
+			return textShape
+		}
+		all[t], shape.sort = shape, list
+		shape.elem = all.of(t.Elem())
+	case reflect.Map:
+		all[t], shape.sort = shape, table
+		shape.elem = all.of(t.Elem())
+	case reflect.Struct:
+		all[t], shape.sort, shape.fields = shape, object, map[string]*member{}
+		all.fields(t, shape.fields)
+	default:
+		return anyShape
+	}
+	return shape
+}
+
+// fields adds the fields that a struct has in JSON.
+func (all shapes) fields(t reflect.Type, into map[string]*member) {
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		switch {
+		case tag == "-" || !f.IsExported() && !f.Anonymous:
+			continue
+		case f.Anonymous && name == "":
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct {
+				all.fields(inner, into)
+				continue
+			}
+		}
+		if name == "" {
+			name = f.Name
+		}
+		m := &member{name: []byte(name), shape: all.of(f.Type)}
+		if err := all.tagged(m, f.Tag.Get(Tag)); err != nil {
+			panic(fmt.Sprintf("bounds: %s.%s: %v", t, f.Name, err))
+		}
+		into[name] = m
+	}
+}
+
+// tagged lays over a field what its Tag says.
+func (all shapes) tagged(m *member, tag string) error {
+	if tag == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(tag, ",") {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "max":
+			most, err := strconv.Atoi(value)
+			if err != nil || most <= 0 {
+				return fmt.Errorf("max=%s is no limit", value)
+			}
+			m.max = most
+		case "as":
+			t := rawTypes[value]
+			if t == nil {
+				return fmt.Errorf("no raw type is called %q", value)
+			}
+			m.shape, m.raw = all.of(t), true
+		default:
+			return fmt.Errorf("unknown word %q", word)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package bounds
+
+// Limit is a limit of one part of a custom resource's spec or status, as Decode holds it.
+type Limit struct {
+	// Path of the part in a definition, for example .spec.driver.env[].name; the entries of a map are {}.
+	Path string
+	// Sort is list, map, quantity or text.
+	Sort string
+	// Max is how many items, entries or characters it may have.
+	Max int
+}
+
+// Limits returns the limits of a kind's lists, maps, quantities, and of the texts that have one. What lies in raw JSON is left out, for no definition spells
+// it out, and so is what a type contains of itself. Tests compare the definitions with it.
+func Limits(kind Kind) []Limit {
+	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
+	w.walk(".spec", kind.Spec, 0)
+	w.items, w.entries = MaxStatusItems, MaxStatusItems
+	w.walk(".status", kind.Status, 0)
+	return w.found
+}
+
+type walker struct {
+	open           map[*Shape]bool
+	items, entries int
+	found          []Limit
+}
+
+func (w *walker) walk(path string, shape *Shape, most int) {
+	add := func(sort string, otherwise int) {
+		if most == 0 {
+			most = otherwise
+		}
+		w.found = append(w.found, Limit{path, sort, most})
+	}
+	if w.open[shape] {
+		return
+	}
+	switch shape.sort {
+	case quantity:
+		add("quantity", MaxQuantity)
+	case text:
+		if most > 0 {
+			add("text", most)
+		}
+	case list:
+		add("list", w.items)
+		w.inside(shape, func() { w.walk(path+"[]", shape.elem, 0) })
+	case table:
+		add("map", w.entries)
+		w.inside(shape, func() { w.walk(path+"{}", shape.elem, 0) })
+	case object:
+		w.inside(shape, func() {
+			for name, m := range shape.fields {
+				if !m.raw {
+					w.walk(path+"."+name, m.shape, m.max)
+				}
+			}
+		})
+	}
+}
+
+func (w *walker) inside(shape *Shape, walk func()) {
+	w.open[shape] = true
+	walk()
+	delete(w.open, shape)
+}

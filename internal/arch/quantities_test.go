@@ -1,0 +1,46 @@
+package arch
+
+import (
+	"go/ast"
+	"strconv"
+	"testing"
+)
+
+// TestQuantitiesAreReadByOneReader: resource.ParseQuantity computes for hours with a short text that a user may write, so bounds.Quantity alone calls it.
+// resource.MustParse is for constants.
+func TestQuantitiesAreReadByOneReader(t *testing.T) {
+	for _, f := range parse(t) {
+		if f.test || isBelow(f.folder, "bounds") {
+			continue
+		}
+		for _, fault := range quantityReaders(f) {
+			t.Errorf("%s: %s: use bounds.Quantity", f.path, fault)
+		}
+	}
+}
+
+// quantityReaders returns the uses of resource.ParseQuantity.
+func quantityReaders(f file) (found []string) {
+	name := ""
+	for _, spec := range f.syntax.Imports {
+		if imported, _ := strconv.Unquote(spec.Path.Value); imported == "k8s.io/apimachinery/pkg/api/resource" {
+			if name = "resource"; spec.Name != nil {
+				name = spec.Name.Name
+			}
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	ast.Inspect(f.syntax, func(node ast.Node) bool {
+		selector, ok := node.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if of, ok := selector.X.(*ast.Ident); ok && of.Name == name && selector.Sel.Name == "ParseQuantity" {
+			found = append(found, "resource.ParseQuantity")
+		}
+		return true
+	})
+	return found
+}

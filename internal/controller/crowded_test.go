@@ -1,0 +1,45 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// claimedPods are as many drivers that failed, which say that an application controls them, as executors of sets that name
+// the drivers. Anybody who may create pods can create them.
+func claimedPods(n int) []corev1.Pod {
+	pod := func(role, name string, owner metav1.OwnerReference) corev1.Pod {
+		owner.Controller = new(true)
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{owner},
+			Labels: map[string]string{labelRole: role, labelAppUID: "u", labelAttempt: "1", submit.SelectorLabel: "s"},
+		}}
+	}
+	var pods []corev1.Pod
+	for i := range n {
+		driver := pod(roleDriver, fmt.Sprint("driver-", i), metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "a", UID: "u"})
+		driver.Status.Phase, driver.Status.Message = corev1.PodFailed, "message"
+		set := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "s", UID: "set"}
+		pods = append(pods, driver, pod(roleExecutor, fmt.Sprint("exec-", i), set))
+	}
+	return pods
+}
+
+// TestManyClaimedPods: what sorts the pods of an application does not compare each with each.
+func TestManyClaimedPods(t *testing.T) {
+	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
+		pods := claimedPods(n)
+		return func() {
+			if c := sortPods(pods, "u"); len(c.drivers) != n || len(c.executors) != 0 {
+				t.Errorf("%d drivers, %d executors", len(c.drivers), len(c.executors))
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// TestNothingOutside: while exposure is switched off, an application's Ingress is not made and its Service is of the cluster alone, as the API server takes it; the
+// condition says so, and the application runs.
+func TestNothingOutside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Exposure.Enabled = false
+	w.runApache(cfg, time.Now)
+	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), func(app *apacheApp) {
+		app.Spec.DriverServiceIngressList[0].ServiceSpec = &runtime.RawExtension{Raw: []byte(
+			`{"type":"LoadBalancer","loadBalancerSourceRanges":["10.0.0.0/8"],"selector":{"app":"database"},"ports":[{"port":80,"nodePort":30123}]}`)}
+	})
+	driver := w.readyDriver(app, 1)
+	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, "exposure.enabled: true"))
+	service := &corev1.Service{}
+	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "pi-ui"}, service); err != nil {
+		t.Fatal(err)
+	}
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.Selector["app"] != "" || service.Spec.Selector["spark-role"] != driver.Labels["spark-role"] {
+		t.Errorf("the Service is %+v", service.Spec)
+	}
+	err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "pi-door"}, &networkingv1.Ingress{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the Ingress: %v", err)
+	}
+}
+
+// TestKindsOutside: what the operator watches, and so needs rights on, follows the switches.
+func TestKindsOutside(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*config.Configuration)
+		want   int
+	}{
+		"by default":                   {func(*config.Configuration) {}, 0},
+		"exposure":                     {func(c *config.Configuration) { c.Exposure.Enabled = true }, 3},
+		"exposure, and no such family": {func(c *config.Configuration) { c.Exposure.Enabled, c.Apache.Enabled = true, new(false) }, 0},
+		"Ingresses of web UIs":         {func(c *config.Configuration) { c.UI.Ingress.Enabled = new(true) }, 1},
+	} {
+		cfg := config.Default()
+		test.change(&cfg)
+		if kinds := uiKinds(cfg); len(kinds) != test.want {
+			t.Errorf("%s: %v", name, kinds)
+		}
+	}
+}
+
+// TestSentinelsOfOthers: a sentinel outside of the operator's namespace is not launched and not written to, so that nobody's health depends on it.
+func TestSentinelsOfOthers(t *testing.T) {
+	for _, test := range []struct {
+		own, named, of string
+		want           bool
+	}{
+		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
+	} {
+		cfg := config.Default()
+		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
+		if got := (&sentinels{settings: newSettings(cfg)}).probes(test.of); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.namespace)
+	cfg.Identity.Namespace = "elsewhere"
+	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 10*time.Millisecond
+	w.apacheApp("sentinel", sentinelApp)
+	op := w.apacheOperator(cfg)
+	w.run(op)
+	app := w.apacheApp("pi")
+	w.readyDriver(app, 1) // a pass after the sentinel's
+	op.sentinels.round(t.Context())
+	is := w.getApache("sentinel")
+	if err := errors.Join(want(len(op.sentinels.keys()), 0), want(is.Generation, int64(1)), want(is.Status.CurrentState == nil, true)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,339 @@
+package controller
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	restclientwatch "k8s.io/client-go/rest/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// cost is what an object cost in the most expensive of its passes.
+type cost struct {
+	Step    string        // which pass that was
+	CPU     time.Duration // of the whole process, garbage collection included
+	Bytes   uint64        // that were allocated
+	Objects int           // that the operator would create
+	Renders bool          // whether the object was rendered at all, or refused before
+	Refusal string        // the beginning of why it was refused, if it was
+	Written int           // bytes of the status patch and of the events
+	Sent    int           // bytes of the objects that would be created
+}
+
+// meter measures what one hostile object costs.
+type meter func(object []byte) (cost, error)
+
+// meters are the meters of all kinds, by the APIVersion and the Kind that an object is stored with.
+func meters(t testing.TB) map[string]meter {
+	t.Helper()
+	scheme := apiruntime.NewScheme()
+	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := hostileConfig()
+	settings := func() config.Configuration { return cfg }
+	return map[string]meter{
+		"sparkoperator.k8s.io/v1beta2 SparkApplication":          meterOf(scheme, sparkApplications(cfg)),
+		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": meterOf(scheme, schedules(cfg)),
+		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             meterOf(scheme, sparkConnects(cfg)),
+		"spark.apache.org/v1 SparkApplication":                   meterOf(scheme, apacheApplications(settings)),
+		"spark.apache.org/v1 SparkCluster":                       meterOf(scheme, sparkClusters(settings)),
+	}
+}
+
+// hostileConfig switches on all that an object can make the operator do.
+func hostileConfig() config.Configuration {
+	cfg := config.Default()
+	cfg.UI.Ingress.Enabled, cfg.UI.Ingress.URLFormat = new(true), "spark.example.com/{{$appNamespace}}/{{$appName}}"
+	cfg.UI.Route.Enabled = new(true)
+	cfg.BatchScheduler.Enabled, cfg.BatchScheduler.KubeSchedulerNames = true, []string{"scheduler-plugins"}
+	return cfg
+}
+
+// hostileLife is what a meter of one kind needs.
+type hostileLife[T client.Object] struct {
+	kind   Kind[T]
+	decode func([]byte) (T, error)
+	spent  cost
+	worst  cost
+}
+
+func meterOf[T client.Object](scheme *apiruntime.Scheme, kind Kind[T]) meter {
+	decode := watchDecoder[T](scheme)
+	return func(object []byte) (cost, error) {
+		life := &hostileLife[T]{kind: kind, decode: decode}
+		err := life.lead(object)
+		return life.worst, err
+	}
+}
+
+// watchDecoder decodes an object as the informer does that controller-runtime makes for a type: as the only event of a watch.
+func watchDecoder[T client.Object](scheme *apiruntime.Scheme) func([]byte) (T, error) {
+	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
+	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
+	objects := codecs.DecoderToVersion(info.Serializer, nil)
+	return func(object []byte) (T, error) {
+		event := append(append([]byte(`{"type":"ADDED","object":`), object...), "}\n"...)
+		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
+		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
+		defer decoder.Close()
+		_, decoded, err := decoder.Decode()
+		if err != nil {
+			return *new(T), err
+		}
+		is, ok := decoded.(T)
+		if !ok {
+			return is, fmt.Errorf("decoded a %T", decoded)
+		}
+		return is, nil
+	}
+}
+
+// lead leads an object through its life: it is seen first, its pods run, its driver fails, and it is seen again after that.
+func (l *hostileLife[T]) lead(raw []byte) error {
+	p := &pass[T]{now: noon}
+	var failed error
+	l.step("first pass", func() {
+		if p.stored, failed = l.read(raw); failed == nil {
+			failed = l.pass(p)
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	created := noon.Add(time.Second)
+	for _, next := range []struct {
+		name string
+		seen lifecycle.Observed
+	}{
+		{"pass with running pods", runningFacts(created)},
+		{"pass with a failed driver", failedFacts(created)},
+		{"pass after the end", lifecycle.Observed{Confirmed: true}},
+	} {
+		p.stored = p.object.DeepCopyObject().(T)
+		p.seen, p.now = next.seen, p.now.Add(time.Minute)
+		l.step(next.name, func() { failed = l.pass(p) })
+		if failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+// read decodes an object for the cache, and once more for a pass if the cache does not keep its spec (Reconciler.read).
+func (l *hostileLife[T]) read(raw []byte) (T, error) {
+	object, err := l.decode(raw)
+	if err != nil {
+		return object, fmt.Errorf("decode: %w", err)
+	}
+	if _, err := trimResource(object); err != nil {
+		return object, err
+	}
+	if large, ok := any(object).(specDropper); ok && large.DropLargeSpec(maxCachedSpec) {
+		if object, err = l.decode(raw); err != nil {
+			return object, fmt.Errorf("decode: %w", err)
+		}
+		dropClientNotes(object)
+	}
+	return object, nil
+}
+
+// step measures one step, and keeps it if it is the worst so far.
+func (l *hostileLife[T]) step(name string, do func()) {
+	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := processCPU()
+	do()
+	l.spent.CPU = processCPU() - began
+	runtime.ReadMemStats(&after)
+	l.spent.Bytes = after.TotalAlloc - before.TotalAlloc
+	worst := l.worst
+	if l.spent.CPU > worst.CPU {
+		worst.Step, worst.CPU = name, l.spent.CPU
+	}
+	worst.Bytes, worst.Objects = max(worst.Bytes, l.spent.Bytes), max(worst.Objects, l.spent.Objects)
+	worst.Written, worst.Sent = max(worst.Written, l.spent.Written), max(worst.Sent, l.spent.Sent)
+	worst.Renders, worst.Refusal = l.spent.Renders, l.spent.Refusal
+	l.worst = worst
+}
+
+// processCPU is the CPU time of this process.
+func processCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// pass is a pass without an API server: it decides, renders, makes the auxiliary objects, and encodes all that it would send.
+func (l *hostileLife[T]) pass(p *pass[T]) error {
+	var sent []client.Object
+	for range maxRounds {
+		p.object = p.stored.DeepCopyObject().(T)
+		p.plan = l.kind.Decide(p.object, p.seen, p.now)
+		fact, objects := l.apply(p)
+		sent = append(sent, objects...)
+		if fact == nil {
+			break
+		}
+		fact(&p.seen)
+	}
+	if l.kind.Surroundings != nil {
+		sent = append(sent, l.surround(p)...)
+	}
+	if l.kind.Executor != nil && len(p.seen.Executors) > 0 {
+		if pod, err := l.kind.Executor(p.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", p.now); err == nil {
+			l.send(pod)
+		}
+	}
+	for _, object := range sent {
+		l.send(object)
+	}
+	l.spent.Objects = len(sent)
+	r := &Reconciler[T]{kind: l.kind}
+	patch, err := r.statusPatch(p)
+	if err != nil {
+		return fmt.Errorf("encode the status: %w", err)
+	}
+	l.spent.Written += len(patch)
+	for _, event := range append(l.kind.Events(p.object, p.plan), p.told...) {
+		l.spent.Written += len(event.Message)
+		if event.Type == corev1.EventTypeWarning && !l.spent.Renders && l.spent.Refusal == "" {
+			l.spent.Refusal = event.Reason + ": " + event.Message[:min(len(event.Message), 160)]
+		}
+	}
+	return nil
+}
+
+// apply renders what the plan's actions make. Its fact is what a live read would add.
+func (l *hostileLife[T]) apply(p *pass[T]) (fact, []client.Object) {
+	var sent []client.Object
+	for _, action := range p.plan.Do {
+		switch {
+		case action.Verb == lifecycle.Confirm && action.Part != lifecycle.Executors && !p.seen.Confirmed:
+			return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Inspected, seen.Reread = true, true, true }, sent
+		case action.Verb == lifecycle.Create && action.Part == lifecycle.ScheduledRun:
+			run, err := l.kind.Runs.Render(p.object, action)
+			if err != nil {
+				return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+			}
+			l.spent.Renders = true
+			sent = append(sent, run)
+		case action.Verb == lifecycle.Create && action.Part != lifecycle.DriverBudget:
+			objects, err := l.kind.Render(p.object, action, p.now)
+			if err != nil {
+				return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
+			}
+			l.spent.Renders = true
+			for _, object := range objects.Before {
+				sent = append(sent, object)
+			}
+			if driver, err := objects.DriverObject(); err == nil {
+				sent = append(sent, driver)
+			}
+		}
+	}
+	return nil, sent
+}
+
+// surround makes what stands beside the driver, and tells the object that all of it stands.
+func (l *hostileLife[T]) surround(p *pass[T]) []client.Object {
+	wanted := l.kind.Surroundings(p.object, p.seen)
+	if wanted.Unsettled {
+		return nil
+	}
+	digestOf(wanted.Objects, nil)
+	var stand []lifecycle.Surrounding
+	for _, object := range wanted.Objects {
+		l.spent.Renders = true
+		stand = append(stand, lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName(), Stands: true})
+		if _, err := appliedTree(object); err != nil {
+			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+		}
+	}
+	p.hear(wanted, stand)
+	return wanted.Objects
+}
+
+func (l *hostileLife[T]) send(object client.Object) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		l.spent.Sent += len(text)
+	}
+}
+
+// runningFacts are a running driver, some executors, and the pods of a cluster.
+func runningFacts(at time.Time) lifecycle.Observed {
+	seen := lifecycle.Observed{
+		Confirmed: true, Remains: []int32{1}, Beside: 3,
+		Drivers: []lifecycle.Driver{{
+			Name: "hostile-driver", UID: "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, Address: "10.0.0.1",
+			AppID: "spark-1", CreatedAt: at, StartedAt: at, ReadyAt: at, Status: &corev1.PodStatus{Phase: corev1.PodRunning},
+		}},
+		Runs: []lifecycle.Run{{Name: "hostile-1", UID: "6a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", CreatedAt: at}},
+	}
+	for i := range 3 {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{
+			Name: fmt.Sprintf("hostile-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: at,
+		})
+	}
+	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
+		seen.Members = append(seen.Members, lifecycle.Member{Name: "hostile-" + string(role) + "-0", Role: role, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: at})
+	}
+	return seen
+}
+
+// failedFacts are the same after the driver failed.
+func failedFacts(at time.Time) lifecycle.Observed {
+	seen := runningFacts(at)
+	driver := &seen.Drivers[0]
+	driver.Phase, driver.Ready, driver.EndedAt, driver.ExitCode, driver.HasExit = lifecycle.DriverFailed, false, at.Add(time.Minute), 1, true
+	driver.Why = lifecycle.Cause{Reason: "Error", Message: "exit code 1"}
+	seen.Executors[0].Phase = lifecycle.DriverFailed
+	seen.Runs[0].Outcome, seen.Runs[0].EndedAt = lifecycle.Failed, at.Add(time.Minute)
+	return seen
+}
+
+// An ordinary application is rendered and costs little: else the meter measures refusals.
+func TestMeterOfHostileObjectsLeadsAnOrdinaryLife(t *testing.T) {
+	definitions, err := hostile.Definitions("../../config/crd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := meters(t)
+	for _, d := range definitions {
+		for _, c := range d.Ordinary() {
+			object, err := c.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			spent, err := known[d.Stored+" "+d.Kind](object)
+			if err != nil || !spent.Renders {
+				t.Errorf("%s: %+v, %v", c.Name(), spent, err)
+			}
+			t.Logf("%s: %+v", c.Name(), spent)
+		}
+	}
+}

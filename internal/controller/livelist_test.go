@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// pages notes the most items that a list had, and how many pages are in memory at a time.
+type pages struct {
+	client.Client
+	items, read int
+}
+
+func (p *pages) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := p.Client.List(ctx, list, options...)
+	p.items, p.read = max(p.items, meta.LenList(list)), max(p.read, len(livePagesRead))
+	return err
+}
+
+// TestLiveListsAreBounded: what a pass lists live is in memory page by page, however many pods say that they are an
+// application's, and nothing of a pod is kept that the cache would not keep.
+func TestLiveListsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.application("pi")
+	const drivers = livePage + 3
+	for i := range drivers {
+		driver := tinyDriver(app, 1)
+		driver.Name = fmt.Sprint("pi-driver-", i)
+		driver.Annotations = map[string]string{"large": "text"}
+		driver.Spec.Volumes = []corev1.Volume{{Name: "other"}, {Name: confVolume, VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}},
+		}}}
+		w.create(driver)
+	}
+	read := &pages{Client: w.api}
+	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), live: read}
+	p := &pass[*v1beta2.SparkApplication]{stored: app} // an empty cache
+	fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen lifecycle.Observed
+	fact(&seen)
+	if len(seen.Drivers) != drivers || read.items != livePage || read.read == 0 || read.read > livePages {
+		t.Errorf("%d drivers were found, with pages of %d items, %d at a time", len(seen.Drivers), read.items, read.read)
+	}
+	for _, driver := range p.children.drivers {
+		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
+			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))
+		}
+	}
+	if len(livePagesRead) > livePages {
+		t.Error("pages are not given back")
+	}
+}
+
+// TestLivePagesWaitNoLongerThanTheirPass: a namespace whose pages are in memory makes others wait, who give up with their passes.
+func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler[*v1beta2.SparkApplication]{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	taken := 0
+	for full := false; !full; {
+		select {
+		case livePagesRead <- struct{}{}:
+			taken++
+		default:
+			full = true
+		}
+	}
+	defer func() {
+		for range taken {
+			<-livePagesRead
+		}
+	}()
+	if _, err := r.livePods(ctx); err == nil {
+		t.Error("a pass that is over has read a page")
+	}
+}

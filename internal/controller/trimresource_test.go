@@ -1,0 +1,118 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// TestTrimBoundsMetadata: the metadata of a custom resource take less room than the text that a tenant wrote.
+func TestTrimBoundsMetadata(t *testing.T) {
+	const objects = 20
+	for name, meta := range map[string]func(*metav1.ObjectMeta){
+		"annotations": func(m *metav1.ObjectMeta) { // before: 6.1 bytes for each byte
+			for i := range 25_000 {
+				metav1.SetMetaDataAnnotation(m, fmt.Sprintf("%x", i), "")
+			}
+		},
+		"finalizers": func(m *metav1.ObjectMeta) { // before: 4.6
+			for range 250_000 {
+				m.Finalizers = append(m.Finalizers, "a")
+			}
+		},
+		"owners": func(m *metav1.ObjectMeta) { // before: 1.7, and an entry in the index of runs
+			for i := range 20_000 {
+				m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
+			}
+		},
+	} {
+		app := &v1beta2.SparkApplication{}
+		meta(&app.ObjectMeta)
+		text, err := json.Marshal(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := heap()
+		var kept []any
+		for range objects {
+			var stored v1beta2.SparkApplication
+			if err := json.Unmarshal(text, &stored); err != nil {
+				t.Fatal(err)
+			}
+			trimmed, err := trimResource(&stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept = append(kept, trimmed)
+		}
+		if grown := heap() - before; grown > int64(len(text)) {
+			t.Errorf("%s: %d objects of %d KiB take %d KiB", name, objects, len(text)>>10, grown>>10)
+		}
+		runtime.KeepAlive(kept)
+	}
+}
+
+// TestTrimKeepsMetadataThatIsRead: of what is cut, what decisions read stays.
+func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
+	t.Parallel()
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		v1beta2.RunNowAnnotation: "1", v1beta2.ScheduledAtAnnotation: "2", corev1.LastAppliedConfigAnnotation: "{}", "other": "x",
+	}}}
+	for i := range 100 {
+		app.Finalizers = append(app.Finalizers, fmt.Sprint("example.com/", i))
+		app.OwnerReferences = append(app.OwnerReferences, metav1.OwnerReference{UID: types.UID(fmt.Sprint(i))})
+	}
+	app.Finalizers = append(app.Finalizers, metav1.FinalizerOrphanDependents)
+	app.OwnerReferences = append(app.OwnerReferences, metav1.OwnerReference{UID: "controller", Controller: new(true)})
+	if _, err := trimResource(app); err != nil {
+		t.Fatal(err)
+	}
+	if len(app.Annotations) != 2 || app.Annotations[v1beta2.RunNowAnnotation] != "1" || app.Annotations[v1beta2.ScheduledAtAnnotation] != "2" {
+		t.Errorf("annotations %v", app.Annotations)
+	}
+	if len(app.Finalizers) != 1 || app.Finalizers[0] != metav1.FinalizerOrphanDependents {
+		t.Errorf("finalizers %v", app.Finalizers)
+	}
+	if len(app.OwnerReferences) != maxOwners || !owned(app, "controller") || !owned(app, "0") {
+		t.Errorf("owners %v", app.OwnerReferences)
+	}
+	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"}, OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
+	if _, err := trimResource(few); err != nil || len(few.Finalizers) != 2 || !owned(few, "o") {
+		t.Errorf("%+v, %v", few.ObjectMeta, err)
+	}
+}
+
+// TestTrimBoundsContainers: a container of a pod, three letters long, is no half of a kilobyte in the cache.
+func TestTrimBoundsContainers(t *testing.T) {
+	const pods, most = 10, 4 << 20 // before: 94 MiB
+	before := heap()
+	var kept []any
+	for i := range pods {
+		pod := &corev1.Pod{}
+		pod.Name, pod.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("p", i))
+		pod.Labels = map[string]string{labelRole: roleDriver, labelAppUID: "u"}
+		for j := range 20_000 {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint("c", j)})
+		}
+		pod.Spec.Containers[15_000].Name = driverContainer
+		trimmed, err := trimPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, trimmed)
+		containers := trimmed.(*corev1.Pod).Spec.Containers
+		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != driverContainer || containers[n-2].Name != "c19999" {
+			t.Errorf("%d containers are kept", n)
+		}
+	}
+	if grown := heap() - before; grown > most {
+		t.Errorf("%d pods take %d MiB", len(kept), grown>>20)
+	}
+}

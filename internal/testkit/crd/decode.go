@@ -1,0 +1,41 @@
+package crd
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// decodeLimit is how long a probe may take to be decoded. It takes microseconds; a value that a decoder computes with takes hours.
+const decodeLimit = 30 * time.Second
+
+// MustDecode fails the test if an object that a definition accepts cannot be decoded, exceeds a limit of the package bounds, or takes for ever. Path names the
+// property that the object probes.
+func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byte) {
+	t.Helper()
+	type result struct {
+		object runtime.Object
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		decoded, _, err := decoder.Decode(object, nil, nil)
+		done <- result{decoded, err}
+	}()
+	late := time.NewTimer(decodeLimit)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		t.Fatalf("%s: accepted, but not decoded after %s: %.300s", path, decodeLimit, object)
+	case is := <-done:
+		if is.err != nil {
+			t.Errorf("%s: accepted, but cannot be decoded: %v", path, is.err)
+			return
+		}
+		if fault := reflect.ValueOf(is.object).Elem().FieldByName("OutOfBounds").String(); fault != "" {
+			t.Errorf("%s: accepted, but decoded without its spec: %s", path, fault)
+		}
+	}
+}

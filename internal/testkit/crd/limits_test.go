@@ -1,0 +1,54 @@
+package crd_test
+
+import (
+	"strings"
+	"testing"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+)
+
+// Each list, map and quantity of the definitions has the limit that it is held to when it is decoded, and the other way round. Texts have one in both, or are
+// Kubernetes' own, whose definitions have a limit for them alone (conditions).
+func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
+	for _, of := range []struct {
+		file, version string
+		kind          bounds.Kind
+	}{
+		{"sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", v1beta2.Bounds()["SparkApplication"]},
+		{"sparkoperator.k8s.io_scheduledsparkapplications.yaml", "v1beta2", v1beta2.Bounds()["ScheduledSparkApplication"]},
+		{"sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", v1alpha1.Bounds()["SparkConnect"]},
+		{"spark.apache.org_sparkapplications.yaml", "v1", sparkv1.Bounds()["SparkApplication"]},
+		{"spark.apache.org_sparkapplications.yaml", "v1beta1", sparkv1.Bounds()["SparkApplication"]},
+		{"spark.apache.org_sparkclusters.yaml", "v1", sparkv1.Bounds()["SparkCluster"]},
+		{"spark.apache.org_sparkclusters.yaml", "v1beta1", sparkv1.Bounds()["SparkCluster"]},
+	} {
+		written := crd.Limits(crd.Ours(t, of.file), of.version)
+		compared := 0
+		for _, held := range bounds.Limits(of.kind) {
+			key := held.Sort + " " + held.Path
+			got, found := written[key]
+			delete(written, key)
+			compared++
+			switch {
+			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
+				// which the API server drops from metadata inside a spec
+			case !found:
+				t.Errorf("%s: %s is held to %d, and the definition has no such thing", of.file, key, held.Max)
+			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):
+				t.Errorf("%s: %s is held to %d, and the definition says %d", of.file, key, held.Max, got)
+			}
+		}
+		for key, most := range written {
+			if !strings.HasPrefix(key, "text ") {
+				t.Errorf("%s: the definition limits %s to %d, and decoding does not", of.file, key, most)
+			}
+		}
+		if compared < 10 {
+			t.Errorf("%s: only %d limits were compared", of.file, compared)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package hostile
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// confs are the cases of maps that are Spark's configuration: each key that the operator reads with each text, and as many entries of each prefix as
+// there may be.
+func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
+	return func(yield func(*Case) bool) {
+		fields, _ := d.Fields()
+		for _, f := range fields {
+			if !f.isConf() {
+				continue
+			}
+			for i, key := range g.Keys {
+				// The operator hands most of Hadoop's configuration, and that of a schedule's runs, on.
+				if passed := f.last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
+					continue
+				}
+				for _, c := range g.key(d, f, key, i) {
+					if !yield(c) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// key are the cases of one key of Spark's configuration, or of a prefix of such keys.
+func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
+	var all []*Case
+	add := func(name string, entries func() map[string]string) {
+		all = append(all, &Case{Definition: d, Field: f.String() + "[" + key + "]", Value: name, set: func(object tree) {
+			conf := tree{}
+			for k, v := range entries() {
+				conf[k] = v
+			}
+			put(object, d.Schema, f.Path, merged(object, f.Path, conf))
+		}})
+	}
+	if strings.HasSuffix(key, ".") {
+		for j, suffix := range suffixes(key) {
+			if !g.Thorough && (i+j)%3 != 0 {
+				continue
+			}
+			count := mostEntries
+			add(fmt.Sprintf("%d of %s", count, suffix), func() map[string]string {
+				out := map[string]string{}
+				for i := range count {
+					out[key+strings.ReplaceAll(suffix, "#", strconv.Itoa(i))] = confValue(key, i)
+				}
+				return out
+			})
+		}
+	}
+	size := Spec
+	if !g.Thorough {
+		size = sampleSize
+	}
+	leaf := strings.TrimSuffix(key, ".")
+	if leaf != key {
+		leaf = key + "a"
+	}
+	worst := strs(f.Schema.AdditionalProperties.Schema, texts(true, size))
+	for j, w := range worst {
+		if g.Thorough || i%3 == 0 && j == i%len(worst) {
+			add(w.Name, func() map[string]string { return map[string]string{leaf: w.Value().(string)} })
+		}
+	}
+	return all
+}
+
+// confValue is a short value that is valid for most keys of a prefix.
+func confValue(key string, i int) string {
+	if strings.Contains(key, "secretKeyRef") {
+		return fmt.Sprintf("n%d:key", i)
+	}
+	return "/n" + strconv.Itoa(i)
+}
+
+// suffixes are what may follow a prefix, where # is a number.
+func suffixes(key string) []string {
+	all := []string{"n#", "n#.amount", "n#.n#.n#"}
+	if strings.Contains(key, "volumes.") {
+		for _, kind := range []string{"hostPath", "persistentVolumeClaim", "emptyDir", "nfs"} {
+			all = append(all, kind+".n#.mount.path", kind+".n#.options.claimName", kind+".n.options.k#")
+		}
+	}
+	return all
+}
+
+// merged is a map of an object with more entries.
+func merged(object tree, path []string, more tree) tree {
+	var at any = object
+	for _, step := range path {
+		inside, _ := at.(tree)
+		at = inside[step]
+	}
+	out := tree{}
+	if old, found := at.(tree); found {
+		maps.Copy(out, old)
+	}
+	maps.Copy(out, more)
+	return out
+}

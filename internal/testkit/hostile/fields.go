@@ -1,0 +1,83 @@
+package hostile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Field is one field of a definition.
+type Field struct {
+	// Path leads to the field: names of fields, "[]" for the items of a list, "{}" for the values of a map.
+	Path   []string
+	Schema *Schema
+	// Typed is false for a field that the definition does not name: it belongs to the type that the operator reads a raw field as.
+	Typed bool
+}
+
+// String is the path as people write it, such as "spec.driver.env[].name".
+func (f *Field) String() string {
+	var text strings.Builder
+	for _, step := range f.Path {
+		if text.Len() > 0 && step != "[]" && step != "{}" {
+			text.WriteByte('.')
+		}
+		text.WriteString(step)
+	}
+	return text.String()
+}
+
+// Fields lists every field of the definition, sorted by path. Raw fields are followed into the types that the operator reads them as; unknown has
+// the paths of those without such a type.
+func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
+
+func (d *Definition) walk() {
+	var walk func(path []string, s *Schema, typed bool)
+	walk = func(path []string, s *Schema, typed bool) {
+		field := &Field{slices.Clone(path), s, typed}
+		if len(path) > 0 {
+			d.fields = append(d.fields, field)
+		}
+		if isRaw(s) && len(path) > 0 {
+			name := path[len(path)-1]
+			if t, known := raw[name]; known {
+				inner := schemaOf(t, 0)
+				s.Properties = inner.Properties // so that values of it are built by the same schema
+				typed = false
+			} else if typed {
+				d.opaque = append(d.opaque, field.String())
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if len(path) == 0 && (name == "apiVersion" || name == "kind") {
+				continue
+			}
+			property := s.Properties[name]
+			walk(append(path, name), &property, typed)
+			s.Properties[name] = property
+		}
+		if s.Items != nil && s.Items.Schema != nil {
+			walk(append(path, "[]"), s.Items.Schema, typed)
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			walk(append(path, "{}"), s.AdditionalProperties.Schema, typed)
+		}
+	}
+	walk(nil, d.Schema, true)
+}
+
+func (f *Field) last() string { return f.Path[len(f.Path)-1] }
+
+// isList and isMap tell which fields hold many values.
+func (f *Field) isList() bool { return f.Schema.Type == "array" }
+
+func (f *Field) isMap() bool {
+	return f.Schema.AdditionalProperties != nil && f.Schema.AdditionalProperties.Schema != nil
+}
+
+func (f *Field) isConf() bool {
+	return f.isMap() && strings.HasSuffix(f.last(), "Conf")
+}
+
+// isQuantity reports whether a schema is of a Kubernetes quantity, or of a port that may have a name.
+func isQuantity(s *Schema) bool { return s.XIntOrString }

@@ -1,0 +1,76 @@
+package hostile
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func generator(t *testing.T, thorough bool) *Generator {
+	t.Helper()
+	definitions, err := Definitions("../../../config/crd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Generator{Definitions: definitions, Keys: []string{"spark.app.name", "spark.executorEnv."}, Thorough: thorough}
+}
+
+// A field whose schema admits anything is read by the operator as some type, which has to be known for values that matter.
+func TestEveryRawFieldHasAType(t *testing.T) {
+	for _, d := range generator(t, false).Definitions {
+		fields, unknown := d.Fields()
+		if len(unknown) > 0 {
+			t.Errorf("%s: no type is known for %q", d.Name(), unknown)
+		}
+		if len(fields) < 100 {
+			t.Errorf("%s: %d fields", d.Name(), len(fields))
+		}
+	}
+}
+
+func TestSampleReachesEveryField(t *testing.T) {
+	g := generator(t, false)
+	reached := map[string]bool{}
+	cases, kinds, forms := 0, map[string]int{}, map[string]int{}
+	for c := range g.All() {
+		for _, field := range append(c.Together, c.Field) {
+			reached[c.Definition.Name()+" "+field] = true
+		}
+		kinds[c.Definition.Name()]++
+		cases++
+		form, _, _ := strings.Cut(c.Value, " ")
+		forms[form]++
+	}
+	for _, d := range g.Definitions {
+		fields, _ := d.Fields()
+		for _, f := range fields {
+			if f.Typed && len(f.Schema.Properties) == 0 && !reached[d.Name()+" "+f.String()] {
+				t.Errorf("%s: nothing reaches %s", d.Name(), f)
+			}
+		}
+	}
+	t.Logf("%d cases: %v %v", cases, kinds, forms)
+}
+
+// The same objects come in each run, and each is JSON that etcd takes.
+func TestCasesAreTheSameInEachRun(t *testing.T) {
+	count := 0
+	for c := range generator(t, true).All() {
+		if count++; count%997 != 0 {
+			continue
+		}
+		first, err := c.JSON()
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name(), err)
+		}
+		again, _ := c.JSON()
+		if !slices.Equal(first, again) || !json.Valid(first) {
+			t.Errorf("%s: not the same JSON twice", c.Name())
+		}
+		if len(first) > 1536<<10 && c.Field != "metadata.managedFields" {
+			t.Logf("%s: %d bytes", c.Name(), len(first))
+		}
+	}
+	t.Logf("%d cases", count)
+}

@@ -1,0 +1,250 @@
+// Package worst fills objects with long lists and maps, and measures what code does with them. Tests use it to find work that grows faster
+// than its input.
+package worst
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// maxDepth bounds the nesting of fields that Fields looks at: some types of Kubernetes contain themselves.
+const maxDepth = 14
+
+// Field is a list or a map of a type.
+type Field struct {
+	// Path names the field, for example .spec.driver.env or .spec.volumes[].configMap.items.
+	Path string
+	way  []step
+}
+
+// step leads from a value to one of its fields, or with field -1 to the element of a pointer, list or map.
+type step struct{ field int }
+
+// everything is the value of the environment variable COSTS with which tests look at every field and log what each costs.
+const everything = "all"
+
+// Fields returns the lists and maps that values of a type can hold, except lists of bytes and lists inside of lists. With COSTS=all in the
+// environment it returns these too: there are thousands.
+func Fields(t reflect.Type) []Field {
+	var found []Field
+	walk(t, "", nil, map[reflect.Type]int{}, &found)
+	if len(found) == 0 {
+		panic("worst: " + t.String() + " has no lists")
+	}
+	if os.Getenv("COSTS") != everything {
+		found = slices.DeleteFunc(found, func(f Field) bool { return strings.Contains(f.Path, "[]") || strings.Contains(f.Path, "ffinity") })
+	}
+	return found
+}
+
+func walk(t reflect.Type, path string, way []step, open map[reflect.Type]int, found *[]Field) {
+	if len(way) > maxDepth*2 || open[t] > 1 || path != "" && opaque(t) {
+		return
+	}
+	here := func(more ...step) []step { return append(append([]step(nil), way...), more...) }
+	switch t.Kind() {
+	case reflect.Pointer:
+		walk(t.Elem(), path, here(step{-1}), open, found)
+	case reflect.Struct:
+		open[t]++
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				walk(f.Type, path+nameOf(f), here(step{i}), open, found)
+			}
+		}
+		open[t]--
+	case reflect.Slice, reflect.Map:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		*found = append(*found, Field{Path: path, way: here()})
+		walk(t.Elem(), path+"[]", here(step{-1}), open, found)
+	}
+}
+
+// opaque types write themselves as JSON: what they hold inside is not for a user to fill.
+func opaque(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case name == "" && f.Anonymous:
+		return ""
+	case name == "":
+		return "." + f.Name
+	}
+	return "." + name
+}
+
+// Fill puts n different items into the field of an object, given by a pointer to it. Structures on the way are made where they are missing, and
+// lists on the way get one item.
+func (f Field) Fill(object any, n int) {
+	fill(reflect.ValueOf(object).Elem(), f.way, n)
+}
+
+func fill(v reflect.Value, way []step, n int) {
+	if len(way) == 0 {
+		many(v, n)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+			distinct(v.Elem(), 0)
+		}
+		fill(v.Elem(), way[1:], n)
+	case reflect.Slice:
+		if v.Len() == 0 {
+			many(v, 1)
+		}
+		fill(v.Index(0), way[1:], n)
+	case reflect.Map:
+		if v.Len() == 0 {
+			many(v, 1)
+		}
+		key := v.MapKeys()[0]
+		inner := reflect.New(v.Type().Elem()).Elem()
+		inner.Set(v.MapIndex(key))
+		fill(inner, way[1:], n)
+		v.SetMapIndex(key, inner)
+	default:
+		fill(v.Field(way[0].field), way[1:], n)
+	}
+}
+
+func many(v reflect.Value, n int) {
+	if v.Kind() == reflect.Map {
+		v.Set(reflect.MakeMapWithSize(v.Type(), n))
+		for i := range n {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			distinct(key, i)
+			distinct(value, i)
+			v.SetMapIndex(key, value)
+		}
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), n, n))
+	for i := range n {
+		distinct(v.Index(i), i)
+	}
+}
+
+// distinct fills the texts and numbers of a value so that it differs from the same value with another number.
+func distinct(v reflect.Value, i int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("item-%d", i))
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(int64(i%60_000 + 1))
+	case reflect.Struct:
+		if opaque(v.Type()) {
+			return
+		}
+		for at := range v.NumField() {
+			f := v.Type().Field(at)
+			switch {
+			case !f.IsExported():
+			case strings.HasSuffix(strings.ToLower(f.Name), "path") && f.Type.Kind() == reflect.String:
+				v.Field(at).SetString(fmt.Sprintf("/item/%d", i))
+			case f.Type == reflect.TypeFor[string](), f.Type.Kind() == reflect.Int32, f.Type.Kind() == reflect.Struct:
+				distinct(v.Field(at), i)
+			}
+		}
+	}
+}
+
+// CPU is the processor time that a function takes on its own thread: the load of other processes and the garbage collector's own threads do
+// not count. It is the least of the tries.
+func CPU(tries int, run func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	least := time.Duration(-1)
+	for range tries {
+		before := threadTime()
+		run()
+		if took := threadTime() - before; least < 0 || took < least {
+			least = took
+		}
+	}
+	return least
+}
+
+func threadTime() time.Duration {
+	const ofThread = 1 // RUSAGE_THREAD of Linux
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(ofThread, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// Allocated is how many bytes a function allocates, with what other goroutines allocate meanwhile.
+func Allocated(run func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Linear compares the cost of a list of few items with that of one with factor times as many.
+const (
+	few    = 250
+	factor = 4
+	// enough is a cost that is no trouble however it grows.
+	enough = 20 * time.Millisecond
+	// growth is accepted of the cost of factor times as many items: a cost that is quadratic grows to 16 times itself.
+	growth = 9
+	// measured is the processor time that one average is taken over.
+	measured = 50 * time.Millisecond
+	// comparisons is how often a growth is looked at before it counts.
+	comparisons = 3
+)
+
+// Linear fails a test if the cost of an object grows faster than it. The function is given a number of items and returns the work with an
+// object of so many; only the work is measured. It fails only if each of several comparisons shows the growth, because one measurement can
+// meet a garbage collection or a coarse clock.
+func Linear(t testing.TB, name string, work func(n int) func()) {
+	t.Helper()
+	run := work(few * factor)
+	large := CPU(1, run)
+	if os.Getenv("COSTS") == everything {
+		t.Logf("%8.1f ms %8.1f MB %s", float64(large.Microseconds())/1000, float64(Allocated(run))/1e6, name)
+	}
+	if large <= enough {
+		return
+	}
+	// Only the costly ones are worth the time of a second look.
+	var small time.Duration
+	for range comparisons {
+		small, large = average(work(few)), average(run)
+		if large <= enough || large <= growth*small {
+			return
+		}
+	}
+	t.Errorf("%s: %v for %d items, %v for %d", name, small, few, large, few*factor)
+}
+
+// average is the processor time of one run, taken over as many runs as it takes for the kernel's accounting to be exact enough.
+func average(run func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	for runs := time.Duration(1); ; runs++ {
+		run()
+		if spent := threadTime() - began; spent >= measured {
+			return spent / runs
+		}
+	}
+}

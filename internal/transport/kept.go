@@ -1,0 +1,32 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+)
+
+// keptKey is the key of a context's Kinds.
+type keptKey struct{}
+
+// WithKept returns a context for requests whose answers are decoded only as far as kept says. The transport of the client
+// must be one of Shedding.
+func WithKept(ctx context.Context, kept Kinds) context.Context {
+	return context.WithValue(ctx, keptKey{}, kept)
+}
+
+// Shedding returns a transport that leaves out of answers what WithKept does not name, before they are decoded. A megabyte
+// of a pod can become fifty in memory.
+func Shedding(next http.RoundTripper) http.RoundTripper { return shedding{next} }
+
+type shedding struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (s shedding) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := s.next.RoundTrip(request)
+	kept, wanted := request.Context().Value(keptKey{}).(Kinds)
+	if err == nil && wanted && response.StatusCode == http.StatusOK {
+		objects := kept.objects()
+		(&router{objects: objects, event: objects.event()}).shed(request, response)
+	}
+	return response, err
+}

@@ -1,0 +1,59 @@
+package application
+
+import (
+	"slices"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// A status write can fail after the actions of its plan took effect: the spec was changed in between, or the operator died. The next pass
+// then decides from the old status and takes the operator's own deletion for somebody else's: a driver that was deleted for a suspension
+// looks like a run that failed. So the reason of a deletion is stored first. A conflict leaves the pods alone, and a crash finds the
+// reason.
+
+// Exception is a deletion that does not need a phase that was stored before. See Unstored.
+type Exception struct {
+	Parts []lifecycle.Part
+	When  string
+	Why   string // what the next pass concludes if the deletion took effect and the status write failed
+}
+
+// all is what an attempt has: all of it, or its driver first.
+var all = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
+
+// Unstored lists the deletions that a plan may ask for although their reason is not a phase that was stored before. All others wait for
+// the pass after the status write that tells why. A test holds every decision of the machine to it.
+var Unstored = []Exception{
+	{all, "the application is being deleted",
+		"The API server has stored that, and nobody can take it back."},
+	{[]lifecycle.Part{lifecycle.Attempt}, "a live read found neither a driver nor a submitter of the attempt, and its number is stored or no executor has it",
+		"The same: there is no driver whose end could be misread, and the number is not used again where a pod has it."},
+	{all, "a later attempt is the stored one",
+		"The same: the stored number says that the attempt is over."},
+	{[]lifecycle.Part{lifecycle.DriverBudget}, "the spec does not ask for a budget any more",
+		"The same, or the budget is made again if the spec asks for it again. No run ends."},
+}
+
+// storeFirst takes the deletions out of a plan that enters a phase, but for the exceptions of Unstored. The next pass asks for them, from
+// the stored phase.
+func (s *step) storeFirst() {
+	if len(s.plan.Trail) == 0 {
+		return
+	}
+	s.plan.Do = slices.DeleteFunc(s.plan.Do, func(a lifecycle.Action) bool {
+		if a.Verb != lifecycle.Delete || s.endsNothing(a) {
+			return false
+		}
+		s.check(0)
+		return true
+	})
+}
+
+// endsNothing reports whether a deletion removes only what an attempt without a driver left behind.
+func (s *step) endsNothing(a lifecycle.Action) bool {
+	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
+		return false
+	}
+	return a.Attempt <= s.stored.Attempt ||
+		!slices.ContainsFunc(s.seen.Executors, func(e lifecycle.Executor) bool { return e.Attempt == a.Attempt })
+}

@@ -1,0 +1,83 @@
+package application
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// checkIntention holds a plan to Unstored: what it deletes is over by what was stored before the pass, or one of the exceptions.
+func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+	t.Helper()
+	for _, a := range plan.Do {
+		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
+			continue
+		}
+		if !slices.ContainsFunc(Unstored, func(e Exception) bool {
+			return slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a)
+		}) {
+			t.Fatalf("%v before its reason is stored: from %q of attempt %d through %v\nseen %+v", a, mem.Phase, mem.Attempt, plan.Trail, seen)
+		}
+	}
+}
+
+// reasonStored reports whether the status that the pass began with tells why something is deleted: a phase in which the attempt, or the application, is over
+// on purpose, and which the pass does not leave.
+func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
+	switch {
+	case len(plan.Trail) > 0:
+		return false
+	case a.Part == lifecycle.Application:
+		return mem.Phase.Terminal()
+	}
+	return mem.Phase != lifecycle.New && !mem.Phase.Live()
+}
+
+// exceptions says for each of Unstored when it holds.
+var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Action) bool{
+	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
+		return app.Deleting
+	},
+	"a live read found neither a driver nor a submitter of the attempt, and its number is stored or no executor has it": func(
+		_ lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, a lifecycle.Action,
+	) bool {
+		executors := slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Attempt == a.Attempt })
+		return seen.Confirmed && seen.Driver(a.Attempt) == nil && seen.Submitter(a.Attempt) == nil && (a.Attempt <= mem.Attempt || !executors)
+	},
+	"a later attempt is the stored one": func(_ lifecycle.App, mem lifecycle.Memory, _ lifecycle.Observed, a lifecycle.Action) bool {
+		return a.Attempt < mem.Attempt
+	},
+	"the spec does not ask for a budget any more": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
+		return !app.Budget
+	},
+}
+
+// TestUnstoredIsWhatHappens holds every exception to being needed, and to having a rule of its own here.
+func TestUnstoredIsWhatHappens(t *testing.T) {
+	if len(exceptions) != len(Unstored) {
+		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))
+	}
+	needed := map[string]bool{}
+	everything(20000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+		for _, a := range plan.Do {
+			if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
+				continue
+			}
+			var hold []string
+			for _, e := range Unstored {
+				if slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a) {
+					hold = append(hold, e.When)
+				}
+			}
+			if len(hold) == 1 {
+				needed[hold[0]] = true
+			}
+		}
+	})
+	for _, e := range Unstored {
+		if !needed[e.When] {
+			t.Errorf("%v: %s: no plan needs the exception", e.Parts, e.When)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Pods that say they are of thousands of attempts make no decision of thousands of deletions.
+func TestAttemptsAreSweptInParts(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const attempts = 5000
+	var seen lifecycle.Observed
+	for i := range int32(attempts) {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: i, Phase: lifecycle.DriverRunning})
+		seen.Remains = append(seen.Remains, i)
+	}
+	seen.Drivers = []lifecycle.Driver{{Name: "d", Attempt: attempts, Phase: lifecycle.DriverRunning}}
+	app := lifecycle.App{UID: "u", Deleting: false}
+	mem := lifecycle.Memory{Phase: lifecycle.Running, Attempt: attempts, AttemptID: "i"}
+	deleted := map[int32]bool{}
+	for range attempts/maxSwept + 1 {
+		plan := Step(app, mem, seen, now)
+		if len(plan.Do) > 2*maxSwept {
+			t.Fatalf("%d actions", len(plan.Do))
+		}
+		for _, action := range plan.Do {
+			if action.Verb == lifecycle.Delete {
+				deleted[action.Attempt] = true
+			}
+		}
+		gone := func(attempt int32) bool { return deleted[attempt] }
+		seen.Remains = keep(seen.Remains, func(attempt int32) bool { return !gone(attempt) })
+		seen.Executors = keep(seen.Executors, func(e lifecycle.Executor) bool { return !gone(e.Attempt) })
+	}
+	if len(seen.Remains) > 0 || len(deleted) != attempts {
+		t.Errorf("%d attempts were deleted of %d", len(deleted), attempts)
+	}
+}
+
+func keep[T any](all []T, wanted func(T) bool) (kept []T) {
+	for _, one := range all {
+		if wanted(one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}

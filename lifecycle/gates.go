@@ -1,0 +1,16 @@
+package lifecycle
+
+import "time"
+
+// gateGrace is how long a scheduling gate may hold a pod before the wait is reported. Topology-aware scheduling gates every
+// pod that it places and lifts the gate within a second.
+const gateGrace = 5 * time.Second
+
+// GateGrace returns how much longer a pod may wait for its scheduling gates before that is reported. It returns 0 for a
+// pod that waits for something else.
+func GateGrace(why Cause, created, now time.Time) time.Duration {
+	if why.Reason != ReasonSchedulingGated {
+		return 0
+	}
+	return min(max(gateGrace-now.Sub(created), 0), gateGrace) // other machines' clocks are not ours
+}

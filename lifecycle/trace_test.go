@@ -1,0 +1,55 @@
+package lifecycle
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+)
+
+// What isTraceFrame and isChatter stand for.
+var (
+	framePattern   = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$|^\s*\.\.\. \d+ (more|common frames omitted)$`)
+	chatterPattern = regexp.MustCompile(`^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (INFO|DEBUG|TRACE) `)
+)
+
+func FuzzTraceLines(f *testing.F) {
+	for _, seed := range []string{
+		"\tat org.apache.spark.Main.run(Main.scala:42)", "in.run(Main.java:1) ", "(.java:1)", "(a.java:1:2)", "(a(b.kt:12)", "(a b.kt:1)", "(ä.kt:1)",
+		"... 12 more", "  ... 3 common frames omitted", "...  more", "... 12 more ", "at", "at ", "26/01/31 00:00:00 INFO X: y", "26/01/31 00:00:00 WARN X",
+		"26/01/31 00:00:00 INFO", "26-01-31 00:00:00 DEBUG x", "\v at x", "\u00a0at x", "(a.java:)", "(java:1)", "(a.scala:9)\r", ")", "(", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if got, want := isTraceFrame(line), framePattern.MatchString(line); got != want {
+			t.Errorf("isTraceFrame(%q) = %t", line, got)
+		}
+		if got, want := isChatter(line), chatterPattern.MatchString(line); got != want {
+			t.Errorf("isChatter(%q) = %t", line, got)
+		}
+	})
+}
+
+// The informer of pods reads what each says last, of all namespaces, one after the other.
+func TestLastWordsAreCheapToRead(t *testing.T) {
+	const most = 20 * time.Millisecond // with regular expressions: up to 43 ms
+	for _, line := range []string{"\n", "a\n", "x at \n", "(a.java:1)\n", "Error\n", " Error (a.a.a.a.a.java:", "Error at \n", "... 1", strings.Repeat(" ", 100)} {
+		for _, head := range []string{"", "Error\n"} {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{exitExceptionAnnotation: head + strings.Repeat(line, 250<<10/len(line))}},
+				Status:     corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+			}
+			pod.Status.ContainerStatuses[0].State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+			if spent := worst.CPU(5, func() { DriverFacts(pod, "c") }); spent > most {
+				t.Errorf("%s: %v", fmt.Sprintf("%q after %q", line, head), spent)
+			}
+		}
+	}
+}

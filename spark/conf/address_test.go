@@ -1,0 +1,34 @@
+package conf
+
+import "testing"
+
+// TestHideAddresses: whatever a message shows of an address, it is without who may use it.
+func TestHideAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                     "",
+		"local:///opt/a.jar":                                   "local:///opt/a.jar",
+		"s3a://bucket/a.jar":                                   "s3a://bucket/a.jar",
+		"s3a://bucket/a@1.jar":                                 "s3a://bucket/a@1.jar",
+		"https://host:8443/a@b.jar":                            "https://host:8443/a@b.jar",
+		"https://user:word@host:80/a.jar":                      "https://host:80/a.jar",
+		"s3a://KEY:sec/ret@bucket/a.jar":                       "s3a://bucket/a.jar",
+		"https://token@host/a.jar#x":                           "https://host/a.jar#x",
+		"https://host/a.jar?sig=abc&se=1":                      "https://host/a.jar?...",
+		"https://u:p@host?q=a@b":                               "https://host?...",
+		"k8s://https://admin:pw@10.0.0.1:43":                   "k8s://https://10.0.0.1:43",
+		"jdbc:postgresql://u:p@db/x?password=y":                "jdbc:postgresql://db/x?...",
+		"https://a:b@h/1.jar,https://c:d@h/2.jar?x=y and more": "https://h/1.jar,https://h/2.jar?... and more",
+		`"https://a:b@h/1?x" is no jar`:                        `"https://h/1?..." is no jar`,
+		"abfss://container@account.dfs.core.windows.net/a.jar": "abfss://account.dfs.core.windows.net/a.jar",
+	} {
+		if got := HideAddresses(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+		if got := Shorten(text); got != want {
+			t.Errorf("shortened, %s: %s, want %s", text, got, want)
+		}
+	}
+	if got := Quote("spark.jars", "https://u:p@host/a.jar?sig=s"); got != `"https://host/a.jar?..."` {
+		t.Errorf("quoted: %s", got)
+	}
+}

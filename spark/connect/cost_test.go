@@ -1,0 +1,52 @@
+package connect
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// TestReferencesDoNotMultiply gives the executors many keys that refer to one long value: 40 KB of keys became hundreds of MB.
+func TestReferencesDoNotMultiply(t *testing.T) {
+	r := minimal()
+	r.Conf.Set("spark.big", strings.Repeat("x", 200<<10))
+	for i := range 2000 {
+		r.Conf.Set(fmt.Sprint("spark.executor.k", i), "${spark.big}")
+	}
+	if got := worst.Allocated(func() { _, _ = Executor(r, 1, "uid") }); got > 32<<20 {
+		t.Errorf("%d MiB are allocated", got>>20)
+	}
+}
+
+// TestKeysOfTheServerCostLinearTime gives an executor many devices whose amounts only the server knows. Each was one more build of the whole pod.
+func TestKeysOfTheServerCostLinearTime(t *testing.T) {
+	worst.Linear(t, "devices", func(n int) func() {
+		r := minimal()
+		for i := range n {
+			r.Conf.Set(fmt.Sprintf("spark.executor.resource.d%d.amount", i), "${env:AMOUNT}")
+		}
+		return func() {
+			if _, err := Executor(r, 1, "uid"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestForeignKeysCostLinearTime gives a server keys that are no configuration of Spark.
+func TestForeignKeysCostLinearTime(t *testing.T) {
+	worst.Linear(t, "foreign keys", func(n int) func() {
+		r := minimal()
+		keys := map[string]string{}
+		for i := range 4 * n {
+			keys[fmt.Sprint("foreign.k", i)] = "v"
+		}
+		for key, value := range conf.FromMap(keys).All() {
+			r.Conf.Set(key, value)
+		}
+		return func() { _, _ = Build(r) }
+	})
+}

@@ -1,0 +1,52 @@
+package connect
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/fence"
+)
+
+// executorBlockKey is where executors listen for blocks; the driver's own key wins for the server.
+const executorBlockKey = "spark.blockManager.port"
+
+// Policy returns the NetworkPolicy of a server and its executors. Their RPC port and block managers can be reached from pods of the same server alone.
+// Everything else can be reached from anywhere, or with namespaceOnly from pods of the namespace alone: clients' port, the web UI, and what the templates
+// add. Executors that listen for blocks on a random port keep that one open. The error is a *submit.Error.
+func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := d.conf.Int(executorBlockKey, BlockManagerPort)
+	if err != nil {
+		return nil, asError(err)
+	}
+	closed := []int32{}
+	for _, p := range d.ports[:innerPorts] {
+		closed = append(closed, p.number)
+	}
+	if used := clientPorts(d.ports); blocks > 0 && blocks <= 65535 && int32(blocks) != used[0] && int32(blocks) != used[1] {
+		closed = append(closed, int32(blocks))
+	}
+	others := networkingv1.NetworkPolicyIngressRule{Ports: fence.PortsBut(closed, clientPorts(d.ports))}
+	if namespaceOnly {
+		others.From = []networkingv1.NetworkPolicyPeer{fence.From(nil)}
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ServerName(r.Name), Namespace: r.Namespace, OwnerReferences: owners(r.Owner), Labels: merged(r.ObjectLabels),
+		},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: merged(r.Selector)},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{fence.From(merged(r.Selector))}}, others},
+		},
+	}, nil
+}
+
+// clientPorts are the ports of the server that are not for executors alone.
+func clientPorts(ports []port) []int32 {
+	return []int32{uiPort(ports).number, serverPort(ports)}
+}

@@ -1,0 +1,59 @@
+// Package fence has what NetworkPolicies of several parts of Spark have in common: rules that close a few ports of a pod and leave all others as they are.
+package fence
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// maxPort is the highest port.
+const maxPort = 65535
+
+// PortsBut returns every port of every protocol, except for closed ports of TCP. Named are listed one by one as well, since networks that do not know
+// ranges (endPort) read the first port of a range alone. A closed port is never among them.
+func PortsBut(closed, named []int32) []networkingv1.NetworkPolicyPort {
+	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
+	var ports []networkingv1.NetworkPolicyPort
+	for _, number := range slices.Compact(slices.Sorted(slices.Values(named))) {
+		if !slices.Contains(closed, number) {
+			ports = append(ports, portRange(number, number))
+		}
+	}
+	from := int32(1)
+	for _, number := range append(slices.Clone(closed), maxPort+1) {
+		if number > from {
+			ports = append(ports, portRange(from, number-1))
+		}
+		from = number + 1
+	}
+	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolSCTP} {
+		ports = append(ports, networkingv1.NetworkPolicyPort{Protocol: new(protocol)})
+	}
+	return ports
+}
+
+// Ports returns ports of TCP.
+func Ports(numbers ...int32) []networkingv1.NetworkPolicyPort {
+	var ports []networkingv1.NetworkPolicyPort
+	for _, number := range numbers {
+		ports = append(ports, portRange(number, number))
+	}
+	return ports
+}
+
+func portRange(from, to int32) networkingv1.NetworkPolicyPort {
+	port := networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(from))}
+	if to > from {
+		port.EndPort = new(to)
+	}
+	return port
+}
+
+// From returns pods of the policy's own namespace that have labels; without labels all of them.
+func From(labels map[string]string) networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
+}

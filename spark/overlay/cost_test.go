@@ -1,0 +1,27 @@
+package overlay
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+)
+
+// TestCostIsLinear lays long lists over a pod that has long lists too. Lists of tolerations and environment sources were once compared item by
+// item: 20,000 took minutes.
+func TestCostIsLinear(t *testing.T) {
+	for _, field := range worst.Fields(reflect.TypeFor[Overlay]()) {
+		worst.Linear(t, field.Path, func(n int) func() {
+			var o Overlay
+			field.Fill(&o, 4*n) // it is quick
+			return func() {
+				pod := driver()
+				for range 2 { // the second time everything is there
+					if err := Apply(pod, DriverContainer, o); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

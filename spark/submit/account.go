@@ -1,0 +1,69 @@
+package submit
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// Keys that name the service accounts of an application's pods. Spark knows the first two; RunnerAccountKey is the operator's own.
+const (
+	driverAccountKey   = credentialsPrefix + "serviceAccountName"
+	executorAccountKey = "spark.kubernetes.authenticate.executor.serviceAccountName"
+	// RunnerAccountKey names the service account of the pod that runs spark-submit, instead of Request.RunnerServiceAccount.
+	RunnerAccountKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
+)
+
+// defaultAccount is the service account of a pod that names none.
+const defaultAccount = "default"
+
+// DeniedAccount says why no pod of a custom resource may have this service account.
+func DeniedAccount(account string) string {
+	return fmt.Sprintf("service account %q is the operator's own, with which a pod could do all that the operator may; name another", account)
+}
+
+// checkAccounts refuses Request.DeniedServiceAccount as the account of driver, executors or runner, by whichever way it comes.
+func (d *draft) checkAccounts() error {
+	denied := d.r.DeniedServiceAccount
+	if denied == "" {
+		return nil
+	}
+	driver := cmp.Or(d.pod.Spec.ServiceAccountName, d.pod.Spec.DeprecatedServiceAccount)
+	executor := ""
+	if t, err := podtemplate.Read(d.r.ExecutorTemplate); err == nil && len(d.r.ExecutorTemplate) > 0 {
+		executor = cmp.Or(t.Pod.Spec.ServiceAccountName, t.Pod.Spec.DeprecatedServiceAccount)
+	}
+	for _, pod := range []struct {
+		field, template string
+		laid            overlay.Overlay
+		keys            []string
+	}{
+		{"Driver", driver, d.r.Driver, []string{driverAccountKey}},
+		{"Executor", executor, d.r.Executor, []string{executorAccountKey, driverAccountKey}},
+	} {
+		if account := cmp.Or(pod.laid.ServiceAccountName, pod.template); account == denied {
+			return fieldError(pod.field+"Template", "serviceAccountName: %s", DeniedAccount(denied))
+		}
+		named := false
+		for _, key := range pod.keys {
+			account, err := d.conf.String(key, "")
+			if err != nil {
+				return err
+			}
+			if account == denied {
+				return keyError(key, "%s", DeniedAccount(denied))
+			}
+			named = named || account != ""
+		}
+		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
+			return keyError(pod.keys[0], "none is named, and %s", DeniedAccount(denied))
+		}
+	}
+	runner, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
+	if err == nil && runner == denied {
+		err = keyError(RunnerAccountKey, "%s", DeniedAccount(denied))
+	}
+	return err
+}

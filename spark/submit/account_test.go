@@ -1,0 +1,78 @@
+package submit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// TestRunnerHasAnAccountOfItsOwn: the pod that runs spark-submit may make Secrets and NetworkPolicies, so it need not be the driver's account that may; an
+// application chooses another by a key, of which Spark hears nothing. The driver keeps its own.
+func TestRunnerHasAnAccountOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct{ configured, chosen, want string }{
+		"the driver's":      {"", "", "driver"},
+		"the operator's":    {"submit", "", "submit"},
+		"the application's": {"submit", "uploads", "uploads"},
+		"chosen alone":      {"", "uploads", "uploads"},
+	} {
+		r := minimal()
+		r.RunnerServiceAccount = c.configured
+		r.Conf.Set(driverAccountKey, "driver")
+		if c.chosen != "" {
+			r.Conf.Set(RunnerAccountKey, c.chosen)
+		}
+		made := buildRunner(t, r)
+		if spec := made.Pod.Spec; spec.ServiceAccountName != c.want || spec.DeprecatedServiceAccount != c.want {
+			t.Errorf("%s: the runner has %q, want %q", name, spec.ServiceAccountName, c.want)
+		}
+		props := runnerProps(t, made)
+		if _, told := props[RunnerAccountKey]; told || props[driverAccountKey] != "driver" {
+			t.Errorf("%s: spark-submit is told %v", name, props)
+		}
+		native, err := Build(r)
+		if err != nil || native.Driver.Spec.ServiceAccountName != "driver" {
+			t.Errorf("%s: the driver has %v, %v", name, native.Driver, err)
+		}
+	}
+}
+
+// TestDeniedAccount: the operator's own account is refused for each pod of an application, by every way that leads to it, and by the operator's way of
+// submission and by spark-submit alike.
+func TestDeniedAccount(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"of the driver":              func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },
+		"of the executors":           func(r *Request) { r.Conf.Set(driverAccountKey, "spark"); r.Conf.Set(executorAccountKey, "operator") },
+		"of the runner":              func(r *Request) { r.Conf.Set(RunnerAccountKey, "operator") },
+		"of all runners":             func(r *Request) { r.RunnerServiceAccount = "operator" },
+		"by the driver's template":   func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
+		"by its older field":         func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccount":"operator"}}`) },
+		"by the executors' template": func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
+		"laid over the driver":       func(r *Request) { r.Driver = overlay.Overlay{ServiceAccountName: "operator"} },
+		"laid over the executors":    func(r *Request) { r.Executor = overlay.Overlay{ServiceAccountName: "operator"} },
+		"by the environment": func(r *Request) {
+			r.Environment = map[string]string{"A": "operator"}
+			r.Conf.Set(driverAccountKey, "${env:A}")
+		},
+		"since it is a pod's default": func(r *Request) { r.DeniedServiceAccount = "default" },
+	} {
+		r := minimal()
+		r.DeniedServiceAccount = "operator"
+		change(&r)
+		_, native := Build(r)
+		_, runner := BuildRunner(r)
+		for way, err := range map[string]error{"natively": native, "by spark-submit": runner} {
+			refused, ok := errors.AsType[*Error](err)
+			if !ok || refused.NotNative || !strings.Contains(err.Error(), "is the operator's own") {
+				t.Errorf("%s, %s: %v", name, way, err)
+			}
+		}
+	}
+	r := minimal()
+	r.DeniedServiceAccount = "operator"
+	r.Conf.Set(driverAccountKey, "spark")
+	if _, err := Build(r); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+}

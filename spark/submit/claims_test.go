@@ -1,0 +1,42 @@
+package submit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestTooManyClaims: a driver's claims are bounded, and the refusal names the key that is one too many.
+func TestTooManyClaims(t *testing.T) {
+	t.Parallel()
+	r := func(n int) Request {
+		var pairs []string
+		for i := range n {
+			prefix := fmt.Sprintf("spark.kubernetes.driver.volumes.persistentVolumeClaim.v%02d.", i)
+			for setting, value := range map[string]string{
+				"options.claimName": "OnDemand", "options.storageClass": "c", "options.sizeLimit": "1Gi", "mount.path": fmt.Sprintf("/v%d", i),
+			} {
+				pairs = append(pairs, prefix+setting, value)
+			}
+		}
+		return with(pairs...)
+	}
+	objects, err := Build(r(MaxClaims))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := 0
+	for _, object := range objects.Before {
+		if _, is := object.(*corev1.PersistentVolumeClaim); is {
+			claims++
+		}
+	}
+	if claims != MaxClaims {
+		t.Errorf("%d claims, want %d", claims, MaxClaims)
+	}
+	if _, err := Build(r(MaxClaims + 1)); err == nil || !strings.Contains(err.Error(), "v20.options.claimName") {
+		t.Errorf("%v, want it to name the claim that is one too many", err)
+	}
+}
