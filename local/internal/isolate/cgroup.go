@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,8 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	return dirs, nil
 }
 
-// Make makes a group of that name directly under the root of every hierarchy, ready for the kubelet to make groups in.
+// Make makes a group of that name directly under the root of every hierarchy, ready for the kubelet to make groups in, with a share of CPU
+// time for each processor.
 func (c Cgroups) Make(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {
@@ -82,6 +84,35 @@ func (c Cgroups) Make(name string) error {
 			if err := os.WriteFile(filepath.Join(group, file), b, 0o644); err != nil {
 				return fmt.Errorf("control group: %w", err)
 			}
+		}
+		if err := weigh(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The files that hold a group's share of the processors, each with its default, which is that of one busy process beside
+// the group, and the most that the kernel accepts.
+var weights = []struct {
+	file           string
+	initial, limit int
+}{
+	{"cpu.shares", 1024, 1 << 18}, // version 1
+	{"cpu.weight", 100, 10000},    // version 2
+}
+
+// weigh gives a group as many default shares as there are processors. With one share, all pods of a node together would
+// get no more than one process beside them, such as one compiler of several, and what runs in them would time out.
+func weigh(group string) error {
+	for _, w := range weights {
+		path := filepath.Join(group, w.file)
+		if !exists(path) {
+			continue
+		}
+		weight := min(w.initial*runtime.NumCPU(), w.limit)
+		if err := os.WriteFile(path, []byte(strconv.Itoa(weight)), 0o644); err != nil {
+			return fmt.Errorf("control group: %w", err)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package isolate
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +68,26 @@ func TestMakeInEveryHierarchyOfVersion1(t *testing.T) {
 	}
 	if got := read(t, c.Root, "cpuset/mine/cpuset.mems"); got != "0\n" {
 		t.Errorf("the group may use the memory nodes %q", got)
+	}
+}
+
+func TestMakeGivesAShareForEachProcessor(t *testing.T) {
+	for _, tt := range []struct {
+		name, version, file string
+		share               int
+	}{
+		{"version 1", "cpu/cgroup.procs", "cpu/mine/cpu.shares", 1024},
+		{"version 2", "cgroup.controllers", "mine/cpu.weight", 100},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := tree(t, map[string]string{tt.version: "", "cgroup.subtree_control": "", tt.file: ""})
+			if err := c.Make("mine"); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := read(t, c.Root, tt.file), strconv.Itoa(tt.share*runtime.NumCPU()); got != want {
+				t.Errorf("the share of CPU time is %q, want %q", got, want)
+			}
+		})
 	}
 }
 
