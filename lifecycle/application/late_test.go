@@ -2,12 +2,12 @@ package application
 
 import (
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -136,19 +136,13 @@ func lateLives(t *testing.T, lives int, beside bool) (overtaken int, breach stri
 // that: a pass is ended with the right to make it.
 func TestLateLives(t *testing.T) {
 	t.Parallel()
-	lives := 4000
-	if testing.Short() {
-		lives = 1000
-	}
-	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
-		lives = n
-	}
-	overtaken, breach := lateLives(t, lives, false)
+	count := lives.Count(t, 1000)
+	overtaken, breach := lateLives(t, count, false)
 	if breach != "" {
 		t.Fatal(breach)
 	}
-	t.Logf("%d lives, %d passes whose operator lost its lease", lives, overtaken)
-	if overtaken < lives {
+	t.Logf("%d lives, %d passes whose operator lost its lease", count, overtaken)
+	if overtaken < count {
 		t.Error("hardly any operator lost its lease")
 	}
 }

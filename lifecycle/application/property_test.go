@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -309,7 +310,7 @@ func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lif
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.
 func TestAnything(t *testing.T) {
 	used := map[[2]lifecycle.Phase]bool{}
-	everything(200000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		checkPlan(t, app, mem, seen, anytime, plan)
 		for _, tr := range plan.Trail {
 			used[[2]lifecycle.Phase{tr.From, tr.To}] = true

@@ -3,13 +3,12 @@ package application
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -426,18 +425,12 @@ func (w *world) liveSecond(t *testing.T) {
 	}
 }
 
-// TestSecondLives plays many lives of the second family. LIVES sets how many; a breach prints the life's seed and its story.
+// TestSecondLives plays many lives of the second family. A breach prints the life's seed and its story.
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
-	lives := 30000
-	if testing.Short() {
-		lives = 1000
-	}
-	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
-		lives = n
-	}
+	count := lives.Count(t, 3000)
 	passes, stops, ends, states, most := 0, 0, map[string]int{}, map[string]int{}, int64(0)
-	for seed := range uint64(lives) {
+	for seed := range uint64(count) {
 		w := newSecondWorld(seed)
 		w.liveSecond(t)
 		passes += w.passes
@@ -461,7 +454,7 @@ func TestSecondLives(t *testing.T) {
 	if stops == 0 {
 		t.Error("no driver ended a moment after its executors: the world is too tame")
 	}
-	t.Logf("%d lives, %d passes, no breach; ends: %v; states: %v; restarts of one: %d", lives, passes, ends, states, most)
+	t.Logf("%d lives, %d passes, no breach; ends: %v; states: %v; restarts of one: %d", count, passes, ends, states, most)
 	for state := range follows {
 		if states[state] == 0 {
 			t.Errorf("no life came through %s: the world is too tame", state)

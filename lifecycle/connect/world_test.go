@@ -3,7 +3,6 @@ package connect
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -469,17 +469,11 @@ func (w *world) live(t *testing.T) {
 	}
 }
 
-// TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
+// TestLives plays many lives. A breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
-	lives := 4000
-	if testing.Short() {
-		lives = 1000
-	}
-	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
-		lives = n
-	}
+	count := lives.Count(t, 800)
 	passes, phases := 0, map[lifecycle.Phase]int{}
-	for seed := range uint64(lives) {
+	for seed := range uint64(count) {
 		w := newWorld(seed)
 		w.live(t)
 		passes += w.passes
@@ -488,7 +482,7 @@ func TestLives(t *testing.T) {
 			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
 		}
 	}
-	t.Logf("%d lives, %d passes, no breach; ends: %v", lives, passes, phases)
+	t.Logf("%d lives, %d passes, no breach; ends: %v", count, passes, phases)
 	for _, phase := range []lifecycle.Phase{lifecycle.Running, lifecycle.Suspended, lifecycle.Done} {
 		if phases[phase] == 0 {
 			t.Errorf("no life ended %s: the world is too tame", phase)

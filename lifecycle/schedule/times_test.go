@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
 // A model is a pattern with its sets spelled out: what the text says is known without reading it.
@@ -160,10 +162,7 @@ var zones = []struct {
 
 // TestTicksAroundChanges compares with the look at the clock, around every change of every zone, and at one moment without any.
 func TestTicksAroundChanges(t *testing.T) {
-	models := 25
-	if testing.Short() {
-		models = 5
-	}
+	models := lives.Count(t, 5)
 	compared, changes := 0, 0
 	for n, z := range zones {
 		zone, err := time.LoadLocation(z.name)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -556,17 +556,11 @@ func (w *world) peaceful() {
 	}
 }
 
-// TestLives plays many lives. LIVES sets how many; a breach prints the life's seed and its story.
+// TestLives plays many lives. A breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
-	lives := 1500
-	if testing.Short() {
-		lives = 300
-	}
-	if n, err := strconv.Atoi(os.Getenv("LIVES")); err == nil {
-		lives = n
-	}
+	count := lives.Count(t, 300)
 	passes, counts := 0, map[string]int{}
-	for seed := range uint64(lives) {
+	for seed := range uint64(count) {
 		w := newWorld(seed)
 		w.live()
 		passes += w.passes
@@ -577,7 +571,7 @@ func TestLives(t *testing.T) {
 			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-50):], "\n"))
 		}
 	}
-	t.Logf("%d lives, %d passes, no breach; %v", lives, passes, counts)
+	t.Logf("%d lives, %d passes, no breach; %v", count, passes, counts)
 	for _, what := range []string{"started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
 		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid} {
 		if counts[what] == 0 {

@@ -38,7 +38,8 @@ var parts = []part{
 		// Tests on an API server mostly wait: more of them at once than there are cores leave none idle.
 		args: []string{"-timeout=25m", "-parallel=6", "./..."},
 		// client-go panics where a cached object is changed: the operator reads its children without copying them.
-		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true"}},
+		// And more simulated lives than a developer's loop has.
+		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=3"}},
 	{name: "local", about: "the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	{name: "bench", about: "the load harness, and its quick form held to ranges", dir: "bench", args: []string{"-timeout=20m", "-p=1", "./..."}},
