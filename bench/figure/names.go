@@ -12,7 +12,6 @@ const (
 	Deletion  = "deletion"     // applications deleted (case Applications), and as many bare pods with one owned ConfigMap and Service each (case Pods)
 	Hostile   = "hostile"      // another namespace is full of what is none of the operator's; cases Without, With
 	Fairness  = "fairness"     // one application beside 5,000 new ones of another namespace; cases Alone, Beside
-	Replicas  = "replicas"     // several that share the work, with the load of Lives
 	Submit    = "spark-submit" // the real one of each Spark line; cases SubmitCase
 	Micro     = "micro"        // micro benchmarks; a case is ns, bytes or allocations
 )
@@ -76,7 +75,6 @@ const (
 	Taken            = "share of all cores that was taken"         // by everybody that is measured; of the operator also what it took until it was quiet, over the time until the end
 	Work             = "CPU of a fixed piece of work"              // meanwhile, of the bench's own: what the processor is worth; ms
 	Share            = "share of the raw limit"                    // that the operator reaches
-	ShareOfOne       = "rate in those of one replica"              // that several replicas reach
 )
 
 // LiveCase is the case of so many live applications.

@@ -33,11 +33,15 @@ var about = map[string]string{
 		"collector of Kubernetes.",
 	figure.Hostile:  "Another namespace is full of pods and of large ConfigMaps that are none of the operator's.",
 	figure.Fairness: "A single application is created while many new ones of another namespace wait.",
-	figure.Replicas: "The same lives, carried by several replicas that share the work (sharding, which is off by default).",
 	figure.Submit: "The real spark-submit of each Spark line against the same API server, one at a time and four at once: what a submission costs without this operator, and in\n" +
 		"those that run it.",
 	figure.Micro: "The operator's pure parts alone, without an API server: `Step` decides, `Decode` and `Encode` read and write a status, `Decide` is all three, `Build`\n" +
 		"and `Render` make the objects of a launch, `Apply` lays what users ask for over a pod (`nothing` is the copy of the pod that each measurement makes).",
+}
+
+// removed are scenarios that the bench had, with what they measured. The figures of older runs stay in those runs.
+var removed = map[string]string{
+	"replicas": "sharding, which is removed ([0025](decisions/0025-sharding-removed.md))",
 }
 
 // Page is the whole page of a run, which lies at file in the repository, and its plots by file name. The same run is the same page.
@@ -51,6 +55,9 @@ func Page(run *figure.Run, file string, verdicts []ranges.Verdict) (page []byte,
 	drawn = map[string][]byte{}
 	all := plots(run)
 	for _, t := range inOrder(tables(run)) {
+		if removed[t.scenario] != "" {
+			continue
+		}
 		fmt.Fprintf(&text, "## %s\n\n", heading(t.scenario))
 		if says := about[t.scenario]; says != "" {
 			text.WriteString(says + "\n\n")
@@ -121,6 +128,11 @@ func setting(text *strings.Builder, run *figure.Run) {
 			shared = append(shared, strings.Join(names, ", "))
 		}
 		fmt.Fprintf(text, "These have shared an API server, one after the other: %s. Every other scenario had one of its own, on the same machine in the same run.\n\n", strings.Join(shared, "; "))
+	}
+	for _, t := range tables(run) {
+		if what := removed[t.scenario]; what != "" {
+			fmt.Fprintf(text, "The scenario %s of this run measured %s. Its figures are in the run alone.\n\n", t.scenario, what)
+		}
 	}
 }
 

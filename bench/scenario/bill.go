@@ -21,7 +21,7 @@ const (
 	theHarness  = "the bench itself"
 )
 
-// user is whose cost is measured: an operator, or several that share the work.
+// user is whose cost is measured: an operator.
 type user interface{ Usage() (world.Usage, error) }
 
 // meter reads what everybody took so far.

@@ -55,7 +55,6 @@ func full() []Step {
 		{Name: figure.Lives, About: "800 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 30 * time.Minute,
 			Do: Lives(lives(800), 4, 320)},
 		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(400), time.Minute)},
-		{Name: replicasName, About: "3 replicas share half as many lives", World: rates, Scheduler: true, Bodies: true, Do: Replicas(lives(400), 3)},
 		{Name: figure.Submit, About: "the real spark-submit of each Spark line", World: rates, Scheduler: true, Limit: 15 * time.Minute, Do: submit(jvm.Versions()...)},
 	}
 }
@@ -65,7 +64,6 @@ func tinyRates() []Step {
 	return []Step{
 		{Name: figure.Lives, About: "10 lives of a driver and five executors", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(10), 2, 10)},
 		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(10), 10*time.Second)},
-		{Name: replicasName, About: "3 replicas share as many lives", World: rates, Scheduler: true, Bodies: true, Do: Replicas(lives(10), 3)},
 		{Name: figure.Submit, About: "the real spark-submit of one Spark line", World: rates, Scheduler: true, Do: submit("4.1.4")},
 	}
 }

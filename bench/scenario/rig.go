@@ -22,64 +22,53 @@ const senders = 32
 // rig is an operator at work, with nodes that play and a client that sends load.
 type rig struct {
 	w     *world.World
-	op    *world.Operator // the first one
-	team  team            // all of them
+	op    *world.Operator
 	nodes *node.Cluster
 	load  dynamic.Interface
 }
 
 // raise starts an operator and nodes, and has them carry a few applications, so that no figure has the first connections and caches in it.
 // settings are more YAML of its configuration file.
-func raise(ctx context.Context, w *world.World, settings string) (*rig, error) {
-	return raiseTeam(ctx, w, 1, settings)
-}
-
-// raiseTeam does so with several operators of the same settings.
-func raiseTeam(ctx context.Context, w *world.World, replicas int, settings string) (r *rig, err error) {
+func raise(ctx context.Context, w *world.World, settings string) (r *rig, err error) {
 	r = &rig{w: w}
 	if _, r.load, err = w.Client(audit.LoadAgent); err != nil {
 		return nil, err
 	}
-	for i := range replicas {
-		op, err := w.StartOperator(ctx, world.OperatorOptions{Name: fmt.Sprintf("operator-%d", i), Settings: settings})
-		if err != nil {
-			return nil, errors.Join(err, r.close())
-		}
-		r.team = append(r.team, op)
+	if r.op, err = w.StartOperator(ctx, world.OperatorOptions{Settings: settings}); err != nil {
+		return nil, errors.Join(err, r.close())
 	}
-	r.op = r.team[0]
 	if r.nodes, err = node.Start(ctx, w, node.Options{}); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	if err := r.warm(ctx, replicas); err != nil {
+	if err := r.warm(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
 	}
 	return r, nil
 }
 
-// warm has the operators carry a few applications.
-func (r *rig) warm(ctx context.Context, replicas int) error {
+// warm has the operator carry a few applications.
+func (r *rig) warm(ctx context.Context) error {
 	return r.through(ctx, load.Spec{Classes: []load.Class{{
-		Name: fresh("warm"), Namespace: warmNamespace, Count: 10 * replicas, Executors: 2, Run: load.For(100 * time.Millisecond),
+		Name: fresh("warm"), Namespace: warmNamespace, Count: 10, Executors: 2, Run: load.For(100 * time.Millisecond),
 	}}})
 }
 
-// through has the operators carry a load of which nothing is noted.
+// through has the operator carry a load of which nothing is noted.
 func (r *rig) through(ctx context.Context, spec load.Spec) error {
 	return r.pass(ctx, spec, func(send func() (time.Time, error)) error {
 		if _, err := send(); err != nil {
 			return err
 		}
-		_, err := settleFor(ctx, time.Second, r.team.Usage)
+		_, err := settleFor(ctx, time.Second, r.op.Usage)
 		return err
 	})
 }
 
-// close stops the operators and the nodes, and returns what went wrong in them.
+// close stops the operator and the nodes, and returns what went wrong in them.
 func (r *rig) close() error {
 	var errs []error
-	for _, op := range r.team {
-		errs = append(errs, op.Stop())
+	if r.op != nil {
+		errs = append(errs, r.op.Stop())
 	}
 	if r.nodes != nil {
 		errs = append(errs, r.nodes.Stop())
@@ -90,7 +79,7 @@ func (r *rig) close() error {
 // carry sends a load and waits until all of it has ended and the operator is quiet.
 func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
 	err = r.pass(ctx, spec, func(send func() (time.Time, error)) (err error) {
-		b, err = charge(ctx, r.w, r.team, send)
+		b, err = charge(ctx, r.w, r.op, send)
 		return err
 	})
 	return b, err
