@@ -1,13 +1,18 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	flowcontrol "k8s.io/api/flowcontrol/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // TestTuningPage: whoever copies from docs/tuning.md has values that the chart takes, each of which it knows, and objects without a field too many.
@@ -41,5 +46,41 @@ func TestTuningPage(t *testing.T) {
 	}
 	if values < 3 || objects != 2 {
 		t.Errorf("%d sets of values and %d objects on the page", values, objects)
+	}
+}
+
+// TestSeveralReleases: the releases of docs/tuning.md can be installed side by side. No object is in two of them, and each serves what its values say.
+func TestSeveralReleases(t *testing.T) {
+	type object struct{ kind, namespace, name string }
+	owner := map[object]string{}
+	leases := map[string]string{}
+	for _, c := range []struct {
+		release, values string
+		want            config.Namespaces
+	}{
+		{"spark-operator-a", "spark: {jobNamespaces: [], jobNamespaceSelector: spark-operator=a}", config.Namespaces{Selector: "spark-operator=a"}},
+		{"spark-operator-b", "{crds: {install: false}, spark: {jobNamespaces: [], jobNamespaceSelector: spark-operator=b}}", config.Namespaces{Selector: "spark-operator=b"}},
+		{"spark-operator-c", "{crds: {install: false}, spark: {jobNamespaces: [team-03, team-04]}}", config.Namespaces{Names: []string{"team-03", "team-04"}}},
+	} {
+		r := mustRender(t, install{release: c.release, namespace: c.release, values: c.values})
+		for _, o := range r.objects {
+			key := object{fmt.Sprintf("%T", o), o.GetNamespace(), o.GetName()}
+			if other := owner[key]; other != "" {
+				t.Errorf("%v is of %s and of %s", key, other, c.release)
+			}
+			owner[key] = c.release
+		}
+		got, err := config.Parse([]byte(configMapOf(t, r, c.release+"-controller").Data["config.yaml"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.Namespaces, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s serves (-want +got):\n%s", c.release, diff)
+		}
+		lease := got.LeaderElection.Namespace + "/" + got.LeaderElection.LeaseName
+		if other := leases[lease]; other != "" {
+			t.Errorf("%s and %s elect one leader", other, c.release)
+		}
+		leases[lease] = c.release
 	}
 }
