@@ -30,8 +30,6 @@ type Configuration struct {
 	Identity Identity `json:"identity,omitzero"`
 	// LeaderElection lets several replicas wait for one that acts. Default: enabled.
 	LeaderElection LeaderElection `json:"leaderElection,omitzero"`
-	// Sharding lets several replicas act, each on a part of the custom resources. Default: one acts.
-	Sharding Sharding `json:"sharding,omitzero"`
 	// Metrics is where Prometheus metrics are served, and how.
 	Metrics Metrics `json:"metrics,omitzero"`
 	// Tracing sends traces to a collector. Default: none.
@@ -221,7 +219,6 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
 	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
-	c.Sharding.applyDefaults()
 	c.Metrics.applyDefaults()
 	c.Tracing.applyDefaults()
 	setDefault(&c.Health.BindAddress, ":8081")

@@ -38,6 +38,12 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
+// removed are fields of earlier versions, with what to do instead.
+var removed = map[string]string{
+	"sharding": "it was removed, as replicas that shared the work were no faster than one; leave it out. " +
+		"To split the work, run one operator for each group of namespaces (docs/tuning.md#several-releases)",
+}
+
 // decode goes by way of JSON for the decoder that names an unknown field by its whole path.
 func decode(data []byte, c *Configuration) error {
 	asJSON, err := yaml.YAMLToJSONStrict(data)
@@ -47,6 +53,13 @@ func decode(data []byte, c *Configuration) error {
 	strict, err := json.UnmarshalStrict(asJSON, c)
 	if err != nil {
 		return err
+	}
+	for i, err := range strict {
+		for name, instead := range removed {
+			if err.Error() == fmt.Sprintf("unknown field %q", name) {
+				strict[i] = fmt.Errorf("%w: %s", err, instead)
+			}
+		}
 	}
 	return errors.Join(strict...)
 }

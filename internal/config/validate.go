@@ -19,7 +19,6 @@ func (c *Configuration) Validate() error {
 		validateIdentity,
 		validateNamespaces,
 		validateLeaderElection,
-		validateSharding,
 		validateAddresses,
 		validateLogging,
 		validateController,

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,10 +20,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/shard"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
@@ -206,11 +202,11 @@ func TestLeaderAwaits(t *testing.T) {
 		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lock: &lock{}, scope: scope{names: []string{w.namespace}},
 	}
 	catchUp := func() {
-		if err := r.catchUpAll(t.Context()); err != nil {
+		if err := r.catchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.lock.lead.Until(time.Now().Add(time.Hour))
+	r.lock.lead.Extend(time.Now().Add(time.Hour))
 	catchUp()
 	if !r.writes.after(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
@@ -233,7 +229,7 @@ func TestLeaderAwaits(t *testing.T) {
 		t.Error("it looks twice in one term")
 	}
 	r.lock.lead.End()
-	r.lock.lead.Until(time.Now().Add(time.Hour))
+	r.lock.lead.Extend(time.Now().Add(time.Hour))
 	if catchUp(); !r.writes.after(was) {
 		t.Error("in the next term it does not look what another did in between")
 	}
@@ -260,8 +256,8 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestLateEndTakesNothing: a shard's next owner that knows an application as over, which the owner before it has begun anew, leaves alone what stands beside the
-// new driver. What is left of one that is over still it deletes.
+// TestLateEndTakesNothing: the next leader, whose cache shows an application as over that the leader before it has begun anew, leaves alone what stands beside
+// the new driver. What is left of one that is over still it deletes.
 func TestLateEndTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -276,7 +272,8 @@ func TestLateEndTakesNothing(t *testing.T) {
 	stop()
 
 	r := w.sweeper()
-	r.kind, r.shards = sparkApplications(config.Default()), &shard.Member{}
+	r.kind, r.lock = sparkApplications(config.Default()), &lock{}
+	r.lock.lead.Extend(time.Now().Add(time.Hour))
 	next := &late{r.client, over}
 	r.client = next
 	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
@@ -288,7 +285,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 	})
 	look := func() reconcile.Result {
 		t.Helper()
-		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: keyOf(app)}, turn{tenure: 1})
+		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: keyOf(app)})
 		if err != nil {
 			t.Error(err)
 		}
@@ -305,21 +302,4 @@ func TestLateEndTakesNothing(t *testing.T) {
 	over.ResourceVersion = w.get("pi").ResourceVersion // as if nothing had begun
 	look()
 	w.waitGone(service)
-}
-
-// TestClustersCatchUp: of a cluster that is over its next owner reads how it is now, since a deletion of its Secrets asks for no version.
-func TestClustersCatchUp(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	cached := w.sparkCluster("c")
-	w.patchCluster("c", `{"metadata":{"annotations":{"edited":"yes"}}}`)
-	r := &Reconciler[*sparkCluster]{
-		kind: sparkClusters(config.Default), client: w.api, live: w.api, sentinels: newSentinels(nil, w.environment().Log),
-		metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{}),
-	}
-	r.kind.Observed = func(sc *sparkCluster) int64 { return sc.Generation }
-	r.kind.Standing = func(*sparkCluster) telemetry.Standing { return telemetry.Standing{Phase: lifecycle.Done} }
-	if gone, err := r.catchUp(t.Context(), cached, 1); gone || err != nil || !r.writes.after(cached) {
-		t.Errorf("gone %t, %v; nothing is awaited", gone, err)
-	}
 }

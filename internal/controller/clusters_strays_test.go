@@ -80,17 +80,18 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
-// TestStraysGoWithTheirShard: so do those that a replica left which was lost before it came to them. The next one hears of them before it has the shard.
-func TestStraysGoWithTheirShard(t *testing.T) {
+// TestNextLeaderSweepsStrays: the next leader deletes the strays that a leader left which was lost before it came to them. It hears of them before it leads.
+func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	first := f.start()
-	f.shared([]*one{first})
+	<-first.op.Elected()
+	next := f.start()
 	first.kill()
 	stray := foreignPod(f.namespace, "c-worker-0")
 	stray.Labels = map[string]string{labelRole: roleWorker, labelClusterName: "c", labelAppUID: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
 	f.create(stray)
-	f.shared([]*one{f.start()})
+	<-next.op.Elected()
 	f.waitGone(stray)
 }
 

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -253,8 +252,6 @@ type witness struct {
 	ends  *ends
 	// leads is closed when this process acts: what one that stands by has seen, another has counted.
 	leads <-chan struct{}
-	// shards are this replica's where others act as well.
-	shards *shard.Member
 	// counts is set where those are counted that are gone (Kind.Remembers).
 	counts bool
 }
@@ -322,9 +319,7 @@ func (w witness) note(ctx context.Context, is end) {
 		return
 	}
 	for _, request := range w.owner(ctx, &is.pod) {
-		if w.shards.Owns(request.NamespacedName) {
-			w.ends.note(request.NamespacedName, is)
-		}
+		w.ends.note(request.NamespacedName, is)
 	}
 }
 

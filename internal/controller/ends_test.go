@@ -73,7 +73,7 @@ func TestWitness(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, nil, test.counts}
+			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, test.counts}
 			switch {
 			case test.now == nil:
 				w.Delete(t.Context(), event.DeleteEvent{Object: test.before}, nil)
@@ -190,7 +190,7 @@ func TestWitnessOfTakenExecutors(t *testing.T) {
 		"it had not begun":             {event.DeleteEvent{Object: endedExecutor("1", -1)}, false},
 		"its pod has no grace period":  {event.DeleteEvent{Object: graceless(runs)}, false},
 	} {
-		w := witness{handler.Funcs{}, owner, &ends{}, leads, nil, true}
+		w := witness{handler.Funcs{}, owner, &ends{}, leads, true}
 		w.Delete(t.Context(), c.deleted, nil)
 		got := w.ends.of(types.NamespacedName{Namespace: "ns", Name: "pi"})
 		if len(got) != 1 || !got[0].gone || got[0].taken != c.want {
@@ -334,7 +334,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	leads := make(chan struct{})
 	close(leads)
 	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, nil, true}
+	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, true}
 	driver := endedExecutor("d", -1)
 	driver.Labels[labelRole] = roleDriver
 	waits := driver.DeepCopy()

@@ -2,15 +2,17 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/shard"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
 // stopAsked reports whether somebody asked the operator to end. Where it ends and nobody did, it has lost its lease.
@@ -28,7 +30,7 @@ func (r *Reconciler[T]) whileLeading(reconciling context.Context) (_ context.Con
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(reconciling, func() {
 		if r.asked != nil && !r.asked() {
-			end(shard.ErrOver)
+			end(lease.ErrOver)
 		}
 	})
 	ctx, over, given := r.lock.begin(ctx)
@@ -45,12 +47,12 @@ func (r *Reconciler[T]) whileLeading(reconciling context.Context) (_ context.Con
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
-	lead shard.Lead
+	lead lease.Lead
 }
 
 // newLock makes the lock of an operator that has a leader; else nil. It is of use once it was connected.
 func newLock(cfg config.Configuration) *lock {
-	if !*cfg.LeaderElection.Enabled || cfg.Sharding.Enabled {
+	if !*cfg.LeaderElection.Enabled {
 		return nil
 	}
 	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
@@ -96,7 +98,7 @@ func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error
 	begun := time.Now()
 	err := send()
 	if err == nil {
-		l.lead.Until(begun.Add(l.term))
+		l.lead.Extend(begun.Add(l.term))
 	}
 	return err
 }
@@ -107,4 +109,13 @@ func (l *lock) begin(ctx context.Context) (_ context.Context, done func(), given
 		return ctx, func() {}, true
 	}
 	return l.lead.Begin(ctx)
+}
+
+// ended is what a pass reports. A pass that was ended with its term reports no error: it is made again, since a lease that is renewed late is this replica's
+// again.
+func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
+	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) { // a request may be refused before the context ends
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	return result, err
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/shard"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -74,7 +74,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 				stop()
 			}
 			w.takeLease("lock")
-			if cause := <-h.ended; !errors.Is(cause, shard.ErrOver) {
+			if cause := <-h.ended; !errors.Is(cause, lease.ErrOver) {
 				t.Errorf("the pass was ended by %v", cause)
 			}
 			if err := <-over; err == nil && !c.asked {
@@ -165,7 +165,7 @@ func TestLock(t *testing.T) {
 					}
 				}
 				<-pass.Done()
-				if lost := errors.Is(context.Cause(pass), shard.ErrOver); !lost || time.Since(began) != c.want {
+				if lost := errors.Is(context.Cause(pass), lease.ErrOver); !lost || time.Since(began) != c.want {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
 				if _, _, given := l.begin(t.Context()); given {
@@ -200,20 +200,11 @@ func (s standing) Describe() string {
 	return s.Interface.Describe()
 }
 
-// newLed is replicas of which one leads.
-func newLed(t *testing.T) *fleet {
-	f := newFleet(t)
-	f.cfg.Sharding.Enabled = false
-	election := &f.cfg.LeaderElection
-	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 250*time.Millisecond
-	return f
-}
-
 // TestLeaderThatStoodStill: a leader that was stopped for longer than its lease lasts writes nothing after the next has begun, though its own election has not
 // told it so yet.
 func TestLeaderThatStoodStill(t *testing.T) {
 	t.Parallel()
-	f := newLed(t)
+	f := newFleet(t)
 	first := f.start()
 	<-first.op.Elected()
 	second := f.start()
@@ -232,12 +223,7 @@ func TestLeaderThatStoodStill(t *testing.T) {
 	for i := range applications / 2 {
 		f.application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
 	}
-	testkit.Wait(t, "the second to act", func(context.Context) error {
-		if len(second.since(time.Time{})) == 0 {
-			return errors.New("it has written nothing")
-		}
-		return nil
-	})
+	f.writes(second)
 	goOn()
 	<-first.over
 	first.dead.Store(true) // it has lost its lease, which is its end
@@ -256,7 +242,7 @@ func TestLeaderThatStoodStill(t *testing.T) {
 // asks for it again: there is no event of a driver that was not launched.
 func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
-	f := newLed(t)
+	f := newFleet(t)
 	only := f.start()
 	f.application("before", withDriver)
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun

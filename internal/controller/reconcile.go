@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/sparkoperator/spark-operator/internal/shard"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -55,11 +54,9 @@ type Reconciler[T client.Object] struct {
 	sentinels *sentinels
 	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
 	lock      *lock       // nil without a leader
-	shards    *shard.Member
 	hangs     *hangs
-	tenures   memory[types.NamespacedName, uint64] // of its shard, in which each object was looked at last
-	caught    caughtUp                             // where there are no shards
-	passes    atomic.Uint64                        // that have ended
+	caught    caughtUp
+	passes    atomic.Uint64 // that have ended
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -108,18 +105,13 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if !leads {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // the lease may still be renewed, late
 	}
-	ctx, turn, mine := r.begin(ctx, req.NamespacedName)
-	if !mine {
-		return reconcile.Result{}, nil
-	}
-	defer turn.end()
 	defer r.hangs.pass(r.kind.Name, req.NamespacedName, r.limit)()
-	result, err := r.pass(ctx, req, turn)
-	return r.ended(ctx, result, err)
+	result, err := r.pass(ctx, req)
+	return ended(ctx, result, err)
 }
 
-// pass makes a pass over an object that is this replica's.
-func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn turn) (_ reconcile.Result, err error) {
+// pass makes a pass within a term.
+func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
 
@@ -131,7 +123,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 		r.departed.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	if err := r.catchUpAll(ctx); err != nil {
+	if err := r.catchUp(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
 	again, unswept := r.sweep(ctx, req.NamespacedName)
@@ -145,9 +137,6 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request, turn tu
 	if unswept != nil { // which holds nothing up: what is in the way of another of the name, that one's status tells
 		log.FromContext(ctx).V(1).Info("what one of this name left that is gone is not deleted yet", "cause", unswept.Error())
 		again = lookAgain
-	}
-	if gone, err := r.catchUp(ctx, stored, turn.tenure); gone || err != nil {
-		return reconcile.Result{RequeueAfter: lookAgain}, err
 	}
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: lookAgain}, err
@@ -170,7 +159,6 @@ func (r *Reconciler[T]) missing(ctx context.Context, key types.NamespacedName, a
 		return reconcile.Result{RequeueAfter: again}, unswept
 	}
 	r.forget(key)
-	r.tenures.forget(key)
 	return reconcile.Result{}, r.sweepStrays(ctx, key)
 }
 
@@ -278,7 +266,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 	}
 	r.ends.counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
-	r.clear(ctx, p, written)
+	r.clear(ctx, p)
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/shard"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
@@ -55,8 +55,6 @@ type Environment struct {
 
 	// wrap stands between the reconcilers and the API server in tests that let writes fail.
 	wrap func(client.Client) client.Client
-	// replica is the name by which tests tell apart replicas of one process; empty: the host's.
-	replica string
 }
 
 // Operator is a manager with what its reconcilers share.
@@ -71,8 +69,7 @@ type Operator struct {
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
-	allowed   allowance     // of all kinds together
-	shards    *shard.Member // nil where the work is not shared
+	allowed   allowance // of all kinds together
 	pods      *listener
 	others    []*listener // of childKinds
 	lock      *lock       // nil without a leader
@@ -92,7 +89,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
 	rc := unlimited(env.Rest)
 	rc.Wrap(transport.Shedding)
-	rc.Wrap(shard.Gate)
+	rc.Wrap(lease.Gate)
 	rc.Wrap(metrics.Transport)
 	traces, err := newTraces(cfg.Tracing, env, metrics)
 	if err != nil {
@@ -110,12 +107,6 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
-	if op.shards, err = newShards(cfg, rc, env); err != nil {
-		return nil, err
-	}
-	if op.shards != nil {
-		telemetry.RegisterShards(env.Registerer, cfg.LeaderElection.LeaseName, cfg.Sharding.Shards, op.shards.Owned)
-	}
 	op.sentinels = newSentinels(op.settings, op.GetLogger())
 	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
 		return nil, err
@@ -137,9 +128,7 @@ func (op *Operator) Start(ctx context.Context) error {
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(told) }()
 	op.until.Store(&ctx)
-	leave := op.takePart(ctx)
 	err := op.Manager.Start(ctx)
-	leave()
 	finish()
 	return errors.Join(err, <-written, op.traces.Close())
 }
@@ -176,7 +165,6 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		HealthProbeBindAddress: cfg.Health.BindAddress,
 		PprofBindAddress:       cfg.Pprof.BindAddress,
 
-		// Where the work is shared each custom resource has a replica of its own, and there is nothing left that only one may do.
 		LeaderElection:          lock != nil,
 		LeaderElectionID:        election.LeaseName,
 		LeaderElectionNamespace: election.Namespace,

@@ -116,14 +116,9 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	p.hear(wanted, next.results)
 }
 
-// clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this. Where the pass had no status to
-// write, nothing has told yet that it is over still: what is to go may be of a run that began since, under another replica (catchUp).
-func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T], recorded bool) {
+// clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this.
+func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	if len(p.remove) == 0 {
-		return
-	}
-	if !recorded && r.shards != nil && !r.isStill(ctx, p.stored) {
-		p.check = soonest(p.check, lookAgain)
 		return
 	}
 	key, asked := keyOf(p.stored), digestOf(nil, p.remove)

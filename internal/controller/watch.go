@@ -51,7 +51,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, shards: op.shards, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
+		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
@@ -65,7 +65,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
-		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), op.shards, kind.Remembers != nil}))
+		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), kind.Remembers != nil}))
 		for i, child := range childKinds {
 			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
 		}
@@ -76,9 +76,6 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	}
 	if scope.live != nil {
 		work = work.WatchesRawSource(scope.live.wakesOf(inside))
-	}
-	if op.shards != nil {
-		work = work.WatchesRawSource(shardsOf(op.shards, op.GetClient(), op.GetScheme(), gvk, kind.clusters()))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)

@@ -40,7 +40,6 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 	reg := prometheus.NewRegistry()
 	all := registered{reg, map[string]bool{}}
 	m := NewMetrics(all, options)
-	RegisterShards(all, "lock", 24, func() int { return 8 })
 	now := time.Now()
 	subject := app("k", "ns", "a")
 	m.Is(subject, Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})

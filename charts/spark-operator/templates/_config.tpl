@@ -64,12 +64,6 @@
     "leaseDuration" $controller.leaderElection.leaseDuration
     "renewDeadline" $controller.leaderElection.renewDeadline
     "retryPeriod" $controller.leaderElection.retryPeriod)
-  "sharding" (dict
-    "enabled" $controller.sharding.enable
-    "shards" (int $controller.sharding.shards)
-    "leaseDuration" $controller.sharding.leaseDuration
-    "renewDeadline" $controller.sharding.renewDeadline
-    "retryPeriod" $controller.sharding.retryPeriod)
   "metrics" $metrics
   "health" (dict "bindAddress" ":8081")
   "pprof" (dict "bindAddress" (ternary (include "spark-operator.pprofAddress" .) "0" $controller.pprof.enable))

@@ -55,17 +55,6 @@ app.kubernetes.io/component: controller
 {{- end -}}
 {{- end -}}
 
-{{/* The Leases by which replicas share the work: one of each shard, and one of each replica, of which there are no more than shards. */}}
-{{- define "spark-operator.controller.shardLeaseNames" -}}
-{{- $names := list -}}
-{{- range $n := until (int .Values.controller.sharding.shards) -}}
-{{- range $part := list "shard" "member" -}}
-{{- $names = append $names (printf "%s-%s-%d" (include "spark-operator.controller.leaseName" $) $part $n) -}}
-{{- end -}}
-{{- end -}}
-{{- toJson $names -}}
-{{- end -}}
-
 {{/* The Lease that replicas elect their leader by. */}}
 {{- define "spark-operator.controller.leaseName" -}}
 {{ include "spark-operator.controller.name" . }}-lock

@@ -365,31 +365,6 @@ var (
 	}
 )
 
-// TestRightsOnShards: replicas that share the work may write the leases of the shards that there are and of as many replicas, with or without an election.
-func TestRightsOnShards(t *testing.T) {
-	names := "spark-operator-controller-lock"
-	for _, values := range []string{
-		"controller: {replicas: 3, sharding: {enable: true, shards: 2}}",
-		"controller: {replicas: 3, leaderElection: {enable: false}, sharding: {enable: true, shards: 2}}",
-	} {
-		want := maps.Clone(leaseRights)
-		want["coordination.k8s.io/leases"] = "create list"
-		want[fmt.Sprintf("coordination.k8s.io/leases[%[1]s-shard-0 %[1]s-member-0 %[1]s-shard-1 %[1]s-member-1]", names)] = "update"
-		for _, role := range only[*rbacv1.Role](mustRender(t, install{values: values})) {
-			if role.Name != names {
-				continue
-			}
-			if diff := cmp.Diff(want, granted(role.Rules)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", values, diff)
-			}
-			want = nil
-		}
-		if want != nil {
-			t.Errorf("%s: there is no role on leases", values)
-		}
-	}
-}
-
 // TestRightsOnDoors: Ingresses and routes may be made where they are switched on, and nowhere else; by the specs of spark.apache.org only with exposure.
 func TestRightsOnDoors(t *testing.T) {
 	const all = "create delete get list patch watch"

@@ -256,10 +256,6 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule, alerts := ruleOf(t, mustRender(t, install{values: everyMonitor, apis: monitoringAPIs}))
-	_, shared := ruleOf(t, mustRender(t, install{values: everyMonitor + "\ncontroller: {sharding: {enable: true}}", apis: monitoringAPIs}))
-	alerts = append(alerts, slices.DeleteFunc(shared, func(a alert) bool {
-		return slices.ContainsFunc(alerts, func(known alert) bool { return known.Alert == a.Alert })
-	})...)
 	if rule.GetName() != "spark-operator" || len(alerts) < 10 {
 		t.Errorf("%s has %d alerts", rule.GetName(), len(alerts))
 	}
@@ -334,21 +330,6 @@ prometheus:
 	_, alone := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}", apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("a leader is missed where none is elected")
-	}
-	if strings.Contains(text+fmt.Sprint(alone), "ShardsWithoutOwner") {
-		t.Error("owners of shards are missed where there are no shards")
-	}
-	_, shared := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {replicas: 3, sharding: {enable: true}}}", apis: monitoringAPIs}))
-	if strings.Contains(fmt.Sprint(shared), "NoLeader") {
-		t.Error("a leader is missed where all act")
-	}
-	i := slices.IndexFunc(shared, func(a alert) bool { return a.Alert == "SparkOperatorShardsWithoutOwner" })
-	if i < 0 {
-		t.Fatal("nobody is told of shards without an owner")
-	}
-	// Two releases of one name in two namespaces have one lock's name, and one job.
-	if expr := shared[i].Expr; strings.Count(expr, `{name="spark-operator-controller-lock"}`) != 3 || strings.Count(expr, "by (namespace, job)") != 2 {
-		t.Errorf("another installation's shards count as well: %s", expr)
 	}
 }
 

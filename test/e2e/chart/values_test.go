@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kyaml "sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -46,8 +45,8 @@ func TestRefusedValues(t *testing.T) {
 		{"namespaces behind the chart's back", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
 		{"the image of another operator", "image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}", "image.repository"},
 		{"two without a leader", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
-		{"shards of nothing", "controller: {sharding: {shards: 0}}", "/controller/sharding/shards"},
-		{"sharding behind the chart's back", "config: {sharding: {enabled: true}}", "/config/sharding"},
+		{"sharding, which was removed", "controller: {sharding: {enable: true}}", "controller.sharding and config.sharding: sharding was removed"},
+		{"sharding behind the chart's back", "config: {sharding: {enabled: true}}", "install a release for each group of namespaces"},
 		{"budget of one", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
 		{"spread of one", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
 		{"metrics path", "prometheus: {metrics: {endpoint: /other}}", "prometheus.metrics.endpoint"},
@@ -248,7 +247,7 @@ func TestConfiguration(t *testing.T) {
 	got := read(`
 controller:
   leaderElection: {enable: false, leaseDuration: 1m, renewDeadline: 30s, retryPeriod: 5s}
-  sharding: {enable: true, shards: 6, leaseDuration: 20s, renewDeadline: 12s, retryPeriod: 3s}
+  sharding: {enable: false, shards: 24, leaseDuration: 10s, renewDeadline: 6s, retryPeriod: 1s} # of an earlier version, by --reuse-values
   workers: 3
   logLevel: debug
   logEncoder: console
@@ -274,8 +273,6 @@ config:
 		{"leaderElection.leaseDuration", got.LeaderElection.LeaseDuration.Duration, time.Minute},
 		{"leaderElection.renewDeadline", got.LeaderElection.RenewDeadline.Duration, 30 * time.Second},
 		{"leaderElection.retryPeriod", got.LeaderElection.RetryPeriod.Duration, 5 * time.Second},
-		{"sharding", got.Sharding, config.Sharding{Enabled: true, Shards: 6, LeaseDuration: metav1.Duration{Duration: 20 * time.Second},
-			RenewDeadline: metav1.Duration{Duration: 12 * time.Second}, RetryPeriod: metav1.Duration{Duration: 3 * time.Second}}},
 		{"workers", got.Controller.Workers, 3},
 		{"logging", got.Logging, config.Logging{Level: "debug", Format: "text"}},
 		{"defaultTimeToLiveSeconds", got.Application.DefaultTimeToLiveSeconds, int64(60)},

@@ -1,4 +1,4 @@
-package shard
+package lease
 
 import (
 	"context"
@@ -39,14 +39,14 @@ func TestLead(t *testing.T) {
 			t.Error("a pass begins before there is a right to it")
 		}
 		lead.End() // of nothing
-		lead.Until(time.Now().Add(length))
+		lead.Extend(time.Now().Add(length))
 		pass, done, given := lead.Begin(t.Context())
 		defer done()
 		if !given {
 			t.Fatal("no pass begins")
 		}
 		time.Sleep(length / 2)
-		lead.Until(time.Now().Add(length))
+		lead.Extend(time.Now().Add(length))
 		terms(1)
 		time.Sleep(length - 1)
 		if err := send(pass); err != nil || sent != 1 {
@@ -60,7 +60,7 @@ func TestLead(t *testing.T) {
 		if _, _, given := lead.Begin(t.Context()); given {
 			t.Error("a pass begins after the term")
 		}
-		lead.Until(time.Now().Add(length))
+		lead.Extend(time.Now().Add(length))
 		if err := send(pass); !errors.Is(err, ErrOver) || sent != 1 {
 			t.Errorf("in the next term %d requests of a pass of the first were sent, the error is %v", sent-1, err)
 		}

@@ -1,0 +1,81 @@
+package lease
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// term is one period in which this replica may act. Renewals extend it. Once it is over it stays over: a process that was stopped for longer than its lease
+// lasts finds the term over when it wakes.
+type term struct {
+	ctx    context.Context // done when the term is over, with the cause ErrOver
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	timer *time.Timer // ends the term at its end; nil before the first extension
+	end   time.Time
+	over  bool
+}
+
+// newTerm makes a term that is over at once unless it is extended.
+func newTerm() *term {
+	t := &term{}
+	t.ctx, t.cancel = context.WithCancelCause(context.Background())
+	return t
+}
+
+// extend makes the term last until end, unless the term is over already.
+func (t *term) extend(end time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || !end.After(t.end) {
+		return
+	}
+	t.end = end
+	left := time.Until(end)
+	if t.timer == nil {
+		t.timer = time.AfterFunc(left, func() { t.lasts() })
+		return
+	}
+	t.timer.Reset(left)
+}
+
+// lasts reports whether the term goes on, and ends the term for good if its time is up. Both clocks must agree that there is time left: the monotonic clock
+// may stand still while a machine sleeps, and the wall clock may be set back.
+func (t *term) lasts() bool {
+	now := time.Now()
+	t.mu.Lock()
+	if !t.over && (!now.Before(t.end) || !now.Round(0).Before(t.end.Round(0))) {
+		t.over = true
+	}
+	over := t.over
+	t.mu.Unlock()
+	if over {
+		t.stop()
+	}
+	return !over
+}
+
+// stop ends the term for good, with all passes that are in flight.
+func (t *term) stop() {
+	t.mu.Lock()
+	t.over = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.mu.Unlock()
+	t.cancel(ErrOver)
+}
+
+type termKey struct{}
+
+// within returns a context that ends with the term as well, and that carries the term for Gate.
+func (t *term) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
+	unhook := context.AfterFunc(t.ctx, func() { cancel(ErrOver) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+	}
+}
