@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// The caches of the next leader may be behind what the leader before it has seen. What that one made of an edit would be put back, before anything is written that
-// the object's resourceVersion guards.
+// The caches of the next leader may be behind what the leader before it has seen. What that one made of an edit would
+// be put back, before anything is written that the object's resourceVersion guards.
 
 // catchUpPage is how many custom resources a leader reads of what there is with one request.
 const catchUpPage = 100
@@ -27,9 +27,10 @@ type caughtUp struct {
 	term atomic.Uint64
 }
 
-// catchUp has passes wait for what the leader before wrote last, as if it had been written here (ownWrites), before the first pass of each term: another replica
-// may have led in between. It lists the metadata of all objects, once a term, which is cheaper than a read of each. Objects that are over are part of the list. An
-// object that is gone is awaited as well, until the cache shows that.
+// catchUp has passes wait for what the leader before wrote last, as if it had been written here (ownWrites), before the
+// first pass of each term: another replica may have led in between. It lists the metadata of all objects, once a term,
+// which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
+// as well, until the cache shows that.
 func (r *Reconciler[T]) catchUp(ctx context.Context) error {
 	if r.lock == nil {
 		return nil

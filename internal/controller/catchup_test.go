@@ -256,8 +256,8 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestLateEndTakesNothing: the next leader, whose cache shows an application as over that the leader before it has begun anew, leaves alone what stands beside
-// the new driver. What is left of one that is over still it deletes.
+// TestLateEndTakesNothing: the next leader, whose cache shows an application as over that the leader before it has
+// begun anew, leaves alone what stands beside the new driver. What is left of one that is over still it deletes.
 func TestLateEndTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

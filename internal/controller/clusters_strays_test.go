@@ -80,7 +80,8 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	})
 }
 
-// TestNextLeaderSweepsStrays: the next leader deletes the strays that a leader left which was lost before it came to them. It hears of them before it leads.
+// TestNextLeaderSweepsStrays: the next leader deletes the strays that a leader left which was lost before it came to
+// them. It hears of them before it leads.
 func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

@@ -100,8 +100,9 @@ func (w *world) carry(names ...string) {
 	}
 }
 
-// TestDisjointSelectors: of two operators whose selectors share no namespace neither writes anything in a namespace of the other. Each application gets one driver.
-// One that runs while its namespace moves from one operator to the other keeps its driver, and ends under the other.
+// TestDisjointSelectors: of two operators whose selectors share no namespace neither writes anything in a namespace of
+// the other. Each application gets one driver. One that runs while its namespace moves from one operator to the other
+// keeps its driver, and ends under the other.
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
 	a, b, moves := newWorld(t), newWorld(t), newWorld(t)
@@ -150,7 +151,8 @@ func TestDisjointSelectors(t *testing.T) {
 	}
 	for w, n := range map[*world]int{a: 3, b: 3, moves: 1} {
 		var pods corev1.PodList
-		if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleDriver}); err != nil || len(pods.Items) != n {
+		err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleDriver})
+		if err != nil || len(pods.Items) != n {
 			t.Errorf("there are %d drivers, want %d; %v", len(pods.Items), n, err)
 		}
 	}

@@ -275,8 +275,9 @@ func (f *fleet) kubelets(ctx context.Context) {
 	}
 }
 
-// TestReplicasTakeTurns carries applications through their lives while the leader is killed, stopped for longer than its lease lasts, and stopped cleanly. Each
-// application is launched once and ends, and no two replicas write at the same time.
+// TestReplicasTakeTurns carries applications through their lives while the leader is killed, stopped for longer than
+// its lease lasts, and stopped cleanly. Each application is launched once and ends, and no two replicas write at the
+// same time.
 func TestReplicasTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

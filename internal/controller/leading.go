@@ -111,10 +111,11 @@ func (l *lock) begin(ctx context.Context) (_ context.Context, done func(), given
 	return l.lead.Begin(ctx)
 }
 
-// ended is what a pass reports. A pass that was ended with its term reports no error: it is made again, since a lease that is renewed late is this replica's
-// again.
+// ended is what a pass reports. A pass that was ended with its term reports no error: it is made again, since a lease
+// that is renewed late is this replica's again.
 func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
-	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) { // a request may be refused before the context ends
+	// The gate may reject a request before the context ends.
+	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	}
 	return result, err

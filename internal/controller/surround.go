@@ -116,7 +116,8 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 	p.hear(wanted, next.results)
 }
 
-// clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits for this.
+// clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits
+// for this.
 func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	if len(p.remove) == 0 {
 		return

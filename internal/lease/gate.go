@@ -2,8 +2,8 @@ package lease
 
 import "net/http"
 
-// Gate is a transport that sends no request of a pass whose term is over. The pass's context ends with the term as well, but a process that wakes after a
-// long stop may send a request before the context's timer fires.
+// Gate is a transport that sends no request of a pass whose term is over. The pass's context ends with the term as
+// well, but a process that wakes after a long stop may send a request before the context's timer fires.
 func Gate(next http.RoundTripper) http.RoundTripper { return gate{next} }
 
 type gate struct{ next http.RoundTripper }

@@ -1,7 +1,9 @@
-// Package lease fences what a leader does: every pass and every request belongs to the term in which the pass began, and ends with that term.
+// Package lease fences what a leader does: every pass and every request belongs to the term in which the pass began,
+// and ends with that term.
 //
-// A term ends a while before another replica may lead, by the clocks of this process alone: it counts from before the renewal of the lease was requested, and
-// the other replicas count from after that. docs/decisions/0015-sharding.md says why that is enough, and what it is not enough for.
+// A term ends a while before another replica may lead, by the clocks of this process alone: it counts from before the
+// renewal of the lease was requested, and the other replicas count from after that. docs/decisions/0015-sharding.md
+// says why that is enough, and what it is not enough for.
 package lease
 
 import (
@@ -14,8 +16,8 @@ import (
 // ErrOver is why a pass was ended, or why a request was not sent: the replica's right to act has ended in the meantime.
 var ErrOver = errors.New("the right to act on this object is over: the replica's lease was not renewed in time")
 
-// Lead is the right of a leader to act: one term after the other, each for as long as the lease is renewed in time. A pass is bound to the term in which it
-// began, even if there is a next term: another replica may have led in between.
+// Lead is the right of a leader to act: one term after the other, each for as long as the lease is renewed in time. A
+// pass is bound to the term in which it began, even if there is a next term: another replica may have led in between.
 type Lead struct {
 	mu    sync.Mutex
 	term  *term  // nil before the first
@@ -33,7 +35,8 @@ func (l *Lead) Extend(end time.Time) {
 	l.term.extend(end)
 }
 
-// Terms is the number of terms that have begun. What was known in an earlier term may be outdated: another replica may have acted since.
+// Terms is the number of terms that have begun. What was known in an earlier term may be outdated: another replica may
+// have acted since.
 func (l *Lead) Terms() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +50,8 @@ func (l *Lead) End() {
 	}
 }
 
-// Begin asks for the right to make a pass. If the right is given, the pass must keep to the returned context, which ends with the term, and must call done
-// after its last request.
+// Begin asks for the right to make a pass. If the right is given, the pass must keep to the returned context, which
+// ends with the term, and must call done after its last request.
 func (l *Lead) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {

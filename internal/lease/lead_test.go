@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestLead: a leader that wakes after its term sends nothing for a pass of that term, though no timer has fired yet, and nothing for it in the next either.
+// TestLead: a leader that wakes after its term sends nothing for a pass of that term, though no timer has fired yet,
+// and nothing for it in the next either.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length = 10 * time.Second

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// term is one period in which this replica may act. Renewals extend it. Once it is over it stays over: a process that was stopped for longer than its lease
-// lasts finds the term over when it wakes.
+// term is one period in which this replica may act. Renewals extend it. Once it is over it stays over: a process that
+// was stopped for longer than its lease lasts finds the term over when it wakes.
 type term struct {
 	ctx    context.Context // done when the term is over, with the cause ErrOver
 	cancel context.CancelCauseFunc
@@ -41,8 +41,8 @@ func (t *term) extend(end time.Time) {
 	t.timer.Reset(left)
 }
 
-// lasts reports whether the term goes on, and ends the term for good if its time is up. Both clocks must agree that there is time left: the monotonic clock
-// may stand still while a machine sleeps, and the wall clock may be set back.
+// lasts reports whether the term goes on, and ends the term for good if its time is up. Both clocks must agree that
+// there is time left: the monotonic clock may stand still while a machine sleeps, and the wall clock may be set back.
 func (t *term) lasts() bool {
 	now := time.Now()
 	t.mu.Lock()

@@ -49,7 +49,8 @@ func TestTuningPage(t *testing.T) {
 	}
 }
 
-// TestSeveralReleases: the releases of docs/tuning.md can be installed side by side. No object is in two of them, and each serves what its values say.
+// TestSeveralReleases: the releases of docs/tuning.md can be installed side by side. No object is in two of them, and
+// each serves what its values say.
 func TestSeveralReleases(t *testing.T) {
 	type object struct{ kind, namespace, name string }
 	owner := map[object]string{}
