@@ -49,6 +49,7 @@ var rules = []rule{
 	{below: "spark/standalone", ours: []string{"bounds", "spark/conf", "spark/overlay", "spark/podtemplate", "spark/fence"}, theirs: kubernetes, pure: true},
 	{below: "spark/podtemplate", ours: []string{"bounds", "spark/conf"}, theirs: kubernetes, pure: true},
 	{below: "spark/submit", ours: []string{"bounds", "spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
+	{below: "spark/cmdline", ours: []string{"spark/conf", "spark/podtemplate", "spark/submit"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
 	// What a status remembers has one form in all APIs.
 	{below: "dialect", ours: []string{"bounds", "api/sparkoperator/v1beta2", "spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},

@@ -1,5 +1,5 @@
 // Package record makes recordings of what the real spark-submit sends to an API server, and reads them again. spark/submit is proven against
-// them: a Case is run by spark-submit of each Spark line once, and by submit.ParseArgs and submit.Build in every test.
+// them: a Case is run by spark-submit of each Spark line once, and by cmdline.Parse and submit.Build in every test.
 package record
 
 import "encoding/json"

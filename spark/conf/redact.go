@@ -67,6 +67,15 @@ func Quote(key, value string) string {
 	return strconv.Quote(Shorten(value))
 }
 
+// Quote returns text, a part of what key's value is with its references replaced, as a message should show it: redacted and shortened. If the
+// user did not write the text, it is the reference instead, since the reference may bring the secret of another key.
+func (c *Conf) Quote(key, text string) string {
+	if _, raw, ok := c.Lookup(key); ok && !strings.Contains(raw, text) {
+		text = raw
+	}
+	return Quote(key, text)
+}
+
 // addresses are the URIs in a text: their schemes, of which k8s://https:// has two, and what follows.
 var addresses = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*://)+)([^\s,"'<>]*)`)
 

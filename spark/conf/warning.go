@@ -39,3 +39,29 @@ func (w *Warnings) add(one Warning) {
 		*w = append(*w, one)
 	}
 }
+
+// Messages are warnings as text: the first 20, and how many more there were. The zero value is empty.
+type Messages struct {
+	first []string
+	more  int
+}
+
+// Add formats one more warning. If Messages are full, it only counts the warning.
+func (m *Messages) Add(format string, args ...any) {
+	if m.Full() {
+		m.more++
+		return
+	}
+	m.first = append(m.first, fmt.Sprintf(format, args...))
+}
+
+// Full reports whether the text of another warning would be dropped. Callers whose text is expensive check it first.
+func (m *Messages) Full() bool { return len(m.first) == MaxWarnings }
+
+// All returns the first warnings, and a line with the number of the others.
+func (m *Messages) All() []string {
+	if m.more == 0 {
+		return m.first
+	}
+	return append(m.first, fmt.Sprintf("and %d more warnings", m.more))
+}

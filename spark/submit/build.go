@@ -87,9 +87,7 @@ type draft struct {
 	extra map[string]any
 	// notNative is the first thing that only a JVM could do.
 	notNative *Error
-	// warns are the first maxWarnings, unheard counts the others.
-	warns   []string
-	unheard int
+	warns     conf.Messages
 }
 
 // Build returns the objects of one submission. It is a pure function: the same request gives the same objects, and r is not changed. A
@@ -105,7 +103,7 @@ func Build(r Request) (Objects, error) {
 	if d.notNative != nil {
 		return Objects{}, d.notNative
 	}
-	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warnings()}, nil
+	return Objects{Before: d.before, Driver: d.pod, DriverExtra: d.extra, Warnings: d.warns.All()}, nil
 }
 
 // stepped is a draft that came through all steps.
@@ -242,7 +240,9 @@ var ownMaster = regexp.MustCompile(`^(spark://.+|local(\[.+\])?)$`)
 // settle writes what the Request decides and what spark-submit always writes.
 func (d *draft) settle() {
 	c, r := d.conf, d.r
-	d.dropForeign()
+	if warning := d.conf.DropForeign(); warning != "" {
+		d.warn("%s", warning)
+	}
 	if c.Has("spark.driver.host") {
 		d.warn("spark.driver.host: has no effect: the driver is reached by its Service")
 		c.Delete("spark.driver.host")
@@ -314,10 +314,10 @@ func (d *draft) excludedSteps() ([]string, error) {
 		name, _ := strings.CutPrefix(class, featurePackage)
 		i := slices.IndexFunc(steps, func(s step) bool { return featurePackage+s.name == class })
 		switch {
-		case i < 0 && len(d.warns) == maxWarnings:
-			d.unheard++
+		case i < 0 && d.warns.Full():
+			d.warns.Add("") // counted, without the work of showing the class
 		case i < 0:
-			d.warn("%s: %s is none of Spark's driver feature steps", key, d.shown(key, class))
+			d.warn("%s: %s is none of Spark's driver feature steps", key, d.conf.Quote(key, class))
 		case !steps[i].optional:
 			return nil, keyError(key, "the driver cannot run without %s", name)
 		default:

@@ -91,7 +91,7 @@ func (d *draft) customSteps() error {
 			continue
 		}
 		if d.notNative == nil { // the first is enough, and to show one takes as long as the list is
-			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.shown(key, class)))
+			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
 		}
 	}
 	switch {
@@ -126,16 +126,16 @@ func (d *draft) refuseFiles() error {
 					return err
 				}
 				d.onlyByJVM(err)
-			case notURI(uri) != "":
-				return keyError(key, "%s", illegal(uri, notURI(uri)))
+			case conf.NotURI(uri) != "":
+				return keyError(key, "%s", conf.IllegalURI(uri, conf.NotURI(uri)))
 			case isPattern(uri):
 				d.onlyByJVM(keyError(key, "%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri)))
 			}
 		}
 	}
 	if !isSubmitters(d.r.Resource) {
-		if part := notURI(d.r.Resource); part != "" {
-			return fieldError("Resource", "%s", illegal(d.r.Resource, part))
+		if part := conf.NotURI(d.r.Resource); part != "" {
+			return fieldError("Resource", "%s", conf.IllegalURI(d.r.Resource, part))
 		}
 	} else if d.r.Resource != "" {
 		err := fieldError("Resource", "%s", submittersFile("Resource", d.r.Resource))
@@ -216,7 +216,7 @@ func (d *draft) checkConf() error {
 		if n, err := d.conf.Int(key, 1); err != nil {
 			return err
 		} else if n <= 0 {
-			return keyError(key, "should be more than zero, but is %s", d.shown(key, strconv.Itoa(n)))
+			return keyError(key, "should be more than zero, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 		}
 	}
 	return d.checkInstances()
@@ -246,7 +246,7 @@ func (d *draft) checkInstances() error {
 	if n, err := d.conf.Int(key, 1); err != nil {
 		return err
 	} else if n < 0 || n == 0 && !dynamic {
-		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %s", d.shown(key, strconv.Itoa(n)))
+		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 	}
 	return nil
 }

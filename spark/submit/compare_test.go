@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // recorded are the versions of Spark that the recordings are of, one of each line.
 var recorded = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// TestAgainstSparkSubmit holds ParseArgs and Build against what the real spark-submit of each line sent for each case. What differs must stand
+// TestAgainstSparkSubmit holds cmdline.Parse and Build against what the real spark-submit of each line sent for each case. What differs must stand
 // in a list, with a reason; what stands there and differs no more must go.
 func TestAgainstSparkSubmit(t *testing.T) {
 	cases, err := record.Cases("testdata/cases")
@@ -149,10 +150,10 @@ func (all *tally) tell(t *testing.T, cases int) {
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }
 
-// ours is what ParseArgs and Build make of a case, with the ids of the recordings. service is the name of the Service where it is made of an id
+// ours is what cmdline.Parse and Build make of a case, with the ids of the recordings. service is the name of the Service where it is made of an id
 // of ours.
 func ours(c record.Case, version string) (o submit.Objects, service string, err error) {
-	r, _, err := submit.ParseArgs(record.Arguments(c), submitter(c, version))
+	r, _, err := cmdline.Parse(record.Arguments(c), submitter(c, version))
 	if err != nil {
 		return o, "", err
 	}
@@ -185,7 +186,7 @@ func appName(r submit.Request) string {
 }
 
 // submitter is the machine of a case, as the recorder lays it out.
-func submitter(c record.Case, version string) submit.Submitter {
+func submitter(c record.Case, version string) cmdline.Submitter {
 	files := map[string][]byte{}
 	for name, text := range c.Files {
 		files[path.Join(record.Dir, name)] = []byte(text)
@@ -195,7 +196,7 @@ func submitter(c record.Case, version string) submit.Submitter {
 	}
 	properties := map[string]string{"user.name": record.User}
 	maps.Copy(properties, c.SystemProperties)
-	return submit.Submitter{
+	return cmdline.Submitter{
 		SparkVersion:     version,
 		Environment:      record.Environment(c),
 		SystemProperties: properties,

@@ -1,7 +1,7 @@
 // Package submit builds what Spark's own Kubernetes client builds for one application in cluster mode: the driver pod, its ConfigMaps, its
 // headless Service and the objects of optional features. It knows no custom resource and touches no cluster: Build is a pure function of a
-// Request, and whoever creates the objects is the caller. ParseArgs makes a Request of spark-submit's command line; BuildRunner makes a pod
-// that submits by the real spark-submit, for what needs a JVM.
+// Request, and whoever creates the objects is the caller. Package spark/cmdline makes a Request of spark-submit's command line; BuildRunner makes
+// a pod that submits by the real spark-submit, for what needs a JVM.
 //
 // # How it is made
 //
@@ -56,7 +56,7 @@
 //
 // # Stability
 //
-// The packages spark/conf, spark/overlay and spark/submit follow semantic versioning with the module (https://semver.org). Within a major
+// The packages spark/conf, spark/overlay, spark/submit and spark/cmdline follow semantic versioning with the module (https://semver.org). Within a major
 // version their exported names stay, with their meaning; structs may get fields, whose zero value means what was before, so name the fields of a
 // literal; Error's Key, Field and NotNative are part of it, its Message and the warnings are words for people. What Build returns is not frozen:
 // it follows Spark, and a minor version may add a line of Spark, mend a difference from spark-submit or refuse what could never work; the release

@@ -293,7 +293,7 @@ func executorOptions(e *draft) ([]string, error) {
 	if size := replacedSize(text, e.r.AppID, e.of.id); size > maxArguments {
 		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
-	options, _ := splitJavaOptions(ids.Replace(text))
+	options, _ := conf.SplitJavaOptions(ids.Replace(text))
 	for key, value := range e.conf.All() {
 		if e.startsExecutors(key) {
 			options = append(options, "-D"+key+"="+value)

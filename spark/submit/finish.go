@@ -91,7 +91,7 @@ func (d *draft) confFiles() (map[string]string, error) {
 	total := 0
 	for _, name := range names {
 		switch {
-		case skipped(name):
+		case SkipsConfFile(name):
 			d.warn("ConfFiles: %s: is left out: Spark takes no archives, templates and spark*conf or spark*properties", name)
 		case !utf8.ValidString(d.r.ConfFiles[name]):
 			d.warn("ConfFiles: %s: is left out: it is not UTF-8 text, and a ConfigMap holds only that", name)
@@ -108,7 +108,8 @@ func (d *draft) confFiles() (map[string]string, error) {
 	return data, nil
 }
 
-func skipped(name string) bool {
+// SkipsConfFile reports whether Spark leaves a file of its configuration directory out of the driver's ConfigMap, because of its name.
+func SkipsConfFile(name string) bool {
 	for _, suffix := range []string{".gz", ".zip", ".jar", ".tar", ".template"} {
 		if strings.HasSuffix(name, suffix) {
 			return true

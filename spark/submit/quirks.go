@@ -112,6 +112,12 @@ func quirksFor(version string) (q quirks, warning string) {
 	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; built as Spark %s", version, newest, newest)
 }
 
+// LineOf returns the numbers of the line that Build takes for a declared version, such as 4 and 1 for "4.1.4".
+func LineOf(version string) (major, minor int) {
+	q, _ := quirksFor(version)
+	return q.major, q.minor
+}
+
 // versionLabel is the value of the label spark-version: the declared version, or the line's where that cannot be a label.
 func versionLabel(declared string, q quirks) string {
 	if declared == "" || len(validation.IsValidLabelValue(declared)) > 0 {

@@ -45,7 +45,7 @@ type Request struct {
 	// Environment is what spark-submit reads from the submitter's environment: PYSPARK_PYTHON, PYSPARK_DRIVER_PYTHON, SPARK_LOCAL_DIRS,
 	// SPARK_DRIVER_MEMORY and what "${env:NAME}" names. It is not the driver's environment.
 	Environment map[string]string
-	// SystemProperties are what "${system:NAME}" names, those of a submitting JVM. They are not the configuration: ParseArgs takes those that
+	// SystemProperties are what "${system:NAME}" names, those of a submitting JVM. They are not the configuration: cmdline.Parse takes those that
 	// begin with "spark." into Conf.
 	SystemProperties map[string]string
 

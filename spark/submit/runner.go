@@ -110,7 +110,7 @@ func BuildRunner(r Request) (Runner, error) {
 		Data:       files.data,
 		Immutable:  new(true),
 	}
-	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warnings()}, nil
+	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warns.All()}, nil
 }
 
 // runnerFiles collects what spark-submit reads where it runs: the keys of a Secret, and the items by which they become files.

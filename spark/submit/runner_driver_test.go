@@ -1,4 +1,4 @@
-package submit
+package submit_test
 
 import (
 	"fmt"
@@ -7,16 +7,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// bySparkSubmit is the submission that spark-submit would make in a runner's pod: ParseArgs and Build are held to the real one (TestAgainstSparkSubmit),
+// bySparkSubmit is the submission that spark-submit would make in a runner's pod: cmdline.Parse and submit.Build are held to the real one (TestAgainstSparkSubmit),
 // so they stand for it, in the pod's environment and with its files. Configs are what the ConfigMaps hold that it mounts, by name.
-func bySparkSubmit(t *testing.T, r Request, o Runner, configs map[string]map[string]string) Objects {
+func bySparkSubmit(t *testing.T, r submit.Request, o submit.Runner, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 	c := o.Pod.Spec.Containers[0]
 	files := map[string][]byte{}
@@ -33,11 +38,11 @@ func bySparkSubmit(t *testing.T, r Request, o Runner, configs map[string]map[str
 			}
 		}
 	}
-	if c.Args[0] != sparkSubmit {
+	if c.Args[0] != "/opt/spark/bin/spark-submit" {
 		t.Fatalf("it runs %q", c.Args)
 	}
-	request, _, err := ParseArgs(c.Args[1:], Submitter{
-		SparkVersion: r.SparkVersion, Environment: envOf(c),
+	request, _, err := cmdline.Parse(c.Args[1:], cmdline.Submitter{
+		SparkVersion: r.SparkVersion, Environment: plainEnv(c),
 		ReadFile: func(file string) ([]byte, error) {
 			if data, ok := files[file]; ok {
 				return data, nil
@@ -58,7 +63,35 @@ func bySparkSubmit(t *testing.T, r Request, o Runner, configs map[string]map[str
 		t.Fatalf("spark-submit refuses it: %v", err)
 	}
 	request.AppID, request.ResourceNamePrefix, request.SubmitTime = "spark-of-spark", r.ResourceNamePrefix, r.SubmitTime
-	return build(t, request)
+	return built(t, request)
+}
+
+func built(t *testing.T, r submit.Request) submit.Objects {
+	t.Helper()
+	o, err := submit.Build(r)
+	if err != nil {
+		t.Fatalf("Build: %v", err)
+	}
+	return o
+}
+
+// sparkContainer returns the Spark container of the driver pod.
+func sparkContainer(t *testing.T, o submit.Objects) corev1.Container {
+	t.Helper()
+	i := slices.IndexFunc(o.Driver.Spec.Containers, func(c corev1.Container) bool { return c.Name == "spark-kubernetes-driver" })
+	if i < 0 {
+		t.Fatal("the driver pod has no container spark-kubernetes-driver")
+	}
+	return o.Driver.Spec.Containers[i]
+}
+
+// plainEnv returns the variables that have a value of their own.
+func plainEnv(c corev1.Container) map[string]string {
+	env := map[string]string{}
+	for _, v := range c.Env {
+		env[v.Name] = v.Value
+	}
+	return env
 }
 
 // lastEnv is what each variable is in the end.
@@ -98,12 +131,21 @@ func TestDriverOfARunner(t *testing.T) {
 	}
 	for _, version := range []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"} {
 		t.Run(version, func(t *testing.T) {
-			r := with("spark.kubernetes.driverEnv.CONF", "2")
-			r.SparkVersion, r.Resource, r.MainClass = version, "local:///a.py", ""
-			r.Driver = laidOverDriver()
-			o := buildRunner(t, r)
+			r := submit.Request{
+				SparkVersion: version, Namespace: "ns1", AppName: "My App_1", AppID: "spark-6c48998273294de495e5c9d3a1722dba",
+				ResourceNamePrefix: "my-app-1-c05dd8a1fbc0dc03", SubmitTime: time.UnixMilli(1795225082480), Resource: "local:///a.py",
+				Conf: conf.FromMap(map[string]string{
+					"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4", "spark.kubernetes.driverEnv.CONF": "2",
+				}),
+				Owner:  metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "my-app", UID: "uid-1"},
+				Labels: map[string]string{"example.org/app": "my-app"}, Driver: laidOverDriver(),
+			}
+			o, err := submit.BuildRunner(r)
+			if err != nil {
+				t.Fatalf("BuildRunner: %v", err)
+			}
 			made := bySparkSubmit(t, r, o, configs)
-			want, got := sparkContainer(t, build(t, r)), sparkContainer(t, made)
+			want, got := sparkContainer(t, built(t, r)), sparkContainer(t, made)
 
 			differ := map[string][2]string{}
 			was, is := lastEnv(want), lastEnv(got)
@@ -129,7 +171,7 @@ func TestDriverOfARunner(t *testing.T) {
 				}
 			}
 			// Spark's own directory has the files of the user's: spark-submit found them in the runner.
-			if is["SPARK_CONF_DIR"] != confDir {
+			if is["SPARK_CONF_DIR"] != "/opt/spark/conf" {
 				t.Errorf("SPARK_CONF_DIR is %s", is["SPARK_CONF_DIR"])
 			}
 			config := configOf(t, made, "spark.properties")
@@ -147,7 +189,7 @@ func TestDriverOfARunner(t *testing.T) {
 }
 
 // configOf are the files of the ConfigMap that has one of that name.
-func configOf(t *testing.T, o Objects, file string) map[string]string {
+func configOf(t *testing.T, o submit.Objects, file string) map[string]string {
 	t.Helper()
 	for _, object := range o.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[file] != "" {

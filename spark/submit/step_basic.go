@@ -66,7 +66,7 @@ func basicImage(d *draft) error {
 	switch d.spark.ImagePullPolicy = corev1.PullPolicy(policy); d.spark.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
 	default:
-		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.shown(policyKey, policy))
+		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.conf.Quote(policyKey, policy))
 	}
 	secrets, err := d.conf.List("spark.kubernetes.container.image.pullSecrets", nil)
 	for _, name := range secrets {
@@ -121,7 +121,7 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 		return q, keyError(key, "%s", fault.Message)
 	}
 	if err != nil || q.Sign() < 0 {
-		return q, keyError(key, "should be an amount such as 500m or 2, but is %s", d.shown(key, text))
+		return q, keyError(key, "should be an amount such as 500m or 2, but is %s", d.conf.Quote(key, text))
 	}
 	return q, nil
 }
@@ -178,7 +178,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if !(def >= 0) || math.IsInf(def, 0) {
-		return 0, keyError(factorKey, "should be zero or more, but is %s", d.shown(factorKey, fmt.Sprint(def)))
+		return 0, keyError(factorKey, "should be zero or more, but is %s", d.conf.Quote(factorKey, fmt.Sprint(def)))
 	}
 	d.props.Set(factorKey, javaDouble(def))
 	const driverKey = "spark.driver.memoryOverheadFactor"
@@ -187,7 +187,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if d.conf.Has(driverKey) && !(factor > 0) || math.IsInf(factor, 0) {
-		return 0, keyError(driverKey, "should be more than zero, but is %s", d.shown(driverKey, fmt.Sprint(factor)))
+		return 0, keyError(driverKey, "should be more than zero, but is %s", d.conf.Quote(driverKey, fmt.Sprint(factor)))
 	}
 	return factor, nil
 }
@@ -267,7 +267,7 @@ func (d *draft) port(def int, keys ...string) (int32, error) {
 			return 0, err
 		}
 		if n < 1 || n > 65535 {
-			return 0, keyError(key, "should be a port from 1 to 65535, but is %s", d.shown(key, strconv.Itoa(n)))
+			return 0, keyError(key, "should be a port from 1 to 65535, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 		}
 		return int32(n), nil
 	}

@@ -118,7 +118,7 @@ func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
 	switch spec.IPFamilyPolicy = new(corev1.IPFamilyPolicy(policy)); *spec.IPFamilyPolicy {
 	case corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack:
 	default:
-		return keyError(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %s", d.shown(policyKey, policy))
+		return keyError(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %s", d.conf.Quote(policyKey, policy))
 	}
 	families, err := d.conf.List(familiesKey, []string{string(corev1.IPv4Protocol)})
 	if err != nil {
@@ -129,7 +129,7 @@ func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
 		case corev1.IPv4Protocol, corev1.IPv6Protocol:
 			spec.IPFamilies = append(spec.IPFamilies, f)
 		default:
-			return keyError(familiesKey, "should be IPv4, IPv6 or both, but has %s", d.shown(familiesKey, family))
+			return keyError(familiesKey, "should be IPv4, IPv6 or both, but has %s", d.conf.Quote(familiesKey, family))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"net/url"
@@ -43,7 +43,7 @@ func (p *parser) lists() error {
 // goes on with a URL of the latter kind, and looks for a file below the working directory; here that is a problem.
 func (p *parser) resolve(key, text string) (uri, problem string) {
 	scheme, rest, _ := strings.Cut(text, ":")
-	odd := notURI(text)
+	odd := conf.NotURI(text)
 	hasScheme := schemePattern.MatchString(scheme) && rest != "" && rest != "//" && odd == ""
 	switch {
 	case hasScheme:
@@ -52,7 +52,7 @@ func (p *parser) resolve(key, text string) (uri, problem string) {
 		if odd == "" {
 			return "", conf.Quote(key, text) + " names no file"
 		}
-		return "", illegal(text, odd)
+		return "", conf.IllegalURI(text, odd)
 	}
 	name, fragment := text, ""
 	if before, after, ok := strings.Cut(text, "#"); ok && odd == "" {
@@ -82,7 +82,7 @@ func fileURI(name string) string {
 		_, width := utf8.DecodeRuneInString(name)
 		letter := name[:width]
 		name = name[width:]
-		if letter != "?" && letter != "#" && notURI(letter) == "" {
+		if letter != "?" && letter != "#" && conf.NotURI(letter) == "" {
 			b.WriteString(letter)
 			continue
 		}

@@ -1,4 +1,7 @@
-package submit
+// Package cmdline reads spark-submit's command line. Parse returns the submit.Request of an application in Kubernetes' cluster mode. It reads the
+// options, the properties files and the environment in spark-submit's order, and the files that the line names by the functions of a Submitter:
+// the package itself touches no file system.
+package cmdline
 
 import (
 	"cmp"
@@ -8,15 +11,7 @@ import (
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
-)
-
-// Keys that have a field in Request.
-const (
-	masterKey     = "spark.master"
-	deployModeKey = "spark.submit.deployMode"
-	appNameKey    = "spark.app.name"
-	namespaceKey  = "spark.kubernetes.namespace"
-	podNameKey    = "spark.kubernetes.driver.pod.name"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Submitter is where a command line is given: what spark-submit finds around itself, as data, and the caller's way to its files.
@@ -38,8 +33,8 @@ type Submitter struct {
 	ReadDir func(path string) (map[string][]byte, error)
 }
 
-// ParseArgs understands the command line of spark-submit ("--master k8s://... --deploy-mode cluster ... RESOURCE ARGUMENTS") as Spark does, and
-// returns what Build needs for it, with warnings in plain words. Sources: org.apache.spark.launcher.SparkSubmitCommandBuilder and
+// Parse understands the command line of spark-submit ("--master k8s://... --deploy-mode cluster ... RESOURCE ARGUMENTS") as Spark does, and
+// returns what submit.Build needs for it, with warnings in plain words. Sources: org.apache.spark.launcher.SparkSubmitCommandBuilder and
 // SparkSubmitOptionParser, org.apache.spark.deploy.SparkSubmitArguments and SparkSubmit.prepareSubmitEnvironment.
 //
 // A setting is taken from the first that has it: an option; --conf (the --driver-* options but --driver-cores are forms of --conf, the later
@@ -54,33 +49,34 @@ type Submitter struct {
 // file: URIs. AppID, ResourceNamePrefix, ConfigMapName, SubmitTime, Owner, Labels and overlays are the caller's to set, and
 // DriverPodName too where it is empty.
 //
-// Errors are *Error, before Build's: Key names a configuration key, however it was given, and Field an option such as "--conf", an
+// Errors are *submit.Error, before Build's: Key names a configuration key, however it was given, and Field an option such as "--conf", an
 // environment variable, or a field of Request. Refused is what is no submission (--kill, --status, --help, --version), what is not for
 // Kubernetes' cluster mode (another master, client mode, shells and servers, Spark Connect), what spark-submit would refuse before it
 // talks to a cluster, and a file that cannot be read. NotNative is set where spark-submit's own clients could read it, and nothing else is
 // wrong: then the Request is returned too, with that file's key in its Conf. Whoever has the file may put it into its field (DriverTemplate,
 // ExecutorTemplate) and delete the key. Messages show no value that looks like a secret.
-func ParseArgs(args []string, s Submitter) (Request, []string, error) {
-	q, _ := quirksFor(s.SparkVersion)
-	p := &parser{submitter: s, q: q, options: map[string]string{}, origin: map[string]string{},
+func Parse(args []string, s Submitter) (submit.Request, []string, error) {
+	major, minor := submit.LineOf(s.SparkVersion)
+	p := &parser{submitter: s, major: major, minor: minor, options: map[string]string{}, origin: map[string]string{},
 		conf: conf.New().WithEnvironment(s.Environment).WithSystemProperties(s.SystemProperties)}
 	for _, part := range []func() error{
 		func() error { return p.scan(args) }, p.properties, p.settings, p.validate, p.clusterMode, p.systemProperties, p.lists, p.files, p.request,
 	} {
 		if err := part(); err != nil {
-			return Request{}, nil, asError(err)
+			return submit.Request{}, nil, asError(err)
 		}
 	}
-	if p.warns.notNative != nil {
-		return p.r, p.warns.warnings(), p.warns.notNative
+	if p.notNative != nil {
+		return p.r, p.warns.All(), p.notNative
 	}
-	return p.r, p.warns.warnings(), nil
+	return p.r, p.warns.All(), nil
 }
 
-// parser is what the parts of ParseArgs work on, one after the other.
+// parser is what the parts of Parse work on, one after the other.
 type parser struct {
 	submitter Submitter
-	q         quirks
+	// major and minor are the Spark line's.
+	major, minor int
 	// options are the last values of the options that are no form of --conf, by name; a switch has an empty one.
 	options map[string]string
 	// extra are the --extra-properties-file.
@@ -89,8 +85,10 @@ type parser struct {
 	conf *conf.Conf
 	// origin tells which environment variable gave a key its value.
 	origin map[string]string
-	r      Request
-	warns  draft
+	r      submit.Request
+	warns  conf.Messages
+	// notNative is the first thing that only spark-submit's own clients could do.
+	notNative *submit.Error
 }
 
 // settings puts what options and environment say over the properties (SparkSubmitArguments.loadEnvironmentArguments).
@@ -100,7 +98,7 @@ func (p *parser) settings() error {
 		switch {
 		case !ok:
 		case o.ignored != "":
-			p.warns.warn("%s: has no effect: %s", o.name, o.ignored)
+			p.warns.Add("%s: has no effect: %s", o.name, o.ignored)
 		case o.key != "":
 			p.conf.Set(o.key, value)
 		}

@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // files reads the files of the submitter into the Request.
@@ -81,10 +82,10 @@ func (p *parser) templatePath(key string) (string, error) {
 	}
 	u, err := url.Parse(uri)
 	if err != nil {
-		return "", keyError(key, "%s is no URI", p.warns.shown(key, text))
+		return "", keyError(key, "%s is no URI", p.conf.Quote(key, text))
 	}
 	if u.Scheme != "file" && u.Scheme != "local" {
-		p.warns.onlyByJVM(keyError(key, "%s needs a client of its own to be read; fetch it, and give the file", p.warns.shown(key, text)))
+		p.onlyByJVM(keyError(key, "%s needs a client of its own to be read; fetch it, and give the file", p.conf.Quote(key, text)))
 		return "", nil
 	}
 	return p.absolute(u.Path), nil
@@ -129,7 +130,7 @@ func (p *parser) kerberos() error {
 		if err != nil {
 			return keyError(krb5, "%v", err)
 		}
-		p.r.Krb5Conf = &File{Name: path.Base(p.absolute(file)), Content: data}
+		p.r.Krb5Conf = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 		p.conf.Delete(krb5)
 	}
 	const keytab, old = "spark.kerberos.keytab", "spark.yarn.keytab"
@@ -141,7 +142,7 @@ func (p *parser) kerberos() error {
 	if err != nil {
 		return keyError(key, "%v", err)
 	}
-	p.r.Keytab = &File{Name: path.Base(p.absolute(file)), Content: data}
+	p.r.Keytab = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 	p.conf.Delete(keytab, old)
 	return nil
 }
@@ -178,7 +179,7 @@ func (p *parser) hadoopConf() error {
 		return err
 	}
 	if len(files) == 0 {
-		p.warns.warn("%s: %s holds no files", variable, p.absolute(dir))
+		p.warns.Add("%s: %s holds no files", variable, p.absolute(dir))
 		return nil
 	}
 	p.r.HadoopConfFiles = make(map[string]string, len(files))
@@ -205,9 +206,9 @@ func (p *parser) confFiles() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		switch {
-		case skipped(name):
+		case submit.SkipsConfFile(name):
 		case !utf8.Valid(files[name]):
-			p.warns.warn("SPARK_CONF_DIR: %s: is left out: it is not UTF-8 text", name)
+			p.warns.Add("SPARK_CONF_DIR: %s: is left out: it is not UTF-8 text", name)
 		default:
 			if p.r.ConfFiles == nil {
 				p.r.ConfFiles = map[string]string{}
@@ -232,10 +233,10 @@ func (p *parser) text(file string, data []byte) ([]byte, error) {
 	if utf8.Valid(data) {
 		return data, nil
 	}
-	if p.q.major > 4 || p.q.major == 4 && p.q.minor >= 1 {
+	if p.major > 4 || p.major == 4 && p.minor >= 1 {
 		return nil, fmt.Errorf("%s is not UTF-8 text, and a ConfigMap holds only that", file)
 	}
-	p.warns.warn("%s: is not UTF-8 text: what cannot be read is replaced", file)
+	p.warns.Add("%s: is not UTF-8 text: what cannot be read is replaced", file)
 	return []byte(string([]rune(string(data)))), nil
 }
 

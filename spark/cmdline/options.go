@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"regexp"
@@ -103,8 +103,8 @@ func (p *parser) scan(args []string) error {
 		case o == nil:
 			p.r.Arguments = slices.Clone(args[i+1:])
 			return p.resource(word)
-		case !o.in(p.q):
-			return fieldError(o.name, "is unrecognized: Spark %s does not have this option, which came with %d.%d", p.q, o.major, o.minor)
+		case !o.in(p.major, p.minor):
+			return fieldError(o.name, "is unrecognized: Spark %d.%d does not have this option, which came with %d.%d", p.major, p.minor, o.major, o.minor)
 		case o.special != "":
 			return fieldError(o.name, "is not a submission: it %s; leave it out, or run spark-submit itself", o.special)
 		case !o.toggle && !joined:
@@ -131,8 +131,8 @@ func optionOf(word string) *option {
 }
 
 // in tells whether a line has the option.
-func (o *option) in(q quirks) bool {
-	return q.major > o.major || q.major == o.major && q.minor >= o.minor
+func (o *option) in(major, minor int) bool {
+	return major > o.major || major == o.major && minor >= o.minor
 }
 
 // take notes one option.

@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"errors"
@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // rendered is a command line that gives r again, where r names no files of a submitter.
-func rendered(r Request) []string {
+func rendered(r submit.Request) []string {
 	args := []string{"--master", r.Master, "--deploy-mode", "cluster", "--name", r.AppName, "--conf", namespaceKey + "=" + r.Namespace}
 	if r.DriverPodName != "" {
 		args = append(args, "--conf", podNameKey+"="+r.DriverPodName)
@@ -31,9 +33,9 @@ func rendered(r Request) []string {
 	return append(append(args, resource), r.Arguments...)
 }
 
-// FuzzParseArgs holds of any line, with files and an environment to be read: nothing panics, an error is an *Error with a key or a field, nothing
+// FuzzParse holds of any line, with files and an environment to be read: nothing panics, an error is a *submit.Error with a key or a field, nothing
 // that looks like a password is shown, and what is understood is understood the same when it is written out again.
-func FuzzParseArgs(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
 		line("--properties-file", "p", "--load-spark-defaults", "--extra-properties-file", "/p"), line("--driver-java-options", `-Da="b \" c"`),
@@ -50,12 +52,12 @@ func FuzzParseArgs(f *testing.F) {
 		s.SparkVersion = version
 		s.Environment = map[string]string{"SPARK_CONF_DIR": "cf", "HADOOP_CONF_DIR": "/h", "X": "${spark.b}", "DIR": "/case"}
 		before := slices.Clone(args)
-		r, warnings, err := ParseArgs(args, s)
+		r, warnings, err := Parse(args, s)
 		if !slices.Equal(args, before) {
 			t.Error("the line was changed")
 		}
 		if err != nil {
-			wrong, ok := errors.AsType[*Error](err)
+			wrong, ok := errors.AsType[*submit.Error](err)
 			if !ok || (wrong.Key == "") == (wrong.Field == "") || wrong.Message == "" {
 				t.Errorf("%q: %#v is no *Error with a key or a field", args, err)
 			}
@@ -69,7 +71,7 @@ func FuzzParseArgs(f *testing.F) {
 				t.Errorf("%q: %q is no Spark configuration", args, key)
 			}
 		}
-		if again, more, err := ParseArgs(args, s); err != nil || !cmp.Equal(r, again, compareRequests) || !slices.Equal(warnings, more) {
+		if again, more, err := Parse(args, s); err != nil || !cmp.Equal(r, again, compareRequests) || !slices.Equal(warnings, more) {
 			t.Errorf("%q: the same line gives something else: %v\n%s", args, err, cmp.Diff(r, again, compareRequests))
 		}
 		stable(t, r)
@@ -77,18 +79,18 @@ func FuzzParseArgs(f *testing.F) {
 }
 
 // stable holds that r written out is r again, as far as a line alone can say it.
-func stable(t *testing.T, r Request) {
+func stable(t *testing.T, r submit.Request) {
 	t.Helper()
 	again := here(nil)
 	again.SparkVersion, again.Environment = r.SparkVersion, map[string]string{}
 	args := rendered(r)
-	got, _, err := ParseArgs(args, again)
+	got, _, err := Parse(args, again)
 	if err != nil {
 		t.Errorf("%q does not understand itself: %v", args, err)
 		return
 	}
 	r.Environment, r.ConfFiles, r.HadoopConfFiles, r.DriverTemplate, r.ExecutorTemplate, r.Keytab, r.Krb5Conf, r.PodGroupTemplate = nil, nil, nil, nil, nil, nil, nil, nil
-	r.DriverCredentials = Credentials{}
+	r.DriverCredentials = submit.Credentials{}
 	if diff := cmp.Diff(r, got, compareRequests); diff != "" {
 		t.Errorf("%q (-first +again):\n%s", args, diff)
 	}

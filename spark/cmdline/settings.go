@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"net/url"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -31,8 +30,9 @@ func (p *parser) properties() error {
 			return err
 		}
 	}
-	p.warns.conf = p.conf
-	p.warns.dropForeign()
+	if warning := p.conf.DropForeign(); warning != "" {
+		p.warns.Add("%s", warning)
+	}
 	return nil
 }
 
@@ -146,7 +146,7 @@ func positive(text string) bool {
 // checkJavaOptions refuses a heap that is set beside spark.driver.memory. The options are never shown: they may hold passwords.
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
-	words, ok := splitJavaOptions(text)
+	words, ok := conf.SplitJavaOptions(text)
 	if !ok {
 		return keyError(key, "cannot be split into options: a quotation mark or a backslash is open at its end")
 	}
@@ -156,40 +156,6 @@ func (p *parser) checkJavaOptions(key string) error {
 		}
 	}
 	return nil
-}
-
-// splitJavaOptions splits much as a shell would (CommandBuilderUtils.parseOptionString): blanks separate, quotation marks keep together, and
-// but between single ones a backslash takes the next character as it is. It is not ok where one of them is open at the end.
-func splitJavaOptions(text string) (words []string, ok bool) {
-	var word strings.Builder
-	var open rune
-	begun, escaped := false, false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && open != '\'':
-			escaped, begun = true, true
-		case open != 0 && r == open:
-			open = 0
-		case open == 0 && (r == '"' || r == '\''):
-			open, begun = r, true
-		case open == 0 && unicode.IsSpace(r):
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			begun = false
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if begun {
-		words = append(words, word.String())
-	}
-	return words, open == 0 && !escaped
 }
 
 // clusterMode holds that the line is for Kubernetes' cluster mode, and normalises the master.
@@ -231,7 +197,7 @@ func (p *parser) master(key, raw string) (string, error) {
 	switch scheme, _, _ := strings.Cut(address, "://"); strings.ToLower(scheme) {
 	case "https":
 	case "http":
-		p.warns.warn("%s: the API server is reached over http, which everybody on the way can read; use https", key)
+		p.warns.Add("%s: the API server is reached over http, which everybody on the way can read; use https", key)
 	default:
 		return "", keyError(key, "%s should have https (or http) behind k8s://", shownAddress(key, raw))
 	}

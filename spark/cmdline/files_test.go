@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 func TestLists(t *testing.T) {
@@ -67,30 +69,30 @@ func TestFiles(t *testing.T) {
 		pairs []string
 		path  string
 		text  string
-		want  func(r *Request)
+		want  func(r *submit.Request)
 		left  []string
 	}{
-		"a driver's template":       {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"an executors' template":    {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
-		"a template as JSON":        {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
-		"a template in braces":      {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
-		"a template by URI":         {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template of the machine": {[]string{driver, "local:///t"}, "/t", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template with a blank":   {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a driver's template":       {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"an executors' template":    {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *submit.Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
+		"a template as JSON":        {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *submit.Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
+		"a template in braces":      {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
+		"a template by URI":         {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template of the machine": {[]string{driver, "local:///t"}, "/t", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template with a blank":   {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"a template by reference": {[]string{driver, "${env:DIR}/${spark.file}", "spark.file", "t"}, "/env/t", template,
-			func(r *Request) { r.DriverTemplate = []byte(asJSON) }, []string{"spark.file", "t"}},
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, []string{"spark.file", "t"}},
 		"a template by namespace": {[]string{driver, "${spark.kubernetes.namespace}", "spark.kubernetes.namespace", "ns"}, "/case/ns", template,
-			func(r *Request) { r.DriverTemplate, r.Namespace = []byte(asJSON), "ns" }, nil},
-		"a certificate of the API":     {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
-		"a client's key":               {[]string{key, "/k"}, "/k", "k", func(r *Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
-		"a client's certificate":       {[]string{cert, "c"}, "/case/c", "c", func(r *Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"a reference that is raw":      {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"krb5.conf":                    {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *Request) { r.Krb5Conf = &File{"my.conf", []byte("[libdefaults]")} }, nil},
-		"a keytab":                     {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *Request) { r.Keytab = &File{"k.keytab", []byte("\xff")} }, nil},
-		"a keytab by its old name":     {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *Request) { r.Keytab = &File{"k", []byte("k")} }, nil},
+			func(r *submit.Request) { r.DriverTemplate, r.Namespace = []byte(asJSON), "ns" }, nil},
+		"a certificate of the API":     {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
+		"a client's key":               {[]string{key, "/k"}, "/k", "k", func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
+		"a client's certificate":       {[]string{cert, "c"}, "/case/c", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"a reference that is raw":      {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"krb5.conf":                    {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *submit.Request) { r.Krb5Conf = &submit.File{Name: "my.conf", Content: []byte("[libdefaults]")} }, nil},
+		"a keytab":                     {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k.keytab", Content: []byte("\xff")} }, nil},
+		"a keytab by its old name":     {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
 		"a keytab of the image":        {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil, []string{"spark.kerberos.keytab", "local:///k"}},
 		"an old name, of the image":    {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil, []string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
-		"a PodGroup":                   {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
+		"a PodGroup":                   {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
 		"a PodGroup for nobody":        {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
 		"Volcano's step without group": {[]string{steps, volcanoClass}, "", "", nil, []string{steps, volcanoClass}},
 	} {
@@ -132,7 +134,7 @@ func TestTextOfLines(t *testing.T) {
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})
 	s.Environment = map[string]string{"HADOOP_CONF_DIR": "/h"}
 	words := line("-c", kerberosPrefix+"krb5.path=/k", "--keytab", "/k")
-	for _, version := range SupportedVersions() {
+	for _, version := range submit.SupportedVersions() {
 		s.SparkVersion = version
 		if version >= "4.1" {
 			refusedArgs(t, s, words, kerberosPrefix+"krb5.path", "/k is not UTF-8")

@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"errors"
@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// refusedArgs holds that ParseArgs refuses a line, names a key or field and says a text, and gives nothing else.
-func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) Error {
+// refusedArgs holds that Parse refuses a line, names a key or field and says a text, and gives nothing else.
+func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
-	r, warnings, err := ParseArgs(args, s)
-	wrong, ok := errors.AsType[*Error](err)
+	r, warnings, err := Parse(args, s)
+	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok {
 		t.Errorf("%q gave the error %v, want one about %s", args, err, name)
-		return Error{}
+		return submit.Error{}
 	}
 	if (wrong.Key == "") == (wrong.Field == "") {
 		t.Errorf("%q: an error should have a key or a field, but is %+v", args, wrong)
@@ -137,7 +139,7 @@ func TestOptionsOfLines(t *testing.T) {
 	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
 	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
 	for name, first := range firsts {
-		for _, version := range SupportedVersions() {
+		for _, version := range submit.SupportedVersions() {
 			s := here(map[string]string{"/p": ""})
 			s.SparkVersion = version
 			words := []string{name}
@@ -224,7 +226,7 @@ func TestRefusedFiles(t *testing.T) {
 		s.Environment = nil
 		refusedArgs(t, s, line("-c", "spark.home=/dir"), "SPARK_CONF_DIR", "/dir/conf cannot be read: denied")
 		s.ReadDir = nil
-		if _, _, err := ParseArgs(line(), s); err != nil {
+		if _, _, err := Parse(line(), s); err != nil {
 			t.Errorf("%s without a way to read it: %v", variable, err)
 		}
 	}
@@ -235,13 +237,13 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
 	s := Submitter{SparkVersion: "4.1.4"}
-	want, warnings, err := ParseArgs(words, s)
+	want, warnings, err := Parse(words, s)
 	if err != nil || len(warnings) != 1 {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
 	stored := append([]string{"-c", driver + "=s3a://b/d.yaml", "-c", executor + "=https://h/e.yaml"}, words...)
-	got, told, err := ParseArgs(stored, s)
-	wrong, ok := errors.AsType[*Error](err)
+	got, told, err := Parse(stored, s)
+	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok || wrong.Key != driver || !wrong.NotNative {
 		t.Fatalf("error %v", err)
 	}
@@ -254,9 +256,9 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 		}
 	}
 	ready := got
-	ready.AppID, ready.ResourceNamePrefix, ready.DriverPodName = minimal().AppID, "x", "x-driver"
+	ready.AppID, ready.ResourceNamePrefix, ready.DriverPodName = "spark-0f1e2d3c", "x", "x-driver"
 	ready.Conf.Set("spark.kubernetes.container.image", "i")
-	if _, err := Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
+	if _, err := submit.Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
 		t.Errorf("Build says %v", err)
 	}
 	got.Conf.Delete(driver, executor, "spark.kubernetes.container.image")
@@ -269,22 +271,6 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	}
 	// What could never work wins, wherever it is found.
 	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "none can be read here")
-}
-
-func TestSplitJavaOptions(t *testing.T) {
-	for text, want := range map[string][]string{
-		"": nil, " \t\n": nil, "-Da=b": {"-Da=b"}, " -Da=b  -Dc ": {"-Da=b", "-Dc"}, `-Da="b c" -Dd`: {"-Da=b c", "-Dd"}, `-Da='b "c'`: {`-Da=b "c`},
-		`"" ''`: {"", ""}, `a\ b`: {"a b"}, `"a\"b"`: {`a"b`}, `'a\' b`: {`a\`, "b"}, `\\`: {`\`},
-	} {
-		if got, ok := splitJavaOptions(text); !ok || !slices.Equal(got, want) {
-			t.Errorf("%q is %q, %t, want %q", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{`"`, `'`, `\`, `"a'`, `a "b\"`} {
-		if got, ok := splitJavaOptions(text); ok {
-			t.Errorf("%q is %q, want none", text, got)
-		}
-	}
 }
 
 // The table has each option once, in order, and every word of it has one meaning.

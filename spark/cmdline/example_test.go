@@ -1,19 +1,19 @@
-package submit_test
+package cmdline_test
 
 import (
 	"fmt"
 	"os"
 
-	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
 // A command line of spark-submit becomes a Request. Ids and times are the caller's, then Build can take it.
-func ExampleParseArgs() {
-	r, warnings, err := submit.ParseArgs([]string{
+func ExampleParse() {
+	r, warnings, err := cmdline.Parse([]string{
 		"--master", "k8s://https://cluster.example.org", "--deploy-mode", "cluster", "--name", "spark-pi",
 		"--conf", "spark.kubernetes.namespace=jobs", "--num-executors=2", "--queue", "default",
 		"local:///opt/spark/examples/src/main/python/pi.py", "1000",
-	}, submit.Submitter{SparkVersion: "4.1.4", ReadFile: os.ReadFile})
+	}, cmdline.Submitter{SparkVersion: "4.1.4", ReadFile: os.ReadFile})
 	if err != nil {
 		fmt.Println(err)
 		return

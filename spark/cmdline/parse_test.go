@@ -1,4 +1,4 @@
-package submit
+package cmdline
 
 import (
 	"errors"
@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // here is a Submitter whose working directory is /case and whose files are the given ones, by absolute path.
@@ -48,8 +50,8 @@ func line(words ...string) []string {
 }
 
 // plain is the Request of line().
-func plain(change func(r *Request), pairs ...string) Request {
-	r := Request{
+func plain(change func(r *submit.Request), pairs ...string) submit.Request {
+	r := submit.Request{
 		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B", MainClass: "a.B", Resource: "local:///x.jar",
 		Conf: conf.New(),
 	}
@@ -69,16 +71,16 @@ var compareRequests = cmp.Options{
 	cmp.FilterValues(func(a, b []string) bool { return len(a)+len(b) == 0 }, cmp.Ignore()),
 }
 
-func parsed(t *testing.T, s Submitter, args []string) (Request, []string) {
+func parsed(t *testing.T, s Submitter, args []string) (submit.Request, []string) {
 	t.Helper()
-	r, warnings, err := ParseArgs(args, s)
+	r, warnings, err := Parse(args, s)
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
 	return r, warnings
 }
 
-func quietly(t *testing.T, s Submitter, args []string) Request {
+func quietly(t *testing.T, s Submitter, args []string) submit.Request {
 	t.Helper()
 	r, warnings := parsed(t, s, args)
 	if len(warnings) > 0 {
@@ -87,11 +89,11 @@ func quietly(t *testing.T, s Submitter, args []string) Request {
 	return r
 }
 
-func TestParseArgs(t *testing.T) {
+func TestParse(t *testing.T) {
 	start := []string{"--master", "k8s://h", "--deploy-mode", "cluster"}
 	for name, c := range map[string]struct {
 		args []string
-		want Request
+		want submit.Request
 	}{
 		"nothing else": {line(), plain(nil)},
 		"every option": {
@@ -99,19 +101,19 @@ func TestParseArgs(t *testing.T) {
 				"--driver-java-options", "-Da=b", "--driver-class-path", "/c", "--driver-library-path", "/l", "--driver-default-class-path", "/d",
 				"--jars", "local:///a.jar", "--files", "local:///f", "--archives", "local:///z.zip#z", "--py-files", "local:///p.py",
 				"--packages", "g:a:1", "--exclude-packages", "g:b", "--repositories", "https://r", "--proxy-user", "u", "--verbose", "-v"),
-			plain(func(r *Request) { r.AppName, r.ProxyUser = "n", "u" },
+			plain(func(r *submit.Request) { r.AppName, r.ProxyUser = "n", "u" },
 				"spark.driver.memory", "1g", "spark.driver.cores", "2", "spark.executor.memory", "3g", "spark.executor.cores", "4", "spark.executor.instances", "5",
 				"spark.driver.extraJavaOptions", "-Da=b", "spark.driver.extraClassPath", "/c", "spark.driver.extraLibraryPath", "/l",
 				"spark.driver.defaultExtraClassPath", "/d", "spark.jars", "local:///a.jar", "spark.files", "local:///f", "spark.archives", "local:///z.zip#z",
 				"spark.submit.pyFiles", "local:///p.py", "spark.jars.packages", "g:a:1", "spark.jars.excludes", "g:b", "spark.jars.repositories", "https://r"),
 		},
 		"kerberos":                       {line("--principal", "p", "--keytab", "local:///k"), plain(nil, "spark.kerberos.principal", "p", "spark.kerberos.keytab", "local:///k")},
-		"value after an equals sign":     {line("--name=a=b", "--conf=spark.a=b=c", "--verbose=1"), plain(func(r *Request) { r.AppName = "a=b" }, "spark.a", "b=c")},
+		"value after an equals sign":     {line("--name=a=b", "--conf=spark.a=b=c", "--verbose=1"), plain(func(r *submit.Request) { r.AppName = "a=b" }, "spark.a", "b=c")},
 		"the short form of --conf":       {line("-c", "spark.a=1", "--conf", "spark.b="), plain(nil, "spark.a", "1", "spark.b", "")},
-		"the later one":                  {line("--name", "a", "--name", "b", "-c", "spark.a=1", "-c", "spark.a=2"), plain(func(r *Request) { r.AppName = "b" }, "spark.a", "2")},
+		"the later one":                  {line("--name", "a", "--name", "b", "-c", "spark.a=1", "-c", "spark.a=2"), plain(func(r *submit.Request) { r.AppName = "b" }, "spark.a", "2")},
 		"blanks of a value stay":         {line("-c", "spark.a= b\t"), plain(nil, "spark.a", " b\t")},
-		"a value that looks an option":   {line("--name", "--conf", "-c", "spark.a=--b"), plain(func(r *Request) { r.AppName = "--conf" }, "spark.a", "--b")},
-		"what follows the resource":      {append(line(), "--name", "x", "", "-c", "a b", "--help"), plain(func(r *Request) { r.Arguments = []string{"--name", "x", "", "-c", "a b", "--help"} })},
+		"a value that looks an option":   {line("--name", "--conf", "-c", "spark.a=--b"), plain(func(r *submit.Request) { r.AppName = "--conf" }, "spark.a", "--b")},
+		"what follows the resource":      {append(line(), "--name", "x", "", "-c", "a b", "--help"), plain(func(r *submit.Request) { r.Arguments = []string{"--name", "x", "", "-c", "a b", "--help"} })},
 		"a --driver option, then conf":   {line("--driver-memory", "1g", "-c", "spark.driver.memory=2g"), plain(nil, "spark.driver.memory", "2g")},
 		"conf, then a --driver option":   {line("-c", "spark.driver.memory=2g", "--driver-memory", "1g"), plain(nil, "spark.driver.memory", "1g")},
 		"another option, then conf":      {line("--driver-cores", "1", "-c", "spark.driver.cores=2"), plain(nil, "spark.driver.cores", "1")},
@@ -119,28 +121,28 @@ func TestParseArgs(t *testing.T) {
 		"a list's option before its key": {line("--jars", "local:///a", "-c", "spark.jars=local:///b"), plain(nil, "spark.jars", "local:///a")},
 		"no executors, dynamically": {line("--num-executors", "0", "-c", "spark.dynamicAllocation.enabled=TRUE"),
 			plain(nil, "spark.executor.instances", "0", "spark.dynamicAllocation.enabled", "TRUE")},
-		"a namespace":           {line("-c", "spark.kubernetes.namespace=ns"), plain(func(r *Request) { r.Namespace = "ns" })},
-		"a pod name":            {line("-c", "spark.kubernetes.driver.pod.name=d"), plain(func(r *Request) { r.DriverPodName = "d" })},
-		"a name by conf":        {line("-c", "spark.app.name=n"), plain(func(r *Request) { r.AppName = "n" })},
+		"a namespace":           {line("-c", "spark.kubernetes.namespace=ns"), plain(func(r *submit.Request) { r.Namespace = "ns" })},
+		"a pod name":            {line("-c", "spark.kubernetes.driver.pod.name=d"), plain(func(r *submit.Request) { r.DriverPodName = "d" })},
+		"a name by conf":        {line("-c", "spark.app.name=n"), plain(func(r *submit.Request) { r.AppName = "n" })},
 		"an empty name is none": {line("--name", ""), plain(nil)},
 		"spark-internal": {append(start, "--class", "a.B", "spark-internal", "x"),
-			plain(func(r *Request) { r.Master, r.Resource, r.Arguments = "k8s://https://h", "", []string{"x"} })},
+			plain(func(r *submit.Request) { r.Master, r.Resource, r.Arguments = "k8s://https://h", "", []string{"x"} })},
 		"python": {append(start, "local:///d/app.py"),
-			plain(func(r *Request) {
+			plain(func(r *submit.Request) {
 				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "local:///d/app.py", "app.py", ""
 			})},
 		"python with a class": {append(start, "--class", "a.B", "local:///app.py"),
-			plain(func(r *Request) { r.Master, r.Resource = "k8s://https://h", "local:///app.py" })},
+			plain(func(r *submit.Request) { r.Master, r.Resource = "k8s://https://h", "local:///app.py" })},
 		"R": {append(start, "s3a://b/app.R"),
-			plain(func(r *Request) {
+			plain(func(r *submit.Request) {
 				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "s3a://b/app.R", "app.R", ""
 			})},
 		"a file": {append(start, "my app.py"),
-			plain(func(r *Request) {
+			plain(func(r *submit.Request) {
 				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "file:/case/my%20app.py", "my%20app.py", ""
 			})},
 		"master and mode by conf": {[]string{"-c", "spark.master=k8s://h", "-c", "spark.submit.deployMode=cluster", "--class", "a.B", "local:///x.jar"},
-			plain(func(r *Request) { r.Master = "k8s://https://h" })},
+			plain(func(r *submit.Request) { r.Master = "k8s://https://h" })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, quietly(t, here(nil), c.args), compareRequests); diff != "" {
@@ -176,7 +178,7 @@ func TestAnOptionIsItsKey(t *testing.T) {
 		file := here(map[string]string{"/case/p": o.key + "=" + value, "/case/conf/spark-defaults.conf": o.key + " " + value})
 		byDefaults := file
 		byDefaults.Environment = map[string]string{"SPARK_CONF_DIR": "conf"}
-		for name, got := range map[string]Request{
+		for name, got := range map[string]submit.Request{
 			"=":                 quietly(t, here(nil), slices.Concat(start, []string{o.name + "=" + value}, end)),
 			"--conf":            quietly(t, here(nil), slices.Concat(start, []string{"--conf", o.key + "=" + value}, end)),
 			"--conf=":           quietly(t, here(nil), slices.Concat(start, []string{"--conf=" + o.key + "=" + value}, end)),
@@ -297,7 +299,7 @@ func TestEnvironment(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"MASTER": "k8s://env", "DEPLOY_MODE": "cluster", "SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g",
 		"SPARK_EXECUTOR_CORES": "4", "SPARK_USER": "alice", "PYSPARK_PYTHON": "p3", "NS": "prod"}
-	want := plain(func(r *Request) {
+	want := plain(func(r *submit.Request) {
 		r.Master, r.User, r.Environment, r.Namespace = "k8s://https://env", "alice", s.Environment, "prod-1"
 	}, "spark.driver.memory", "2g", "spark.executor.memory", "3g", "spark.executor.cores", "4")
 	got := quietly(t, s, []string{"--class", "a.B", "-c", "spark.kubernetes.namespace=${env:NS}-1", "local:///x.jar"})
@@ -343,12 +345,12 @@ func TestSystemProperties(t *testing.T) {
 	s := here(nil)
 	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",
 		"spark.app.name": "sys", "spark.jars": "local:///a.jar, lib.jar", "spark.kubernetes.namespace": "${system:my.ns}", "my.ns": "prod"}
-	want := plain(func(r *Request) { r.Namespace, r.SystemProperties = "prod", s.SystemProperties },
+	want := plain(func(r *submit.Request) { r.Namespace, r.SystemProperties = "prod", s.SystemProperties },
 		"spark.a", "1", "spark.b", "3", "spark.jars", "local:///a.jar,file:/case/lib.jar")
 	if diff := cmp.Diff(want, quietly(t, s, line("-c", "spark.b=3")), compareRequests); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, _, err := ParseArgs([]string{"--deploy-mode", "cluster", "x.py"}, s); err == nil || !strings.Contains(err.Error(), "spark.master: is missing") {
+	if _, _, err := Parse([]string{"--deploy-mode", "cluster", "x.py"}, s); err == nil || !strings.Contains(err.Error(), "spark.master: is missing") {
 		t.Errorf("a master by a system property: %v", err)
 	}
 }
@@ -378,8 +380,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// What ParseArgs gives is what Build takes: nothing is refused, nothing is said twice, and the configuration ends where Spark puts it.
-func TestBuildTakesWhatParseArgsGives(t *testing.T) {
+// What Parse gives is what Build takes: nothing is refused, nothing is said twice, and the configuration ends where Spark puts it.
+func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}
 	r := quietly(t, s, line("--name", "My App", "--jars", "local:///a.jar", "-c", "spark.kubernetes.container.image=img:1", "-c", "spark.kubernetes.namespace=${env:NS}",
@@ -388,11 +390,14 @@ func TestBuildTakesWhatParseArgsGives(t *testing.T) {
 		t.Errorf("DriverPodName is %q", r.DriverPodName)
 	}
 	r.AppID, r.ResourceNamePrefix = "spark-1", "my-app-1-c05dd8a1fbc0dc03"
-	o := build(t, r)
+	o, err := submit.Build(r)
+	if err != nil {
+		t.Fatalf("Build: %v", err)
+	}
 	if len(o.Warnings) > 0 {
 		t.Errorf("unexpected warnings: %q", o.Warnings)
 	}
-	got := props(t, o)
+	got := propertiesOf(t, o)
 	for key, want := range map[string]string{
 		"spark.master": "k8s://https://host:6443", "spark.submit.deployMode": "cluster", "spark.app.name": "My App", "spark.jars": "local:///a.jar,local:///x.jar",
 		"spark.submit.pyFiles": "", "spark.kubernetes.namespace": "prod", "spark.kubernetes.driver.pod.name": "prod-driver",
@@ -404,4 +409,22 @@ func TestBuildTakesWhatParseArgsGives(t *testing.T) {
 	if o.Driver.Name != "prod-driver" || o.Driver.Namespace != "prod" || o.Driver.Labels["a"] != "b" {
 		t.Errorf("the driver is %s/%s with labels %v", o.Driver.Namespace, o.Driver.Name, o.Driver.Labels)
 	}
+}
+
+// propertiesOf reads the driver's spark.properties back.
+func propertiesOf(t *testing.T, o submit.Objects) map[string]string {
+	t.Helper()
+	for _, object := range o.Before {
+		config, ok := object.(*corev1.ConfigMap)
+		if !ok || config.Data["spark.properties"] == "" {
+			continue
+		}
+		c, err := conf.UnmarshalProperties(config.Data["spark.properties"])
+		if err != nil {
+			t.Fatalf("spark.properties: %v", err)
+		}
+		return c.Map()
+	}
+	t.Fatal("there is no ConfigMap with spark.properties")
+	return nil
 }

@@ -1,0 +1,26 @@
+package cmdline
+
+// Keys that have a field in submit.Request.
+const (
+	masterKey     = "spark.master"
+	deployModeKey = "spark.submit.deployMode"
+	appNameKey    = "spark.app.name"
+	namespaceKey  = "spark.kubernetes.namespace"
+	podNameKey    = "spark.kubernetes.driver.pod.name"
+)
+
+// Keys of files of the submitter.
+const (
+	credentialsPrefix = "spark.kubernetes.authenticate.driver."
+	kerberosPrefix    = "spark.kubernetes.kerberos."
+	volcanoFileKey    = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+)
+
+// volcanoClass is the feature step that reads the file of volcanoFileKey.
+const volcanoClass = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
+
+// noResource stands for an application without a file of its own.
+const noResource = "spark-internal"
+
+// fileLists are the keys whose values are lists of files.
+var fileLists = []string{"spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"}
