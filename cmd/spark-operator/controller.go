@@ -16,7 +16,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/config/peer"
 	"github.com/sparkoperator/spark-operator/internal/controller"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
@@ -24,7 +24,7 @@ import (
 type startOptions struct {
 	config     string
 	kubeconfig string
-	flags      config.Flags
+	flags      peer.Flags
 }
 
 func startController(ctx context.Context, options *startOptions, stderr io.Writer) error {
@@ -66,7 +66,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 }
 
 // tellUnused says once what of other operators' flags, properties and environment was given and has no effect. Values are not told.
-func tellUnused(log logr.Logger, given []config.Unused, environment func(string) (string, bool)) {
+func tellUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
 	for _, one := range given {
 		if one.Property {
 			log.Info("a property has no effect", "property", one.Name, "why", one.Why)
@@ -74,9 +74,9 @@ func tellUnused(log logr.Logger, given []config.Unused, environment func(string)
 		}
 		log.Info("a flag has no effect", "flag", "--"+one.Name, "why", one.Why)
 	}
-	for _, name := range slices.Sorted(maps.Keys(config.IgnoredEnvironment)) {
+	for _, name := range slices.Sorted(maps.Keys(peer.IgnoredEnvironment)) {
 		if value, found := environment(name); found && value != "" {
-			log.Info("an environment variable has no effect", "variable", name, "why", config.IgnoredEnvironment[name])
+			log.Info("an environment variable has no effect", "variable", name, "why", peer.IgnoredEnvironment[name])
 		}
 	}
 }

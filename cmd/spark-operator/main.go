@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/config/peer"
 )
 
 func main() {
@@ -54,7 +54,7 @@ func controllerCommand() *cobra.Command {
 	options.flags.AddController(start.Flags())
 	start.Flags().StringVar(&options.config, "config", "", "configuration `file`; without one everything is at its default")
 	start.Flags().StringVar(&options.flags.Properties, "apache-properties", "", "`file` of the properties of the operator of spark.apache.org; wins over --config")
-	start.Flags().Lookup("apache-properties").NoOptDefVal = config.DefaultPropertiesFile
+	start.Flags().Lookup("apache-properties").NoOptDefVal = peer.DefaultPropertiesFile
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
 	parent.AddCommand(start)
 	return parent
@@ -71,7 +71,7 @@ func webhookCommand() *cobra.Command {
 				"remove the webhook's deployment (chart value webhook.enable=false)")
 		},
 	}
-	var flags config.Flags
+	var flags peer.Flags
 	flags.AddWebhook(start.Flags())
 	parent.AddCommand(start)
 	return parent

@@ -58,6 +58,7 @@ var rules = []rule{
 	{below: "dialect/apache", ours: []string{"bounds", "api/spark", "api/sparkoperator/v1beta2", "spark", "lifecycle", "=dialect", "dialect/apache"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "internal/config", ours: []string{"spark/conf", "spark/expose", "spark/gang"}},
+	{below: "internal/config/peer", ours: []string{"internal/config", "spark/conf"}},
 	{below: "internal/telemetry", ours: []string{"lifecycle"}},
 	{below: "internal/queue", ours: []string{}},
 	{below: "internal/controller", ours: []string{"bounds", "api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry", "internal/queue", "internal/lease", "internal/transport"}},

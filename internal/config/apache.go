@@ -152,17 +152,17 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)
 	errs = append(errs, positive(path.Child("sentinels", "delay"), a.Sentinels.Delay)...)
-	if p := a.Metrics.Path; !isPath(p) {
-		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, notPath))
+	if p := a.Metrics.Path; !IsPath(p) {
+		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, NotPath))
 	}
 	return errs
 }
 
-// notPath says what isPath asks for.
-const notPath = "must begin with /, and have no blanks and no braces"
+// NotPath says what IsPath asks for.
+const NotPath = "must begin with /, and have no blanks and no braces"
 
-// isPath reports whether something can be served at a path: blanks and braces mean more than themselves to Go's http.ServeMux, which ends the process where it
+// IsPath reports whether something can be served at a path: blanks and braces mean more than themselves to Go's http.ServeMux, which ends the process where it
 // cannot make sense of them.
-func isPath(path string) bool {
+func IsPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.ContainsAny(path, " \t\r\n{}")
 }

@@ -140,13 +140,13 @@ func validateLogging(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// maxWorkers bounds how much is done at the same time: each pass holds a connection to the API server.
-const maxWorkers = 1024
+// MaxWorkers bounds how much is done at the same time: each pass holds a connection to the API server.
+const MaxWorkers = 1024
 
 func validateController(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("controller")
-	if c.Controller.Workers < 1 || c.Controller.Workers > maxWorkers {
-		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, fmt.Sprintf("must be between 1 and %d", maxWorkers)))
+	if c.Controller.Workers < 1 || c.Controller.Workers > MaxWorkers {
+		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, fmt.Sprintf("must be between 1 and %d", MaxWorkers)))
 	}
 	errs = append(errs, positive(path.Child("cacheSyncTimeout"), c.Controller.CacheSyncTimeout)...)
 	return append(errs, positive(path.Child("shutdownTimeout"), c.Controller.ShutdownTimeout)...)
@@ -208,14 +208,14 @@ func positive(path *field.Path, d metav1.Duration) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be more than 0")}
 }
 
-// maxSeconds keeps seconds * time.Second within an int64 of nanoseconds.
-const maxSeconds = 100 * 365 * 24 * 3600
+// MaxSeconds keeps seconds * time.Second within an int64 of nanoseconds.
+const MaxSeconds = 100 * 365 * 24 * 3600
 
 func notNegative(path *field.Path, value int64) field.ErrorList {
 	if value < 0 {
 		return field.ErrorList{field.Invalid(path, value, "must not be negative")}
 	}
-	if value > maxSeconds {
+	if value > MaxSeconds {
 		return field.ErrorList{field.Invalid(path, value, "is more than 100 years")}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/config/peer"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -227,7 +228,7 @@ func TestScopeThatChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.live = live
-		next, _, err := cfg.Override(test.now)
+		next, _, err := peer.Override(&cfg, test.now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/config/peer"
 )
 
 // ownNamespace is where Kubernetes tells a pod's namespace.
@@ -175,7 +176,7 @@ func (d *dynamicSettings) look(ctx context.Context, reader client.Reader) {
 // read returns the properties of the source. A file that is not there has none: its ConfigMap may be optional.
 func (d *dynamicSettings) read(ctx context.Context, reader client.Reader) (map[string]string, error) {
 	if d.config.Source == config.SourceFile {
-		values, err := config.LoadProperties(d.config.File)
+		values, err := peer.LoadProperties(d.config.File)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}
@@ -198,7 +199,7 @@ func (d *dynamicSettings) read(ctx context.Context, reader client.Reader) (map[s
 // take lays the properties over the configuration of the start, and tells what is new about that. Where the list of namespaces cannot be used nothing is
 // taken: half of what somebody wrote in one go is not what was meant.
 func (d *dynamicSettings) take(values map[string]string) {
-	next, unused, err := d.settings.initial.Override(values)
+	next, unused, err := peer.Override(&d.settings.initial, values)
 	if err != nil {
 		d.tellOnce(err.Error(), func() {
 			d.log.Error(err, "the dynamic settings are not taken; what was read last goes on to hold")

@@ -1,4 +1,4 @@
-package config
+package peer
 
 import (
 	"encoding/json"
@@ -13,10 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // withProperties loads a configuration file with properties over it.
-func withProperties(t *testing.T, file, properties string, flags ...string) (Configuration, []Unused, error) {
+func withProperties(t *testing.T, file, properties string, flags ...string) (config.Configuration, []Unused, error) {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range map[string]string{"file.yaml": header + file, "spark-operator.properties": properties} {
@@ -34,9 +36,9 @@ func withProperties(t *testing.T, file, properties string, flags ...string) (Con
 }
 
 // changed is what a configuration says other than the defaults, as the paths of the file.
-func changed(t *testing.T, c Configuration) map[string]string {
+func changed(t *testing.T, c config.Configuration) map[string]string {
 	t.Helper()
-	flat := func(c Configuration) map[string]string {
+	flat := func(c config.Configuration) map[string]string {
 		file, err := asOverlay(&c)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +58,7 @@ func changed(t *testing.T, c Configuration) map[string]string {
 		walk("", map[string]any(file))
 		return out
 	}
-	out, defaults := flat(c), flat(Default())
+	out, defaults := flat(c), flat(config.Default())
 	maps.DeleteFunc(out, func(path, value string) bool { return defaults[path] == value })
 	return out
 }
@@ -212,7 +214,7 @@ func TestValuesOfProperties(t *testing.T) {
 		}
 	}
 	if c, _, err := withProperties(t, "", s+"dynamicConfig.source=mystery\n"+s+"dynamicConfig.reloadIntervalSeconds=-5\n"+watchedNamespaces+"=*\n"); err != nil ||
-		c.DynamicConfig.Source != SourceConfigMap || c.DynamicConfig.ReloadInterval.Duration != time.Minute {
+		c.DynamicConfig.Source != config.SourceConfigMap || c.DynamicConfig.ReloadInterval.Duration != time.Minute {
 		t.Errorf("what that operator takes for its default is %+v, %v", c.DynamicConfig, err)
 	}
 }
@@ -228,7 +230,7 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	if c.Controller.Workers != 9 || c.Controller.CacheSyncTimeout.Duration != 7*time.Second || c.Controller.ShutdownTimeout.Duration != 5*time.Second {
 		t.Errorf("%+v", c.Controller)
 	}
-	if diff := cmp.Diff(Namespaces{Names: []string{"a"}, Selector: "x=y"}, c.Namespaces); diff != "" {
+	if diff := cmp.Diff(config.Namespaces{Names: []string{"a"}, Selector: "x=y"}, c.Namespaces); diff != "" {
 		t.Errorf("a list is served beside what the labels choose (-want +got):\n%s", diff)
 	}
 	all, _, err := withProperties(t, "namespaces: {names: [b], selector: x=y}\n", watchedNamespaces+"=a,*\n")
@@ -266,7 +268,7 @@ func TestNamespacesLeftOut(t *testing.T) {
 // TestOverride: of properties that come while the operator runs, only the dynamic ones have an effect, and what was there before is kept.
 func TestOverride(t *testing.T) {
 	const s = "spark.kubernetes.operator."
-	start, err := Parse([]byte(header + `
+	start, err := config.Parse([]byte(header + `
 namespaces: {names: [a]}
 controller: {workers: 3}
 apache: {trimHistory: false, operatorName: mine}
@@ -276,14 +278,14 @@ application: {timeouts: {runSeconds: 4}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, unused, err := start.Override(nil)
+	same, unused, err := Override(&start, nil)
 	if err != nil || len(unused) > 0 {
 		t.Fatal(unused, err)
 	}
 	if diff := cmp.Diff(start, same); diff != "" {
 		t.Errorf("nothing changes (-want +got):\n%s", diff)
 	}
-	next, unused, err := start.Override(map[string]string{
+	next, unused, err := Override(&start, map[string]string{
 		watchedNamespaces: "b,c", s + "reconciler.trimStateTransitionHistoryEnabled": "true", s + "reconciler.missingDriverGracePeriodSeconds": "",
 		s + "reconciler.parallelism": "9", s + "nonsense": "1", s + "reconciler.intervalSeconds": "60", s + "health.sentinelResourceReconciliationDelaySeconds": "x",
 	})
@@ -303,11 +305,11 @@ application: {timeouts: {runSeconds: 4}}
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{",", "a,B!"} {
-		if _, _, err := start.Override(map[string]string{watchedNamespaces: bad}); err == nil || !strings.Contains(err.Error(), watchedNamespaces) {
+		if _, _, err := Override(&start, map[string]string{watchedNamespaces: bad}); err == nil || !strings.Contains(err.Error(), watchedNamespaces) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	all, _, err := start.Override(map[string]string{watchedNamespaces: "*"})
+	all, _, err := Override(&start, map[string]string{watchedNamespaces: "*"})
 	if err != nil || len(all.Namespaces.Names) > 0 {
 		t.Errorf("*: %v, %v", all.Namespaces, err)
 	}
@@ -330,15 +332,15 @@ func FuzzProperties(f *testing.F) {
 		if _, err := layProperties(laid, values); err == nil {
 			_, _ = laid.parse() // two that do not go together are refused by the names of their fields
 		}
-		start := Default()
-		next, _, err := start.Override(values)
+		start := config.Default()
+		next, _, err := Override(&start, values)
 		if err != nil {
 			return
 		}
 		if err := next.Validate(); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
-		if again, _, err := start.Override(values); err != nil || again.String() != next.String() {
+		if again, _, err := Override(&start, values); err != nil || again.String() != next.String() {
 			t.Errorf("%q: once %s, then %s, %v", text, next, again, err)
 		}
 	})
@@ -346,7 +348,7 @@ func FuzzProperties(f *testing.F) {
 
 // TestConfigurationIsShown: without what nobody may read.
 func TestConfigurationIsShown(t *testing.T) {
-	c := Default()
+	c := config.Default()
 	c.Tracing.Endpoint = "https://user:secret@collector:4318"
 	if text := c.String(); strings.Contains(text, "secret") || !strings.Contains(text, "collector:4318") || !strings.Contains(text, `"workers":16`) {
 		t.Error(text)
@@ -355,7 +357,7 @@ func TestConfigurationIsShown(t *testing.T) {
 
 // TestPageOfTheProperties: the page has a row for every property, and says of each what the table says.
 func TestPageOfTheProperties(t *testing.T) {
-	text, err := os.ReadFile("../../docs/migrate-apache.md")
+	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {
 		t.Fatal(err)
 	}

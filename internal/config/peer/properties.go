@@ -1,4 +1,4 @@
-package config
+package peer
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -146,7 +147,7 @@ func completeLease(to overlay, values map[string]string) {
 
 // Override returns the configuration with what the dynamic ones of the properties say laid over it, and tells the properties that have no effect. An
 // error says that the properties cannot be used at all; then everything stays as it was.
-func (c *Configuration) Override(values map[string]string) (Configuration, []Unused, error) {
+func Override(c *config.Configuration, values map[string]string) (config.Configuration, []Unused, error) {
 	laid, changing := overlay{}, map[string]string{}
 	var unused []Unused
 	for key, value := range values {
@@ -163,17 +164,17 @@ func (c *Configuration) Override(values map[string]string) (Configuration, []Unu
 	slices.SortFunc(unused, func(a, b Unused) int { return strings.Compare(a.Name, b.Name) })
 	more, err := layProperties(laid, changing)
 	if err != nil {
-		return Configuration{}, nil, err
+		return config.Configuration{}, nil, err
 	}
-	next, err := c.with(laid)
+	next, err := with(c, laid)
 	return next, append(unused, more...), err
 }
 
 // with returns the configuration with a part of a file laid over it.
-func (c *Configuration) with(over overlay) (Configuration, error) {
+func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	file, err := asOverlay(c)
 	if err != nil {
-		return Configuration{}, err
+		return config.Configuration{}, err
 	}
 	file.merge(over)
 	return file.parse()
@@ -205,7 +206,7 @@ func seconds(field string) func(overlay, string) error {
 		switch {
 		case err != nil:
 			return errors.New("it is no whole number")
-		case n < 1 || n > maxSeconds:
+		case n < 1 || n > config.MaxSeconds:
 			return errors.New("it is not more than 0 seconds, or more than 100 years")
 		}
 		to.set(field, (time.Duration(n) * time.Second).String())
@@ -232,8 +233,8 @@ func layParallelism(to overlay, value string) error {
 		return errors.New("it is no whole number")
 	case n < 1:
 		return errors.New("there is no number of workers without a bound")
-	case n > maxWorkers:
-		return fmt.Errorf("it is more than %d", maxWorkers)
+	case n > config.MaxWorkers:
+		return fmt.Errorf("it is more than %d", config.MaxWorkers)
 	}
 	to.set("controller.workers", n)
 	return nil
@@ -276,9 +277,9 @@ func laySelector(to overlay, value string) error {
 
 // laySource takes anything but file for ConfigMaps, as that operator does.
 func laySource(to overlay, value string) error {
-	source := SourceConfigMap
+	source := config.SourceConfigMap
 	if value == "file" {
-		source = SourceFile
+		source = config.SourceFile
 	}
 	to.set("dynamicConfig.source", source)
 	return nil
@@ -339,8 +340,8 @@ func layLeaseName(to overlay, value string) error {
 
 // layPath is a path of HTTP.
 func layPath(to overlay, value string) error {
-	if !isPath(value) {
-		return errors.New("it " + notPath)
+	if !config.IsPath(value) {
+		return errors.New("it " + config.NotPath)
 	}
 	to.set("apache.metrics.path", value)
 	return nil

@@ -1,10 +1,12 @@
-package config
+package peer
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // The flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go, cmd/operator/webhook/start.go).
@@ -136,7 +138,7 @@ func metricsLabels(to overlay, value string) error {
 func enableMetrics(to overlay, value string) error {
 	on, err := strconv.ParseBool(value)
 	if err == nil && !on {
-		to.set("metrics.bindAddress", Off)
+		to.set("metrics.bindAddress", config.Off)
 	}
 	return err
 }

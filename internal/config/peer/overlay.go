@@ -1,4 +1,4 @@
-package config
+package peer
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // overlay is a part of a configuration file.
@@ -66,7 +68,7 @@ func readOverlay(path string) (overlay, error) {
 }
 
 // asOverlay is the file that a configuration would be read from.
-func asOverlay(c *Configuration) (overlay, error) {
+func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -76,12 +78,12 @@ func asOverlay(c *Configuration) (overlay, error) {
 }
 
 // parse reads the configuration that the file is.
-func (o overlay) parse() (Configuration, error) {
+func (o overlay) parse() (config.Configuration, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
-		return Configuration{}, err
+		return config.Configuration{}, err
 	}
-	return Parse(data)
+	return config.Parse(data)
 }
 
 // text is a field of a section, where it is a text.

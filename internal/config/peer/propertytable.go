@@ -1,4 +1,4 @@
-package config
+package peer
 
 const (
 	javaListener = "listeners are Java classes; the operator's Events and metrics, and watches of the custom resources, tell the same"

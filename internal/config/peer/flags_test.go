@@ -1,4 +1,4 @@
-package config
+package peer
 
 import (
 	"os"
@@ -11,7 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
+
+const header = "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n"
 
 // given parses the arguments of "controller start".
 func given(t *testing.T, args ...string) *Flags {
@@ -29,63 +33,67 @@ func given(t *testing.T, args ...string) *Flags {
 func TestFlagsAreAliases(t *testing.T) {
 	for _, c := range []struct {
 		args   string
-		change func(*Configuration)
+		change func(*config.Configuration)
 	}{
-		{"", func(*Configuration) {}},
-		{"--controller-threads=3", func(c *Configuration) { c.Controller.Workers = 3 }},
-		{"--namespaces=a,b", func(c *Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
-		{"--namespaces=a --namespaces b", func(c *Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
-		{`--namespaces=""`, func(*Configuration) {}}, // with the quotes, as that operator's chart passes it
-		{"--namespaces=", func(*Configuration) {}},
-		{`--namespaces=a,""`, func(*Configuration) {}},
-		{"--namespaces=a --namespace-selector=spark=enabled", func(c *Configuration) { c.Namespaces = Namespaces{Names: []string{"a"}, Selector: "spark=enabled"} }},
-		{`--namespaces="" --namespace-selector=spark=enabled`, func(c *Configuration) { c.Namespaces.Selector = "spark=enabled" }},
-		{"--cache-sync-timeout=30s", func(c *Configuration) { c.Controller.CacheSyncTimeout.Duration = 30 * time.Second }},
-		{"--max-tracked-executor-per-app=5", func(c *Configuration) { c.Application.MaxTrackedExecutorPerApp = new(int32(5)) }},
-		{"--default-time-to-live-seconds=60", func(c *Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
-		{"--driver-pod-creation-grace-period=3s", func(c *Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
-		{"--enable-ui-service=false", func(c *Configuration) { c.UI.Service = new(false) }},
+		{"", func(*config.Configuration) {}},
+		{"--controller-threads=3", func(c *config.Configuration) { c.Controller.Workers = 3 }},
+		{"--namespaces=a,b", func(c *config.Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
+		{"--namespaces=a --namespaces b", func(c *config.Configuration) { c.Namespaces.Names = []string{"a", "b"} }},
+		{`--namespaces=""`, func(*config.Configuration) {}}, // with the quotes, as that operator's chart passes it
+		{"--namespaces=", func(*config.Configuration) {}},
+		{`--namespaces=a,""`, func(*config.Configuration) {}},
+		{"--namespaces=a --namespace-selector=spark=enabled", func(c *config.Configuration) {
+			c.Namespaces = config.Namespaces{Names: []string{"a"}, Selector: "spark=enabled"}
+		}},
+		{`--namespaces="" --namespace-selector=spark=enabled`, func(c *config.Configuration) { c.Namespaces.Selector = "spark=enabled" }},
+		{"--cache-sync-timeout=30s", func(c *config.Configuration) { c.Controller.CacheSyncTimeout.Duration = 30 * time.Second }},
+		{"--max-tracked-executor-per-app=5", func(c *config.Configuration) { c.Application.MaxTrackedExecutorPerApp = new(int32(5)) }},
+		{"--default-time-to-live-seconds=60", func(c *config.Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
+		{"--driver-pod-creation-grace-period=3s", func(c *config.Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
+		{"--enable-ui-service=false", func(c *config.Configuration) { c.UI.Service = new(false) }},
 		{`--ingress-url-format={{$appName}}.example.com/{{$appNamespace}} --ingress-class-name=nginx --ingress-annotations={"a":"b"} --ingress-tls=[{"hosts":["x.example.com"],"secretName":"s"}]`,
-			func(c *Configuration) {
-				c.UI.Ingress = UIIngress{Enabled: new(true), URLFormat: "{{$appName}}.example.com/{{$appNamespace}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
+			func(c *config.Configuration) {
+				c.UI.Ingress = config.UIIngress{Enabled: new(true), URLFormat: "{{$appName}}.example.com/{{$appNamespace}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
 					TLS: []networkingv1.IngressTLS{{Hosts: []string{"x.example.com"}, SecretName: "s"}}}
 			}},
-		{"--ingress-url-format= --ingress-class-name= --ingress-annotations= --ingress-tls=", func(*Configuration) {}},
-		{"--enable-batch-scheduler --default-batch-scheduler=volcano --kube-scheduler-names=a,b", func(c *Configuration) {
-			c.BatchScheduler = BatchScheduler{Enabled: true, Default: "volcano", KubeSchedulerNames: []string{"a", "b"}}
+		{"--ingress-url-format= --ingress-class-name= --ingress-annotations= --ingress-tls=", func(*config.Configuration) {}},
+		{"--enable-batch-scheduler --default-batch-scheduler=volcano --kube-scheduler-names=a,b", func(c *config.Configuration) {
+			c.BatchScheduler = config.BatchScheduler{Enabled: true, Default: "volcano", KubeSchedulerNames: []string{"a", "b"}}
 		}},
-		{"--enable-batch-scheduler=false --default-batch-scheduler=", func(*Configuration) {}},
-		{"--enable-batch-scheduler=false --kube-scheduler-names=", func(*Configuration) {}},
-		{"--leader-election", func(*Configuration) {}},
-		{"--leader-election=false", func(c *Configuration) { c.LeaderElection.Enabled = new(false) }},
-		{"--leader-election-lock-name=l --leader-election-lock-namespace=n", func(c *Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
-		{"--leader-election-lease-duration=1m --leader-election-renew-deadline=30s --leader-election-retry-period=5s", func(c *Configuration) {
+		{"--enable-batch-scheduler=false --default-batch-scheduler=", func(*config.Configuration) {}},
+		{"--enable-batch-scheduler=false --kube-scheduler-names=", func(*config.Configuration) {}},
+		{"--leader-election", func(*config.Configuration) {}},
+		{"--leader-election=false", func(c *config.Configuration) { c.LeaderElection.Enabled = new(false) }},
+		{"--leader-election-lock-name=l --leader-election-lock-namespace=n", func(c *config.Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
+		{"--leader-election-lease-duration=1m --leader-election-renew-deadline=30s --leader-election-retry-period=5s", func(c *config.Configuration) {
 			c.LeaderElection.LeaseDuration.Duration, c.LeaderElection.RenewDeadline.Duration, c.LeaderElection.RetryPeriod.Duration = time.Minute, 30*time.Second, 5*time.Second
 		}},
-		{"--metrics-bind-address=:9090 --enable-metrics=true", func(c *Configuration) { c.Metrics.BindAddress = ":9090" }},
-		{"--enable-metrics=false --metrics-bind-address=:9090", func(c *Configuration) { c.Metrics.BindAddress = Off }},
-		{"--metrics-prefix=a_ --metrics-labels=app_type,team", func(c *Configuration) { c.Metrics.Prefix, c.Metrics.Labels = "a_", &[]string{"app_type", "team"} }},
-		{"--metrics-labels=", func(*Configuration) {}},
-		{"--metrics-job-submit-latency-buckets=0.5,1 --metrics-job-start-latency-buckets=30,60.5", func(c *Configuration) {
+		{"--metrics-bind-address=:9090 --enable-metrics=true", func(c *config.Configuration) { c.Metrics.BindAddress = ":9090" }},
+		{"--enable-metrics=false --metrics-bind-address=:9090", func(c *config.Configuration) { c.Metrics.BindAddress = config.Off }},
+		{"--metrics-prefix=a_ --metrics-labels=app_type,team", func(c *config.Configuration) {
+			c.Metrics.Prefix, c.Metrics.Labels = "a_", &[]string{"app_type", "team"}
+		}},
+		{"--metrics-labels=", func(*config.Configuration) {}},
+		{"--metrics-job-submit-latency-buckets=0.5,1 --metrics-job-start-latency-buckets=30,60.5", func(c *config.Configuration) {
 			c.Metrics.JobSubmitLatencyBuckets, c.Metrics.JobStartLatencyBuckets = []float64{0.5, 1}, []float64{30, 60.5}
 		}},
-		{"--secure-metrics=false", func(*Configuration) {}},
-		{"--health-probe-bind-address=:9081 --pprof-bind-address=:6060", func(c *Configuration) { c.Health.BindAddress, c.Pprof.BindAddress = ":9081", ":6060" }},
-		{"--feature-gates=PartialRestart=false,DefaultTimeToLive=true", func(*Configuration) {}},
-		{"--feature-gates=", func(*Configuration) {}},
-		{"--zap-log-level=debug --zap-encoder=console", func(c *Configuration) { c.Logging = Logging{Level: "debug", Format: "text"} }},
-		{"--zap-log-level=5", func(c *Configuration) { c.Logging.Level = "debug" }},
-		{"--zap-log-level=panic --zap-encoder=json", func(c *Configuration) { c.Logging.Level = "error" }},
-		{"--zap-devel", func(c *Configuration) { c.Logging = Logging{Level: "debug", Format: "text"} }},
-		{"--zap-log-level=warn --zap-devel", func(c *Configuration) { c.Logging = Logging{Level: "warn", Format: "text"} }},
-		{"--zap-devel=false", func(*Configuration) {}},
+		{"--secure-metrics=false", func(*config.Configuration) {}},
+		{"--health-probe-bind-address=:9081 --pprof-bind-address=:6060", func(c *config.Configuration) { c.Health.BindAddress, c.Pprof.BindAddress = ":9081", ":6060" }},
+		{"--feature-gates=PartialRestart=false,DefaultTimeToLive=true", func(*config.Configuration) {}},
+		{"--feature-gates=", func(*config.Configuration) {}},
+		{"--zap-log-level=debug --zap-encoder=console", func(c *config.Configuration) { c.Logging = config.Logging{Level: "debug", Format: "text"} }},
+		{"--zap-log-level=5", func(c *config.Configuration) { c.Logging.Level = "debug" }},
+		{"--zap-log-level=panic --zap-encoder=json", func(c *config.Configuration) { c.Logging.Level = "error" }},
+		{"--zap-devel", func(c *config.Configuration) { c.Logging = config.Logging{Level: "debug", Format: "text"} }},
+		{"--zap-log-level=warn --zap-devel", func(c *config.Configuration) { c.Logging = config.Logging{Level: "warn", Format: "text"} }},
+		{"--zap-devel=false", func(*config.Configuration) {}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			got, unused, err := given(t, strings.Fields(c.args)...).Load("")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Default()
+			want := config.Default()
 			c.change(&want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -107,7 +115,7 @@ func TestFlagsOverTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (Logging{Level: "warn", Format: "text"}) {
+	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (config.Logging{Level: "warn", Format: "text"}) {
 		t.Errorf("%+v %+v", got.Controller, got.Logging)
 	}
 	if _, _, err := given(t, "--controller-threads=3").Load(path + ".missing"); err == nil {
@@ -132,7 +140,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		if diff := cmp.Diff([]Unused{{Name: k.name, Why: k.why}}, unused); err != nil || diff != "" {
 			t.Errorf("%s: %v, told (-want +got):\n%s", k.name, err, diff)
 		}
-		if diff := cmp.Diff(Default(), got); diff != "" {
+		if diff := cmp.Diff(config.Default(), got); diff != "" {
 			t.Errorf("%s changes:\n%s", k.name, diff)
 		}
 	}
@@ -236,7 +244,7 @@ func TestPeersDeployment(t *testing.T) {
 
 // TestFlagsAreDocumented: docs/migrate-kubeflow.md has each flag, and none that there is not.
 func TestFlagsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/migrate-kubeflow.md")
+	text, err := os.ReadFile("../../../docs/migrate-kubeflow.md")
 	if err != nil {
 		t.Fatal(err)
 	}

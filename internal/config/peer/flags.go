@@ -1,4 +1,7 @@
-package config
+// Package peer reads the settings of the operators that this one replaces: the flags of the kubeflow operator, and the properties of the operator of
+// spark.apache.org. Each setting that has a counterpart becomes a field of the configuration file, package config, which knows nothing of this
+// package. Each that has none is accepted, and reported with the reason.
+package peer
 
 import (
 	"cmp"
@@ -9,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // Flags are the command line flags of the kubeflow operator, read as this operator's configuration: each that means something here is another name for
@@ -146,24 +151,24 @@ func (k kind) read(value string) (any, error) {
 
 // Load reads the file at path, which may be empty for none, lays the properties over it, if there is a file of them, and what the flags say over both.
 // It returns what was given and has no effect.
-func (f *Flags) Load(path string) (Configuration, []Unused, error) {
+func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	laid, unused, err := f.laid()
 	if err != nil {
-		return Configuration{}, nil, err
+		return config.Configuration{}, nil, err
 	}
 	file, err := readOverlay(path)
 	if err != nil {
-		return Configuration{}, nil, err
+		return config.Configuration{}, nil, err
 	}
 	properties := cmp.Or(f.Properties, file.text("apache", "propertiesFile"))
 	if len(laid) == 0 && properties == "" {
-		c, err := Load(path)
+		c, err := config.Load(path)
 		return c, unused, err
 	}
 	if properties != "" {
 		over, more, err := propertiesOver(properties)
 		if err != nil {
-			return Configuration{}, nil, err
+			return config.Configuration{}, nil, err
 		}
 		file.merge(over)
 		unused = append(unused, more...)
@@ -171,7 +176,7 @@ func (f *Flags) Load(path string) (Configuration, []Unused, error) {
 	file.merge(laid)
 	c, err := file.parse()
 	if err != nil {
-		return Configuration{}, nil, fmt.Errorf("configuration %s with the flags and properties over it: %w", cmp.Or(path, "of no file"), err)
+		return config.Configuration{}, nil, fmt.Errorf("configuration %s with the flags and properties over it: %w", cmp.Or(path, "of no file"), err)
 	}
 	return c, unused, nil
 }
