@@ -330,15 +330,18 @@ const (
 )
 
 // Action is one step to take in the cluster. All of a plan's actions are carried out before its Next is remembered; one that fails for the
-// moment abandons the plan, one that is refused for good leads to another decision with Observed.Refusal. It is a comparable value: what it needs is rendered when it is carried out.
+// moment abandons the plan, one that is refused for good leads to another decision with Observed.Refusal.
+//
+// The actions of a machine are comparable: two of them are equal if and only if they ask for the same step. What a step needs is rendered when the
+// step is taken. A dialect may add what it rendered already (Built). Compare actions before that, since Built is compared by its address.
 type Action struct {
 	Verb    Verb
 	Part    Part
 	Attempt int32
 	Name    string // of a ScheduledRun; what belongs to an attempt is known by its number
 	Force   bool   // of a Delete: pods go without a grace period, also those that are being deleted already
-	// Built is what a dialect built to decide on a launch, for its Render alone, which need not build it again then. A machine sets none, and the action
-	// is the same without.
+	// Built points to what a dialect built to decide on a launch: the pods and the objects beside them, for its Render alone, which need not build them
+	// again then. A machine sets none, and the action asks for the same step without.
 	Built any
 }
 

@@ -1,5 +1,3 @@
-// Package expose makes the objects that stand beside a driver pod for others than Spark: what keeps Kubernetes from evicting it. It knows no
-// custom resource, and its functions are pure: the same arguments give the same objects.
 package expose
 
 import (
