@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Remember stores what of a memory has no field of its own in a status.
-func Remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
+func Remember(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.Spared
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = Stored(m.Since), Stored(m.SubmittedAt), Stored(m.EndedAt), Stored(m.NextAttempt)
 	o.UngatedAt, o.ShortSince = Stored(m.UngatedAt), Stored(m.ShortSince)
@@ -23,7 +23,7 @@ func Remember(o *v1beta2.OperatorStatus, m lifecycle.Memory) {
 }
 
 // Recall reads what Remember stored.
-func Recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
+func Recall(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), Moment(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = Moment(o.SubmittedAt), Moment(o.EndedAt), Moment(o.NextAttemptTime)
 	m.UngatedAt, m.ShortSince = Moment(o.UngatedAt), Moment(o.ShortSince)
@@ -35,29 +35,29 @@ func Recall(m *lifecycle.Memory, o *v1beta2.OperatorStatus) {
 }
 
 // StoredCause is a cause as a status holds it; nil for none.
-func StoredCause(cause lifecycle.Cause) *v1beta2.OperatorCause {
+func StoredCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	if cause == (lifecycle.Cause{}) {
 		return nil
 	}
-	return &v1beta2.OperatorCause{Reason: cause.Reason, Message: cause.Message}
+	return &statusv1.OperatorCause{Reason: cause.Reason, Message: cause.Message}
 }
 
 // CauseOf reads what StoredCause stored.
-func CauseOf(stored *v1beta2.OperatorCause) lifecycle.Cause {
+func CauseOf(stored *statusv1.OperatorCause) lifecycle.Cause {
 	if stored == nil {
 		return lifecycle.Cause{}
 	}
 	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }
 
-// History keeps the last transitions, oldest first, at most v1beta2.MaxHistory.
-func History(old []v1beta2.OperatorTransition, trail []lifecycle.Transition) []v1beta2.OperatorTransition {
+// History keeps the last transitions, oldest first, at most statusv1.MaxHistory.
+func History(old []statusv1.OperatorTransition, trail []lifecycle.Transition) []statusv1.OperatorTransition {
 	for _, t := range trail {
 		reason := t.Cause.Reason
 		if reason == "" {
 			reason = string(t.Outcome)
 		}
-		old = append(old, v1beta2.OperatorTransition{Phase: string(t.To), At: Stored(t.At), Attempt: t.Attempt, Reason: reason})
+		old = append(old, statusv1.OperatorTransition{Phase: string(t.To), At: Stored(t.At), Attempt: t.Attempt, Reason: reason})
 	}
-	return old[max(0, len(old)-v1beta2.MaxHistory):]
+	return old[max(0, len(old)-statusv1.MaxHistory):]
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -20,7 +20,7 @@ type Tally struct {
 }
 
 // DecodeTally reads what Encode stored.
-func DecodeTally(o *v1beta2.OperatorExecutors) Tally {
+func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 	if o == nil {
 		return Tally{}
 	}
@@ -31,11 +31,11 @@ func DecodeTally(o *v1beta2.OperatorExecutors) Tally {
 func (t Tally) Has(id int64) bool { return t.seen.Has(id) }
 
 // Encode returns nil for a tally of nothing.
-func (t Tally) Encode() *v1beta2.OperatorExecutors {
+func (t Tally) Encode() *statusv1.OperatorExecutors {
 	if len(t.seen) == 0 {
 		return nil
 	}
-	return &v1beta2.OperatorExecutors{
+	return &statusv1.OperatorExecutors{
 		Seen: t.seen.closed(MaxRanges).String(), Failed: t.Failed.Cut(MaxRanges).String(), Leaving: t.Leaving.Cut(MaxRanges).String(),
 		FailedAndGone: int32(min(t.gone, math.MaxInt32)),
 	}
@@ -60,10 +60,10 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 
 // CountExecutors brings the tally in o up to date with the pods of an attempt that exist now, and returns the counts, nil where there are none, and the
 // executors that failed since the last time. Last are the counts of that time.
-func CountExecutors(o *v1beta2.OperatorStatus, last *v1beta2.ExecutorCounts, pods []lifecycle.Executor) (counts *v1beta2.ExecutorCounts, news []lifecycle.Notice) {
+func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, news []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {
-		last = &v1beta2.ExecutorCounts{}
+		last = &statusv1.ExecutorCounts{}
 	}
 	now, counted := before.Next(*last, pods)
 	most := MaxExecutorNews
@@ -77,7 +77,7 @@ func CountExecutors(o *v1beta2.OperatorStatus, last *v1beta2.ExecutorCounts, pod
 		}
 	}
 	o.Executors = now.Encode()
-	if counted != (v1beta2.ExecutorCounts{}) {
+	if counted != (statusv1.ExecutorCounts{}) {
 		counts = &counted
 	}
 	return counts, news
@@ -86,10 +86,10 @@ func CountExecutors(o *v1beta2.OperatorStatus, last *v1beta2.ExecutorCounts, pod
 // Next is the tally of the pods that exist now, with the counts that follow from it and from those of the last time. An executor that is gone
 // and neither failed nor was on its way to it has completed: Spark and the operator delete what is not needed any more, and what fails is seen
 // to fail first.
-func (t Tally) Next(last v1beta2.ExecutorCounts, pods []lifecycle.Executor) (Tally, v1beta2.ExecutorCounts) {
+func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, gone: t.gone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
-	var counts v1beta2.ExecutorCounts
+	var counts statusv1.ExecutorCounts
 	for i := range pods {
 		id := ExecutorID(pods[i].Name)
 		if now.seen.Add(id) {
@@ -139,12 +139,12 @@ func ExecutorID(name string) int64 {
 }
 
 // ExecutorStates are the words of statuses for a pod's phase.
-var ExecutorStates = map[lifecycle.DriverPhase]v1beta2.ExecutorState{
-	lifecycle.DriverPending:   v1beta2.ExecutorStatePending,
-	lifecycle.DriverRunning:   v1beta2.ExecutorStateRunning,
-	lifecycle.DriverSucceeded: v1beta2.ExecutorStateCompleted,
-	lifecycle.DriverFailed:    v1beta2.ExecutorStateFailed,
-	lifecycle.DriverUnknown:   v1beta2.ExecutorStateUnknown,
+var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
+	lifecycle.DriverPending:   statusv1.ExecutorStatePending,
+	lifecycle.DriverRunning:   statusv1.ExecutorStateRunning,
+	lifecycle.DriverSucceeded: statusv1.ExecutorStateCompleted,
+	lifecycle.DriverFailed:    statusv1.ExecutorStateFailed,
+	lifecycle.DriverUnknown:   statusv1.ExecutorStateUnknown,
 }
 
 // MaxExecutorNews bounds how many failed executors one pass makes events of: when a node goes, hundreds may fail at once. The counts have
@@ -152,15 +152,15 @@ var ExecutorStates = map[lifecycle.DriverPhase]v1beta2.ExecutorState{
 const MaxExecutorNews = 10
 
 // Count counts an executor of a state.
-func Count(c *v1beta2.ExecutorCounts, state v1beta2.ExecutorState) {
+func Count(c *statusv1.ExecutorCounts, state statusv1.ExecutorState) {
 	switch state {
-	case v1beta2.ExecutorStatePending:
+	case statusv1.ExecutorStatePending:
 		c.Pending++
-	case v1beta2.ExecutorStateRunning:
+	case statusv1.ExecutorStateRunning:
 		c.Running++
-	case v1beta2.ExecutorStateCompleted:
+	case statusv1.ExecutorStateCompleted:
 		c.Completed++
-	case v1beta2.ExecutorStateFailed:
+	case statusv1.ExecutorStateFailed:
 		c.Failed++
 	default:
 		c.Unknown++

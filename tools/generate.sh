@@ -12,7 +12,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
 
-# The packages of api/ that hold kinds, and those of them that the published clients serve.
+# The packages of api/ that hold types, those of them that hold kinds, and those of these that the published clients serve.
+mapfile -t types < <(grep -rl '^// +kubebuilder:object:generate=true' --include=doc.go api | xargs -n 1 dirname | sort)
 mapfile -t apis < <(find api -name register.go -printf '%h\n' | sort)
 clients=()
 for api in "${apis[@]}"; do
@@ -25,7 +26,7 @@ fi
 touch "$work/header.txt"
 
 echo "deep copies"
-for api in "${apis[@]}"; do
+for api in "${types[@]}"; do
 	mkdir -p "$out/$api"
 	"$bin/controller-gen" object "paths=./$api" "output:object:dir=$out/$api"
 done
@@ -39,8 +40,9 @@ cp "$out"/config/crd/*.yaml "$out/charts/spark-operator/files/crds/"
 
 echo "clients"
 inputs=("${clients[@]/#/$module/}")
+applied=("${types[@]/#/$module/}")
 common=(--go-header-file "$work/header.txt")
-"$bin/applyconfiguration-gen" "${common[@]}" --output-dir "$work/client/applyconfiguration" --output-pkg "$module/client/applyconfiguration" "${inputs[@]}"
+"$bin/applyconfiguration-gen" "${common[@]}" --output-dir "$work/client/applyconfiguration" --output-pkg "$module/client/applyconfiguration" "${applied[@]}"
 "$bin/client-gen" "${common[@]}" --output-dir "$work/client/clientset" --output-pkg "$module/client/clientset" --clientset-name versioned \
 	--input-base "$module/api" $(printf -- '--input %s ' "${clients[@]#api/}") --apply-configuration-package "$module/client/applyconfiguration"
 "$bin/lister-gen" "${common[@]}" --output-dir "$work/client/listers" --output-pkg "$module/client/listers" "${inputs[@]}"

@@ -6,10 +6,12 @@ import (
 	v1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1alpha1 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	internal "github.com/sparkoperator/spark-operator/client/applyconfiguration/internal"
 	sparkv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/spark/v1"
 	sparkoperatorv1alpha1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1alpha1"
 	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
+	applyconfigurationstatusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
@@ -118,8 +120,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkoperatorv1beta2.DriverSpecApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("DynamicAllocation"):
 		return &sparkoperatorv1beta2.DynamicAllocationApplyConfiguration{}
-	case v1beta2.SchemeGroupVersion.WithKind("ExecutorCounts"):
-		return &sparkoperatorv1beta2.ExecutorCountsApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("ExecutorSpec"):
 		return &sparkoperatorv1beta2.ExecutorSpecApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("GPUSpec"):
@@ -130,14 +130,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkoperatorv1beta2.NameKeyApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("NamePath"):
 		return &sparkoperatorv1beta2.NamePathApplyConfiguration{}
-	case v1beta2.SchemeGroupVersion.WithKind("OperatorCause"):
-		return &sparkoperatorv1beta2.OperatorCauseApplyConfiguration{}
-	case v1beta2.SchemeGroupVersion.WithKind("OperatorExecutors"):
-		return &sparkoperatorv1beta2.OperatorExecutorsApplyConfiguration{}
-	case v1beta2.SchemeGroupVersion.WithKind("OperatorStatus"):
-		return &sparkoperatorv1beta2.OperatorStatusApplyConfiguration{}
-	case v1beta2.SchemeGroupVersion.WithKind("OperatorTransition"):
-		return &sparkoperatorv1beta2.OperatorTransitionApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("Port"):
 		return &sparkoperatorv1beta2.PortApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("PrometheusSpec"):
@@ -176,6 +168,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkoperatorv1beta2.TimeoutsApplyConfiguration{}
 	case v1beta2.SchemeGroupVersion.WithKind("WaitingRequest"):
 		return &sparkoperatorv1beta2.WaitingRequestApplyConfiguration{}
+
+		// Group=status, Version=v1
+	case statusv1.SchemeGroupVersion.WithKind("ExecutorCounts"):
+		return &applyconfigurationstatusv1.ExecutorCountsApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorCause"):
+		return &applyconfigurationstatusv1.OperatorCauseApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorExecutors"):
+		return &applyconfigurationstatusv1.OperatorExecutorsApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorStatus"):
+		return &applyconfigurationstatusv1.OperatorStatusApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorTransition"):
+		return &applyconfigurationstatusv1.OperatorTransitionApplyConfiguration{}
 
 	}
 	return nil

@@ -40,8 +40,8 @@ var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 var rules = []rule{
 	{below: "bounds", ours: []string{}, theirs: kubernetes, pure: true},
 	{below: "api", ours: []string{"bounds"}, theirs: kubernetes, pure: true},
-	{below: "api/sparkoperator/v1alpha1", ours: []string{"bounds", "api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
-	{below: "api/spark/v1", ours: []string{"bounds", "api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
+	{below: "api/sparkoperator", ours: []string{"bounds", "api/status/v1", "api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
+	{below: "api/spark", ours: []string{"bounds", "api/status/v1"}, theirs: kubernetes, pure: true},
 	{below: "spark", ours: []string{"bounds", "spark/conf", "spark/overlay"}, theirs: kubernetes, pure: true},
 	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
 	// A Connect server is a driver: what it asks for, and how its template is read, is the submission's.
@@ -52,7 +52,7 @@ var rules = []rule{
 	{below: "spark/cmdline", ours: []string{"spark/conf", "spark/podtemplate", "spark/submit"}, theirs: kubernetes, pure: true},
 	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
 	// What a status remembers has one form in all APIs.
-	{below: "dialect", ours: []string{"bounds", "api/sparkoperator/v1beta2", "spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
+	{below: "dialect", ours: []string{"bounds", "api/status/v1", "spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
 	{below: "dialect/sparkoperator", ours: []string{"bounds", "api/sparkoperator", "spark", "lifecycle", "=dialect", "dialect/sparkoperator"},
 		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
 	{below: "dialect/apache", ours: []string{"bounds", "api/spark", "api/sparkoperator/v1beta2", "spark", "lifecycle", "=dialect", "dialect/apache"},

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 )
 
 // ApplicationStateSummary is the state of an application.
@@ -113,12 +113,12 @@ type AttemptInfo struct {
 }
 
 // ExecutorCounts counts the current attempt's executors by state.
-type ExecutorCounts = v1beta2.ExecutorCounts
+type ExecutorCounts = statusv1.ExecutorCounts
 
 // OperatorStatus is what the operator must remember about an application and cannot observe again. What other fields of the status hold is
 // stored there alone: the attempt's number is that of currentAttemptSummary, plus one.
 type OperatorStatus struct {
-	v1beta2.OperatorStatus `json:",inline"`
+	statusv1.OperatorStatus `json:",inline"`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.
 	// +optional
 	AttemptID string `json:"attemptID,omitempty"`
@@ -134,11 +134,11 @@ type OperatorStatus struct {
 }
 
 // OperatorCause says why: a CamelCase reason for machines and a sentence for people.
-type OperatorCause = v1beta2.OperatorCause
+type OperatorCause = statusv1.OperatorCause
 
 // OperatorExecutors is what must be remembered of the current attempt's executors so that each is counted once, however many there are and
 // whatever executorState has room for. Executors are told apart by their number, as ranges such as 1-40,42.
-type OperatorExecutors = v1beta2.OperatorExecutors
+type OperatorExecutors = statusv1.OperatorExecutors
 
 // OperatorTransition is one phase entered.
-type OperatorTransition = v1beta2.OperatorTransition
+type OperatorTransition = statusv1.OperatorTransition

@@ -3,7 +3,7 @@
 package v1
 
 import (
-	v1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -27,7 +27,7 @@ type ApplicationStatusApplyConfiguration struct {
 	// The generation of the resource that this status is about. Known to this operator alone.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// How many executors are in which state. Known to this operator alone.
-	Executors *v1beta2.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
+	Executors *statusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
 	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
@@ -100,7 +100,7 @@ func (b *ApplicationStatusApplyConfiguration) WithObservedGeneration(value int64
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
-func (b *ApplicationStatusApplyConfiguration) WithExecutors(value *v1beta2.ExecutorCountsApplyConfiguration) *ApplicationStatusApplyConfiguration {
+func (b *ApplicationStatusApplyConfiguration) WithExecutors(value *statusv1.ExecutorCountsApplyConfiguration) *ApplicationStatusApplyConfiguration {
 	b.Executors = value
 	return b
 }

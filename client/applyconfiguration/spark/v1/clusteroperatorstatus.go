@@ -3,7 +3,7 @@
 package v1
 
 import (
-	v1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -25,7 +25,7 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	// When all pods were of that spec and ready. Absent until they are.
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
 	// Why, or what the phase waits for.
-	Cause *v1beta2.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 
 // ClusterOperatorStatusApplyConfiguration constructs a declarative configuration of the ClusterOperatorStatus type for use with
@@ -85,7 +85,7 @@ func (b *ClusterOperatorStatusApplyConfiguration) WithCompleteAt(value metav1.Mi
 // WithCause sets the Cause field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Cause field is set to the value of the last call.
-func (b *ClusterOperatorStatusApplyConfiguration) WithCause(value *v1beta2.OperatorCauseApplyConfiguration) *ClusterOperatorStatusApplyConfiguration {
+func (b *ClusterOperatorStatusApplyConfiguration) WithCause(value *statusv1.OperatorCauseApplyConfiguration) *ClusterOperatorStatusApplyConfiguration {
 	b.Cause = value
 	return b
 }

@@ -3,7 +3,7 @@
 package v1
 
 import (
-	v1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,7 +13,7 @@ import (
 // OperatorStatus is what the operator must remember about an application and cannot observe again. What other fields of the status hold is
 // stored there alone: the attempt's number is that of currentAttemptSummary, plus one.
 type OperatorStatusApplyConfiguration struct {
-	v1beta2.OperatorStatusApplyConfiguration `json:""`
+	statusv1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.
 	AttemptID *string `json:"attemptID,omitempty"`
 	// How many attempts had all of their objects made.
@@ -129,7 +129,7 @@ func (b *OperatorStatusApplyConfiguration) WithOutcome(value string) *OperatorSt
 // WithCause sets the Cause field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Cause field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithCause(value *v1beta2.OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithCause(value *statusv1.OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Cause = value
 	return b
 }
@@ -137,7 +137,7 @@ func (b *OperatorStatusApplyConfiguration) WithCause(value *v1beta2.OperatorCaus
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1beta2.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithExecutors(value *statusv1.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Executors = value
 	return b
 }
@@ -145,7 +145,7 @@ func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1beta2.Operator
 // WithHistory adds the given value to the History field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the History field.
-func (b *OperatorStatusApplyConfiguration) WithHistory(values ...*v1beta2.OperatorTransitionApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithHistory(values ...*statusv1.OperatorTransitionApplyConfiguration) *OperatorStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithHistory")

@@ -3,8 +3,8 @@
 package v1alpha1
 
 import (
-	v1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // OperatorStatusApplyConfiguration represents a declarative configuration of the OperatorStatus type for use
@@ -12,7 +12,7 @@ import (
 //
 // OperatorStatus is what the operator must remember about a server and cannot observe again.
 type OperatorStatusApplyConfiguration struct {
-	v1beta2.OperatorStatusApplyConfiguration `json:""`
+	v1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt.
 	AttemptID *string `json:"attemptID,omitempty"`
 	// How many servers were started since the last edit, or since one that ran well for a while.
@@ -54,7 +54,7 @@ func (b *OperatorStatusApplyConfiguration) WithPhase(value string) *OperatorStat
 // WithSince sets the Since field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Since field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithSince(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithSince(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Since = &value
 	return b
 }
@@ -78,7 +78,7 @@ func (b *OperatorStatusApplyConfiguration) WithSuspendedRuns(value int32) *Opera
 // WithSubmittedAt sets the SubmittedAt field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SubmittedAt field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithSubmittedAt(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithSubmittedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.SubmittedAt = &value
 	return b
 }
@@ -86,7 +86,7 @@ func (b *OperatorStatusApplyConfiguration) WithSubmittedAt(value v1.MicroTime) *
 // WithUngatedAt sets the UngatedAt field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the UngatedAt field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithUngatedAt(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithUngatedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.UngatedAt = &value
 	return b
 }
@@ -94,7 +94,7 @@ func (b *OperatorStatusApplyConfiguration) WithUngatedAt(value v1.MicroTime) *Op
 // WithEndedAt sets the EndedAt field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the EndedAt field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithEndedAt(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithEndedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.EndedAt = &value
 	return b
 }
@@ -102,7 +102,7 @@ func (b *OperatorStatusApplyConfiguration) WithEndedAt(value v1.MicroTime) *Oper
 // WithNextAttemptTime sets the NextAttemptTime field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the NextAttemptTime field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithNextAttemptTime(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithNextAttemptTime(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.NextAttemptTime = &value
 	return b
 }
@@ -110,7 +110,7 @@ func (b *OperatorStatusApplyConfiguration) WithNextAttemptTime(value v1.MicroTim
 // WithShortSince sets the ShortSince field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the ShortSince field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithShortSince(value v1.MicroTime) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithShortSince(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.ShortSince = &value
 	return b
 }
@@ -126,7 +126,7 @@ func (b *OperatorStatusApplyConfiguration) WithOutcome(value string) *OperatorSt
 // WithCause sets the Cause field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Cause field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithCause(value *v1beta2.OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithCause(value *v1.OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Cause = value
 	return b
 }
@@ -134,7 +134,7 @@ func (b *OperatorStatusApplyConfiguration) WithCause(value *v1beta2.OperatorCaus
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
-func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1beta2.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Executors = value
 	return b
 }
@@ -142,7 +142,7 @@ func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1beta2.Operator
 // WithHistory adds the given value to the History field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the History field.
-func (b *OperatorStatusApplyConfiguration) WithHistory(values ...*v1beta2.OperatorTransitionApplyConfiguration) *OperatorStatusApplyConfiguration {
+func (b *OperatorStatusApplyConfiguration) WithHistory(values ...*v1.OperatorTransitionApplyConfiguration) *OperatorStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithHistory")

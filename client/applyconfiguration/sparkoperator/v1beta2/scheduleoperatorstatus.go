@@ -3,6 +3,7 @@
 package v1beta2
 
 import (
+	statusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,7 +27,7 @@ type ScheduleOperatorStatusApplyConfiguration struct {
 	// When the next try to create one is due.
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
 	// What keeps runs from being started.
-	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 	// The run-now request whose run is not started yet; absent where there is none.
 	WaitingRequest *WaitingRequestApplyConfiguration `json:"waitingRequest,omitempty"`
 }
@@ -96,7 +97,7 @@ func (b *ScheduleOperatorStatusApplyConfiguration) WithRetryTime(value v1.MicroT
 // WithCause sets the Cause field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Cause field is set to the value of the last call.
-func (b *ScheduleOperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *ScheduleOperatorStatusApplyConfiguration {
+func (b *ScheduleOperatorStatusApplyConfiguration) WithCause(value *statusv1.OperatorCauseApplyConfiguration) *ScheduleOperatorStatusApplyConfiguration {
 	b.Cause = value
 	return b
 }

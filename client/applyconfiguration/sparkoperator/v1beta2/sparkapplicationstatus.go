@@ -3,7 +3,8 @@
 package v1beta2
 
 import (
-	sparkoperatorv1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	applyconfigurationstatusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
@@ -26,7 +27,7 @@ type SparkApplicationStatusApplyConfiguration struct {
 	// The application's state.
 	AppState *ApplicationStateApplyConfiguration `json:"applicationState,omitempty"`
 	// States of executors by pod name. Bounded: in a big application a sample, while executors has the whole count.
-	ExecutorState map[string]sparkoperatorv1beta2.ExecutorState `json:"executorState,omitempty"`
+	ExecutorState map[string]statusv1.ExecutorState `json:"executorState,omitempty"`
 	// How many runs were started since the last edit.
 	ExecutionAttempts *int32 `json:"executionAttempts,omitempty"`
 	// How many submissions were tried since the last edit, those that failed included.
@@ -36,9 +37,9 @@ type SparkApplicationStatusApplyConfiguration struct {
 	// The generation of the resource that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// How many executors are in which state.
-	Executors *ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
+	Executors *applyconfigurationstatusv1.ExecutorCountsApplyConfiguration `json:"executors,omitempty"`
 	// What the operator must remember from one decision to the next. Not for users: its form may change in any release.
-	Operator *OperatorStatusApplyConfiguration `json:"operator,omitempty"`
+	Operator *applyconfigurationstatusv1.OperatorStatusApplyConfiguration `json:"operator,omitempty"`
 }
 
 // SparkApplicationStatusApplyConfiguration constructs a declarative configuration of the SparkApplicationStatus type for use with
@@ -99,9 +100,9 @@ func (b *SparkApplicationStatusApplyConfiguration) WithAppState(value *Applicati
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, the entries provided by each call will be put on the ExecutorState field,
 // overwriting an existing map entries in ExecutorState field with the same key.
-func (b *SparkApplicationStatusApplyConfiguration) WithExecutorState(entries map[string]sparkoperatorv1beta2.ExecutorState) *SparkApplicationStatusApplyConfiguration {
+func (b *SparkApplicationStatusApplyConfiguration) WithExecutorState(entries map[string]statusv1.ExecutorState) *SparkApplicationStatusApplyConfiguration {
 	if b.ExecutorState == nil && len(entries) > 0 {
-		b.ExecutorState = make(map[string]sparkoperatorv1beta2.ExecutorState, len(entries))
+		b.ExecutorState = make(map[string]statusv1.ExecutorState, len(entries))
 	}
 	for k, v := range entries {
 		b.ExecutorState[k] = v
@@ -149,7 +150,7 @@ func (b *SparkApplicationStatusApplyConfiguration) WithObservedGeneration(value 
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
-func (b *SparkApplicationStatusApplyConfiguration) WithExecutors(value *ExecutorCountsApplyConfiguration) *SparkApplicationStatusApplyConfiguration {
+func (b *SparkApplicationStatusApplyConfiguration) WithExecutors(value *applyconfigurationstatusv1.ExecutorCountsApplyConfiguration) *SparkApplicationStatusApplyConfiguration {
 	b.Executors = value
 	return b
 }
@@ -157,7 +158,7 @@ func (b *SparkApplicationStatusApplyConfiguration) WithExecutors(value *Executor
 // WithOperator sets the Operator field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Operator field is set to the value of the last call.
-func (b *SparkApplicationStatusApplyConfiguration) WithOperator(value *OperatorStatusApplyConfiguration) *SparkApplicationStatusApplyConfiguration {
+func (b *SparkApplicationStatusApplyConfiguration) WithOperator(value *applyconfigurationstatusv1.OperatorStatusApplyConfiguration) *SparkApplicationStatusApplyConfiguration {
 	b.Operator = value
 	return b
 }

@@ -3,6 +3,7 @@
 package v1beta2
 
 import (
+	statusv1 "github.com/sparkoperator/spark-operator/client/applyconfiguration/status/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,7 +19,7 @@ type WaitingRequestApplyConfiguration struct {
 	// When the next try is due.
 	RetryTime *v1.MicroTime `json:"retryTime,omitempty"`
 	// What kept it from being created.
-	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
 
 // WaitingRequestApplyConfiguration constructs a declarative configuration of the WaitingRequest type for use with
@@ -54,7 +55,7 @@ func (b *WaitingRequestApplyConfiguration) WithRetryTime(value v1.MicroTime) *Wa
 // WithCause sets the Cause field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Cause field is set to the value of the last call.
-func (b *WaitingRequestApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *WaitingRequestApplyConfiguration {
+func (b *WaitingRequestApplyConfiguration) WithCause(value *statusv1.OperatorCauseApplyConfiguration) *WaitingRequestApplyConfiguration {
 	b.Cause = value
 	return b
 }
