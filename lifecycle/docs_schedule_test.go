@@ -62,7 +62,7 @@ var situations = []situation{
 // decide lets the machine decide about a situation. It returns what became of the run, and the reasons of what is told.
 func (s situation) decide(t *testing.T) (to string, told []string) {
 	t.Helper()
-	times, err := schedule.Parse("0 * * * *", "")
+	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,8 @@ type ScheduleOptions struct {
 	TimestampPrecision string
 	// Applications are the options that the runs are decided about with: a template is refused by them as its runs would be.
 	Applications Options
+	// Zones looks time zones up. Nil knows UTC alone.
+	Zones schedule.Zones
 }
 
 // Schedules decides about ScheduledSparkApplications and renders their runs. It is pure: its methods read nothing but their arguments.
@@ -74,7 +76,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
 	}
 	var unread error
-	want.Times, unread = schedule.Parse(spec.Schedule, spec.TimeZone)
+	want.Times, unread = schedule.Parse(spec.Schedule, spec.TimeZone, d.Zones)
 	if want.Times != nil && want.Times.Local() {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
 	}

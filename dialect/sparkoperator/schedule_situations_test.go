@@ -96,7 +96,7 @@ func TestScheduleSituations(t *testing.T) {
 			if test.change != nil {
 				change = append(change, test.change)
 			}
-			d, s := Schedules{}, nightly(change...)
+			d, s := Schedules{ScheduleOptions{Zones: time.LoadLocation}}, nightly(change...)
 			d.Decide(s, lifecycle.Observed{}, morning)
 			storedSchedule(t, s)
 			if test.edit != nil {

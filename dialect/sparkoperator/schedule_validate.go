@@ -18,7 +18,7 @@ import (
 // Validate says everything that keeps a schedule from starting runs, without looking at a cluster: its times, its numbers, its name, and whatever an
 // application of the template would be refused for. An unknown concurrency policy is no such thing: see policy.
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*FieldError {
-	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone)
+	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)
 }
 

@@ -79,7 +79,7 @@ var testOnly = []string{"internal/testkit"}
 // impure are the packages that a pure package may not import: they hold clocks, randomness, I/O, contexts and loggers.
 var impure = []string{
 	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
-	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "unsafe",
+	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "time/tzdata", "unsafe",
 }
 
 // purePackagesOfNet have the name only.
@@ -87,7 +87,8 @@ var purePackagesOfNet = []string{"net/url", "net/netip", "net/mail"}
 
 // impureCalls are the members of otherwise pure packages that read a clock or generate something.
 var impureCalls = map[string][]string{
-	"time":          {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
+	// LoadLocation reads the time zone database from the disk.
+	"time":          {"LoadLocation", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
 	"path/filepath": {"Abs", "Glob", "Walk", "WalkDir", "EvalSymlinks"},
 	"metav1":        {"Now", "NowMicro"},
 	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
@@ -295,6 +296,7 @@ func TestRulesFindFaults(t *testing.T) {
 		{"spark/submit/a_test.go", `package submit; import _ "os"`, ""},
 		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/lifecycle"`, "may not import lifecycle"},
 		{"lifecycle/a.go", `package lifecycle; import "time"; var _ = time.Now`, "may not use time.Now"},
+		{"lifecycle/a.go", `package lifecycle; import "time"; var _ = time.LoadLocation`, "may not use time.LoadLocation"},
 		{"lifecycle/a.go", `package lifecycle; import clock "time"; var _ = clock.Since`, "may not use clock.Since"},
 		{"lifecycle/a.go", `package lifecycle; import "time"; var _ time.Duration`, ""},
 		{"lifecycle/a_test.go", `package lifecycle; import "time"; var _ = time.Now`, ""},

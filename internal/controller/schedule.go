@@ -20,6 +20,7 @@ func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication
 	dialect := sparkoperator.Schedules{ScheduleOptions: sparkoperator.ScheduleOptions{
 		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
 		Applications:       dialectOptions(cfg),
+		Zones:              time.LoadLocation, // cmd/spark-operator has the database in the binary
 	}}
 	type schedule = v1beta2.ScheduledSparkApplication
 	return Kind[*schedule]{

@@ -14,7 +14,7 @@ func TestTicksCostLittle(t *testing.T) {
 	began := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, spec := range []string{"0 0 29 2 *", "59 23 31 12 *", "* * * * *", "1-59/58 */23 31 1,3,5,7,8,10,12 1-5/4", "@every 1s", "@every 876000h", "0 0 30 2,4 ?", "30 2 31 10 *"} {
 		for _, zone := range []string{"", "Europe/Vienna", "Australia/Lord_Howe", "Africa/Casablanca", "Antarctica/Troll", "America/Sao_Paulo", "Asia/Tehran"} {
-			times, err := Parse(spec, zone)
+			times, err := Parse(spec, zone, time.LoadLocation)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func TestTicksCostLittle(t *testing.T) {
 // TestHistoriesCostLinearTime remembers and sees thousands of runs.
 func TestHistoriesCostLinearTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	times, err := Parse("@daily", "")
+	times, err := Parse("@daily", "", time.LoadLocation)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,10 @@ type Times struct {
 	anyDay, anyWeekday bool
 }
 
+// Zones looks a zone of the IANA database up by its name, as time.LoadLocation does. The caller decides where that database is: the lookup must give
+// the same answer each time. Nil knows no zone but UTC.
+type Zones func(name string) (*time.Location, error)
+
 // maxSpec bounds a schedule's length: no sensible one is longer.
 const maxSpec = 1024
 
@@ -50,17 +54,17 @@ const maxSpec = 1024
 // nothing, TZ= without a name.
 //
 // A schedule that can never come due, such as the 30th of February, is an error too.
-func Parse(spec, zone string) (*Times, error) {
+func Parse(spec, zone string, zones Zones) (*Times, error) {
 	if len(spec) > maxSpec {
 		return nil, wrong("has %d characters, more than %d", len(spec), maxSpec)
 	}
-	location, err := loadZone(FieldZone, zone)
+	location, err := loadZone(FieldZone, zone, zones)
 	if err != nil {
 		return nil, err
 	}
 	rest := strings.TrimSpace(spec)
 	if name, after, ok := cutZone(rest); ok {
-		if location, err = loadZone(FieldSchedule, name); err != nil {
+		if location, err = loadZone(FieldSchedule, name, zones); err != nil {
 			return nil, err
 		}
 		zone, rest = name, after
@@ -133,7 +137,7 @@ var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factor
 // localZone is what robfig/cron and Go call the zone of the machine. Only this spelling is theirs.
 const localZone = "Local"
 
-func loadZone(field Field, name string) (*time.Location, error) {
+func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 	fail := func(format string, args ...any) (*time.Location, error) {
 		subject := "" // the field is the zone
 		if field == FieldSchedule {
@@ -141,19 +145,23 @@ func loadZone(field Field, name string) (*time.Location, error) {
 		}
 		return nil, &Error{field, subject + fmt.Sprintf(format, args...)}
 	}
+	const unknown = "%q is not in the IANA database; write a name such as UTC or Europe/Vienna"
 	switch {
-	case name == "" && field == FieldZone, name == localZone:
+	case name == "" && field == FieldZone, name == localZone, name == "UTC":
 		return time.UTC, nil
 	case name == "":
 		return fail("is empty; write a name such as TZ=Europe/Vienna and a space before the schedule")
 	case strings.EqualFold(name, "local"):
-		return fail("%q is not in the IANA database; write a name such as UTC or Europe/Vienna", name)
+		return fail(unknown, name)
 	case !zoneName.MatchString(name) || notZones.MatchString(name):
 		return fail("%q is no name of the IANA database; write one such as UTC or Europe/Vienna", name)
 	}
-	location, err := time.LoadLocation(name)
+	if zones == nil {
+		return fail(unknown, name)
+	}
+	location, err := zones(name)
 	if err != nil {
-		return fail("%q is not in the IANA database; write a name such as UTC or Europe/Vienna", name)
+		return fail(unknown, name)
 	}
 	return location, nil
 }

@@ -10,7 +10,7 @@ import (
 
 func parse(t testing.TB, spec, zone string) *Times {
 	t.Helper()
-	times, err := Parse(spec, zone)
+	times, err := Parse(spec, zone, time.LoadLocation)
 	if err != nil {
 		t.Fatalf("%q in %q: %v", spec, zone, err)
 	}
@@ -148,7 +148,7 @@ func TestParseRefuses(t *testing.T) {
 		{"@daily", "Europe", FieldZone, "not in the IANA database"}, // a folder
 		{"@daily", "+01:00", FieldZone, "no name"},
 	} {
-		_, err := Parse(test.spec, test.zone)
+		_, err := Parse(test.spec, test.zone, time.LoadLocation)
 		refused, ok := errors.AsType[*Error](err)
 		if !ok || refused.Field != test.field || !strings.Contains(refused.Message, test.says) {
 			t.Errorf("%q in %q: %v, want one about %s with %q", test.spec, test.zone, err, test.field, test.says)
@@ -202,7 +202,7 @@ func TestKey(t *testing.T) {
 			if again := Key(test.want, ""); again != test.want {
 				t.Errorf("the key %q has another: %q", test.want, again)
 			}
-			times, err := Parse(of[0], of[1])
+			times, err := Parse(of[0], of[1], time.LoadLocation)
 			if err != nil {
 				continue
 			}
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("30 2 * * *", "Australia/Lord_Howe", int64(1_791_000_000))
 	f.Fuzz(func(t *testing.T, spec, zone string, at int64) {
-		times, err := Parse(spec, zone)
+		times, err := Parse(spec, zone, time.LoadLocation)
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok || err.Error() == "" {
 				t.Fatalf("%T %v", err, err)

@@ -72,7 +72,7 @@ func (w *world) edit() {
 	zone := []string{"", "Europe/Vienna"}[w.r.IntN(2)]
 	w.want.Key, w.want.Invalid = Key(specs[w.spec], zone), nil
 	var err error
-	if w.want.Times, err = Parse(specs[w.spec], zone); err != nil {
+	if w.want.Times, err = Parse(specs[w.spec], zone, time.LoadLocation); err != nil {
 		w.want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
 }
