@@ -22,55 +22,28 @@ const (
 	root   = "../.."
 )
 
-// rule says what the packages below a folder may import.
-type rule struct {
-	below string
-	// ours lists the folders of this module that may be imported, with what is below them; "=" stands before one that may be without that.
-	ours []string
-	// theirs lists the prefixes of other modules' packages that may be imported; nil means any.
-	theirs []string
-	// pure packages touch no clock, randomness, I/O, context or logger.
-	pure bool
-}
-
 // kubernetes are the modules that hold Kubernetes' types and nothing that does anything.
 var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 
-// rules are matched by the longest folder. Every package of the main module needs one.
-var rules = []rule{
-	{below: "bounds", ours: []string{}, theirs: kubernetes, pure: true},
-	{below: "api", ours: []string{"bounds"}, theirs: kubernetes, pure: true},
-	{below: "api/sparkoperator", ours: []string{"bounds", "api/status/v1", "api/sparkoperator/v1beta2"}, theirs: kubernetes, pure: true},
-	{below: "api/spark", ours: []string{"bounds", "api/status/v1"}, theirs: kubernetes, pure: true},
-	{below: "spark", ours: []string{"bounds", "spark/conf", "spark/overlay"}, theirs: kubernetes, pure: true},
-	{below: "spark/conf", ours: []string{}, theirs: kubernetes, pure: true},
-	// A Connect server is a driver: what it asks for, and how its template is read, is the submission's.
-	{below: "spark/connect", ours: []string{"bounds", "spark/conf", "spark/overlay", "spark/submit", "spark/podtemplate", "spark/fence"}, theirs: kubernetes, pure: true},
-	{below: "spark/standalone", ours: []string{"bounds", "spark/conf", "spark/overlay", "spark/podtemplate", "spark/fence"}, theirs: kubernetes, pure: true},
-	{below: "spark/podtemplate", ours: []string{"bounds", "spark/conf"}, theirs: kubernetes, pure: true},
-	{below: "spark/submit", ours: []string{"bounds", "spark/conf", "spark/overlay", "spark/podtemplate"}, theirs: kubernetes, pure: true},
-	{below: "spark/cmdline", ours: []string{"spark/conf", "spark/podtemplate", "spark/submit"}, theirs: kubernetes, pure: true},
-	{below: "lifecycle", ours: []string{"lifecycle"}, theirs: []string{"k8s.io/api/core/v1"}, pure: true},
-	// What a status remembers has one form in all APIs.
-	{below: "dialect", ours: []string{"bounds", "api/status/v1", "spark/submit", "lifecycle"}, theirs: kubernetes, pure: true},
-	{below: "dialect/sparkoperator", ours: []string{"bounds", "api/sparkoperator", "spark", "lifecycle", "=dialect", "dialect/sparkoperator"},
-		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
-	{below: "dialect/apache", ours: []string{"bounds", "api/spark", "api/sparkoperator/v1beta2", "spark", "lifecycle", "=dialect", "dialect/apache"},
-		theirs: append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...), pure: true},
-	{below: "internal/config", ours: []string{"spark/conf", "spark/expose", "spark/gang"}},
-	{below: "internal/config/peer", ours: []string{"internal/config", "spark/conf"}},
-	{below: "internal/telemetry", ours: []string{"lifecycle"}},
-	{below: "internal/queue", ours: []string{}},
-	{below: "internal/controller", ours: []string{"bounds", "api", "spark", "lifecycle", "dialect", "internal/config", "internal/telemetry", "internal/queue", "internal/lease", "internal/transport"}},
-	{below: "internal/lease", ours: []string{}, theirs: []string{}},
-	{below: "internal/transport", ours: []string{}},
-	{below: "internal/webhook", ours: []string{"api", "dialect", "spark/overlay", "internal/config", "internal/telemetry"}},
-	{below: "internal/cli", ours: []string{"api", "client", "spark", "lifecycle", "dialect"}},
-	{below: "internal/record", ours: []string{"spark", "internal/record"}},
-	{below: "internal/testkit", ours: []string{}},
-	{below: "internal/arch", ours: []string{}},
-	{below: "cmd", ours: []string{"api", "internal"}},
-	{below: "client", ours: []string{"api", "client"}}, // generated
+// withYAML are what a dialect may use beside them.
+var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
+
+// rule says which packages of other modules the packages below a folder may import, by their prefixes.
+type rule struct {
+	below  string
+	theirs []string
+}
+
+// pureTrees touch no clock, randomness, I/O, context or logger. They are matched by the longest folder; what is below none of them is not pure, and may
+// import any other module. What a package may import of this module is said by the table of docs/architecture.md.
+var pureTrees = []rule{
+	{"bounds", kubernetes},
+	{"api", kubernetes},
+	{"spark", kubernetes},
+	{"lifecycle", []string{"k8s.io/api/core/v1"}},
+	{"dialect", kubernetes},
+	{"dialect/sparkoperator", withYAML},
+	{"dialect/apache", withYAML},
 }
 
 // testOnly are the folders that only tests may import.
@@ -141,11 +114,11 @@ func parse(t *testing.T) []file {
 	return files
 }
 
-func ruleOf(folder string) *rule {
+func pureTreeOf(folder string) *rule {
 	var found *rule
-	for i := range rules {
-		if isBelow(folder, rules[i].below) && (found == nil || len(rules[i].below) > len(found.below)) {
-			found = &rules[i]
+	for i := range pureTrees {
+		if isBelow(folder, pureTrees[i].below) && (found == nil || len(pureTrees[i].below) > len(found.below)) {
+			found = &pureTrees[i]
 		}
 	}
 	return found
@@ -154,15 +127,16 @@ func ruleOf(folder string) *rule {
 func isBelow(folder, top string) bool { return folder == top || strings.HasPrefix(folder, top+"/") }
 
 func isBelowAny(folder string, tops []string) bool {
-	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) || "="+folder == top })
+	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
 }
 
-// faults returns what a file does against the rules.
-func faults(f file) []string {
-	r := ruleOf(f.folder)
+// faults returns what a file does against the rules and the table.
+func faults(f file, packages table) []string {
+	r := packages.of(f.folder)
 	if r == nil {
-		return []string{fmt.Sprintf("no rule says what package %s may import; add one", f.folder)}
+		return []string{fmt.Sprintf("%s has no row for package %s", page, f.folder)}
 	}
+	pure := pureTreeOf(f.folder)
 	var found []string
 	names := map[string]string{} // local name -> import path
 	for _, spec := range f.syntax.Imports {
@@ -172,34 +146,35 @@ func faults(f file) []string {
 			name = spec.Name.Name
 		}
 		names[name] = imported
-		if fault := importFault(f, r, imported); fault != "" {
+		if fault := importFault(f, r, pure, imported); fault != "" {
 			found = append(found, fault)
 		}
 	}
-	if r.pure && !f.test {
+	if pure != nil && !f.test {
 		found = append(found, impureUses(f, names)...)
 	}
 	return found
 }
 
-func importFault(f file, r *rule, imported string) string {
+// importFault returns what is wrong with one import. Pure is nil for a package that is not.
+func importFault(f file, r *row, pure *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
-	case isOurs && isBelowAny(folder, testOnly) && !f.test:
-		return "only tests may import " + folder
-	case isOurs && (f.test || isBelowAny(folder, r.ours) || isBelow(folder, f.folder)):
-		return ""
-	case isOurs:
-		return fmt.Sprintf("%s may not import %s", r.below, folder)
 	case f.test:
 		return ""
+	case isOurs && isBelowAny(folder, testOnly):
+		return "only tests may import " + folder
+	case isOurs && !r.allows(folder):
+		return fmt.Sprintf("%s may not import %s", r.pattern, folder)
+	case isOurs || pure == nil:
+		return ""
 	case !strings.Contains(strings.Split(imported, "/")[0], "."): // the standard library
-		if r.pure && isImpure(imported) {
-			return fmt.Sprintf("%s is pure and may not import %s", r.below, imported)
+		if isImpure(imported) {
+			return fmt.Sprintf("%s is pure and may not import %s", pure.below, imported)
 		}
 		return ""
-	case r.theirs != nil && !slices.ContainsFunc(r.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
-		return fmt.Sprintf("%s may not import %s", r.below, imported)
+	case !slices.ContainsFunc(pure.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
+		return fmt.Sprintf("%s may not import %s", pure.below, imported)
 	}
 	return ""
 }
@@ -231,8 +206,9 @@ func impureUses(f file, names map[string]string) []string {
 }
 
 func TestImportsAndPurity(t *testing.T) {
+	packages := readTable(t)
 	for _, f := range parse(t) {
-		for _, fault := range faults(f) {
+		for _, fault := range faults(f, packages) {
 			t.Errorf("%s: %s", f.path, fault)
 		}
 	}
@@ -286,8 +262,15 @@ func TestSizes(t *testing.T) {
 
 // TestRulesFindFaults shows the rules what they are to find.
 func TestRulesFindFaults(t *testing.T) {
+	packages := table{
+		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"lifecycle", nil}, {"dialect/...", []string{"dialect", "spark/..."}},
+		{"internal/controller", []string{"dialect/..."}},
+	}
 	for _, test := range []struct{ path, source, want string }{
 		{"api/x/a.go", `package x; import _ "github.com/sparkoperator/spark-operator/lifecycle"`, "may not import lifecycle"},
+		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/spark/conf"`, ""},
+		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/spark/conf/x"`, "may not import spark/conf/x"},
+		{"dialect/apache/a.go", `package apache; import _ "github.com/sparkoperator/spark-operator/spark/conf"`, ""},
 		{"api/x/a.go", `package x; import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
 		{"api/x/a.go", `package x; import _ "k8s.io/api/core/v1"`, ""},
 		{"spark/submit/a.go", `package submit; import _ "os"`, "is pure and may not import os"},
@@ -307,13 +290,13 @@ func TestRulesFindFaults(t *testing.T) {
 		{"internal/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/webhook"`, "may not import internal/webhook"},
 		{"internal/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/testkit"`, "only tests may import"},
 		{"internal/controller/a_test.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/testkit"`, ""},
-		{"internal/new/a.go", `package other`, "no rule says"},
+		{"internal/new/a.go", `package other`, "has no row for package internal/new"},
 	} {
 		syntax, err := parser.ParseFile(token.NewFileSet(), test.path, test.source, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(faults(file{test.path, path.Dir(test.path), strings.HasSuffix(test.path, "_test.go"), syntax}), "; ")
+		got := strings.Join(faults(file{test.path, path.Dir(test.path), strings.HasSuffix(test.path, "_test.go"), syntax}, packages), "; ")
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %q, want %q", test.path, test.source, got, test.want)
 		}
