@@ -17,7 +17,10 @@ import (
 )
 
 // Packages of the main module whose benchmarks are run, and Pattern, which says which of them.
-var Packages = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator", "./dialect/apache"}
+var Packages = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator", "./dialect/apache/application"}
+
+// module begins the main module's packages.
+const module = "github.com/sparkoperator/spark-operator/"
 
 // Pattern is what `go test -bench` is given: each by its whole name.
 const Pattern = "^(BenchmarkStep|BenchmarkBuild|BenchmarkApply|BenchmarkDecode|BenchmarkEncode|BenchmarkDecide|BenchmarkRender)$"
@@ -51,7 +54,7 @@ func Run(ctx context.Context, root, benchtime string) ([]figure.Figure, error) {
 	return figures, err
 }
 
-// Parse reads what `go test -bench` prints. A figure's Name is the package's last two words, the benchmark and its case, as in "lifecycle/application Step
+// Parse reads what `go test -bench` prints. A figure's Name is the first two folders of the package, the benchmark and its case, as in "lifecycle/application Step
 // 5-executors"; lines that are no benchmark's are passed over.
 func Parse(in io.Reader) ([]figure.Figure, error) {
 	var found []figure.Figure
@@ -102,9 +105,6 @@ func name(pkg, benchmark string) string {
 			benchmark = benchmark[:i]
 		}
 	}
-	where := path.Base(pkg)
-	if parent := path.Dir(pkg); parent != "." {
-		where = path.Join(path.Base(parent), where)
-	}
-	return where + " " + strings.Replace(benchmark, "/", " ", 1)
+	folders := strings.Split(strings.TrimPrefix(pkg, module), "/")
+	return path.Join(folders[:min(2, len(folders))]...) + " " + strings.Replace(benchmark, "/", " ", 1)
 }

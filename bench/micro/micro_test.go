@@ -19,7 +19,7 @@ BenchmarkStep/5-executors-2         	     100	       301.2 ns/op	       0 B/op	 
 BenchmarkStep/1000-executors        	     100	      6764 ns/op	       0.5 MB/s	       0 B/op	       0 allocs/op
 PASS
 ok  	github.com/sparkoperator/spark-operator/lifecycle/application	0.036s
-pkg: github.com/sparkoperator/spark-operator/dialect/apache
+pkg: github.com/sparkoperator/spark-operator/dialect/apache/application
 BenchmarkRender-16     	     100	    202993 ns/op
 `
 

@@ -11,7 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
+	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -24,7 +24,7 @@ const kindApacheApplication = "apachesparkapplication"
 // apacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
 func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkApplication] {
 	type application = sparkv1.SparkApplication
-	applications := func() apache.Applications { return apache.Applications{Options: apacheOptions(now())} }
+	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
 	return Kind[*application]{
 		Name:     kindApacheApplication,
 		New:      func() *application { return &application{} },
@@ -59,12 +59,12 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 		Concludes: true,
 		// Only pods that run spark-submit have one.
 		Secrets: now().Submission.Mode != config.SubmissionNative,
-		Events:  func(app *application, plan lifecycle.Plan) []Event { return asEvents(apache.Events(app, plan)) },
+		Events:  func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) },
 	}
 }
 
-func apacheOptions(cfg config.Configuration) apache.Options {
-	return apache.Options{
+func apacheOptions(cfg config.Configuration) apacheapp.Options {
+	return apacheapp.Options{
 		OperatorName: cfg.Apache.OperatorName,
 		Master:       cfg.Application.KubernetesMaster,
 		MissingGrace: cfg.Apache.MissingDriverGracePeriod.Duration,

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
+	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
+	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -57,7 +58,7 @@ func launches(t *testing.T, file, kind string, text []byte) {
 			return
 		}
 		cluster.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0001"
-		clusters := apache.Clusters{}
+		clusters := apachecluster.Clusters{}
 		clusters.Decide(cluster, lifecycle.Observed{}, now)
 		if s := clusters.Surroundings(cluster, lifecycle.Observed{}); len(s.Objects) < 5 {
 			t.Errorf("%s comes to %d objects; %+v", file, len(s.Objects), cluster.Status)
@@ -70,7 +71,7 @@ func launches(t *testing.T, file, kind string, text []byte) {
 		return
 	}
 	app.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0002"
-	applications := apache.Applications{Options: apacheOptions(config.Default())}
+	applications := apacheapp.Applications{Options: apacheOptions(config.Default())}
 	plan := applications.Decide(app, lifecycle.Observed{}, now)
 	for _, action := range plan.Do {
 		if action.Verb == lifecycle.Create {

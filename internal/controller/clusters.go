@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
+	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -22,7 +22,7 @@ const kindCluster = "sparkcluster"
 // beside, in every phase that wants it, and its pods are what the StatefulSets among that keep.
 func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] {
 	type cluster = sparkv1.SparkCluster
-	clusters := func() apache.Clusters { return apache.Clusters{ClusterOptions: clusterOptions(now())} }
+	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
 	return Kind[*cluster]{
 		Name:     kindCluster,
 		New:      func() *cluster { return &cluster{} },
@@ -49,8 +49,8 @@ func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] 
 	}
 }
 
-func clusterOptions(cfg config.Configuration) apache.ClusterOptions {
-	return apache.ClusterOptions{
+func clusterOptions(cfg config.Configuration) apachecluster.Options {
+	return apachecluster.Options{
 		OperatorName: cfg.Apache.OperatorName, ClusterDomain: cfg.Apache.Clusters.Domain, MasterStart: cfg.Apache.Clusters.MasterStartTimeout.Duration,
 		Trim: *cfg.Apache.TrimHistory, Submitters: cfg.Apache.Clusters.MasterClients, Own: ownAccount(cfg),
 	}

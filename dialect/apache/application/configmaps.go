@@ -1,0 +1,32 @@
+package application
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// configMaps are those of configMapSpecs. They come before the driver, as its own do, and belong to the attempt: one of the same name that is somebody
+// else's refuses the attempt, and is left as it is.
+func (a Applications) configMaps(app *sparkv1.SparkApplication, attempt int32) []submit.Object {
+	var objects []submit.Object
+	for i := range app.Spec.ConfigMapSpecs {
+		spec := &app.Spec.ConfigMapSpecs[i]
+		labels := map[string]string{}
+		maps.Copy(labels, spec.Labels)
+		maps.Copy(labels, a.attemptLabels(app, attempt))
+		objects = append(objects, &corev1.ConfigMap{
+			TypeMeta: metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: app.Namespace, Name: spec.Name, Labels: labels, Annotations: maps.Clone(spec.Annotations),
+				OwnerReferences: []metav1.OwnerReference{ownerReference(app)},
+			},
+			Data: maps.Clone(spec.Data),
+		})
+	}
+	return objects
+}

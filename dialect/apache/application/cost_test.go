@@ -1,0 +1,124 @@
+package application
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors, and one after the end.
+func passes(a Applications, app *sparkv1.SparkApplication) {
+	now, seen := t0, lifecycle.Observed{Confirmed: true}
+	for range 2 {
+		plan := a.Decide(app, seen, now)
+		for _, action := range plan.Do {
+			if action.Verb == lifecycle.Create {
+				_, _ = a.Render(app, action, now)
+			}
+		}
+		tell(a, app, plan, now)
+	}
+	_, _ = a.Executor(app, 1, 1, "uid", now)
+	seen = lifecycle.Observed{Remains: []int32{1}, Executors: executors(1, 10), Drivers: []lifecycle.Driver{{
+		Name: "pi-0-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "pi-0",
+	}}}
+	tell(a, app, a.Decide(app, seen, now), now)
+	seen.Drivers[0].Phase, seen.Drivers[0].HasExit = lifecycle.DriverSucceeded, true
+	tell(a, app, a.Decide(app, seen, now), now)
+}
+
+func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, now time.Time) {
+	Events(app, plan)
+	if s := a.Surroundings(app); s.Told != nil {
+		s.Told(standing(s.Objects), now)
+	}
+	_, _ = json.Marshal(app.Status)
+}
+
+func standing[T interface {
+	GetName() string
+	runtime.Object
+}](objects []T) (is []lifecycle.Surrounding) {
+	for _, object := range objects {
+		is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+	}
+	return is
+}
+
+// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with thousands of items.
+func TestListsOfApplicationsCostLinearTime(t *testing.T) {
+	for _, field := range worst.Fields(reflect.TypeFor[sparkv1.SparkApplication]()) {
+		worst.Linear(t, field.Path, func(n int) func() {
+			app := pi()
+			field.Fill(app, n)
+			return func() { passes(trimmed, app.DeepCopy()) }
+		})
+	}
+	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
+		worst.Linear(t, "template"+field.Path, func(n int) func() {
+			template := &sparkv1.PodTemplate{PodTemplateSpec: worst.Raw[corev1.PodTemplateSpec](t, field, n)}
+			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverSpec, app.Spec.ExecutorSpec = template, template })
+			return func() { passes(trimmed, app.DeepCopy()) }
+		})
+	}
+}
+
+// doorsOf are n entries that expose a driver, each with a Service of its own, or all with one.
+func doorsOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
+	for i := range n {
+		name := "ui"
+		if own {
+			name = fmt.Sprint("ui-", i)
+		}
+		all = append(all, sparkv1.DriverServiceIngress{
+			ServiceMetadata: sparkv1.ObjectMetadata{Name: name}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":4040}]}`)},
+			IngressMetadata: sparkv1.ObjectMetadata{Name: fmt.Sprint("ui-", i)}, IngressSpec: &runtime.RawExtension{Raw: []byte(`{}`)},
+		})
+	}
+	return all
+}
+
+// TestDoorsCostLinearTime exposes a driver by thousands of entries, right ones and ones that clash. 10,000 took 72 s in every pass.
+func TestDoorsCostLinearTime(t *testing.T) {
+	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
+		"right":    func([]sparkv1.DriverServiceIngress) {},
+		"one name": func(all []sparkv1.DriverServiceIngress) { all[len(all)-1].IngressMetadata.Name = "ui-0" },
+		"all clash": func(all []sparkv1.DriverServiceIngress) {
+			for i := range all {
+				all[i].IngressMetadata.Name = "ui"
+			}
+		},
+		"first is long": func(all []sparkv1.DriverServiceIngress) {
+			all[0].ServiceSpec.Raw = []byte(fmt.Sprintf(`{"ports":[{"port":4040}],"externalIPs":["1"%s]}`, strings.Repeat(`,"1"`, 10*len(all))))
+			for i := range all {
+				all[i].ServiceMetadata.Name = "ui"
+			}
+		},
+	} {
+		for _, own := range []bool{true, false} {
+			worst.Linear(t, fmt.Sprint(name, " ", own), func(n int) func() {
+				app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = doorsOf(n, own) })
+				change(app.Spec.DriverServiceIngressList)
+				return func() { passes(trimmed, app.DeepCopy()) }
+			})
+		}
+	}
+	for _, field := range worst.Fields(reflect.TypeFor[networkingv1.IngressSpec]()) {
+		worst.Linear(t, "ingress"+field.Path, func(n int) func() {
+			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = doorsOf(1, true) })
+			app.Spec.DriverServiceIngressList[0].IngressSpec = worst.Raw[networkingv1.IngressSpec](t, field, n)
+			return func() { passes(trimmed, app.DeepCopy()) }
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package application
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// What an application tolerates that does not say (the definition has no defaults for these, and whoever reads a custom resource applies them).
+const (
+	defaultMaxRestarts int64 = 3
+	defaultBackoff           = 30 * time.Second
+	defaultTimeout           = 5 * time.Minute
+	defaultForceAfter        = 5 * time.Minute
+	defaultCleanAgain        = 2 * time.Second
+	// leastCleanAgain bounds what a tenant can make the operator ask of the API server.
+	leastCleanAgain = time.Second
+)
+
+// app reads what the application asks for, but for whether that can be: Decide asks when it matters. There is no hash of the spec: an edit replaces no
+// run, it counts with the next attempt.
+func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
+	t := tolerations(&app.Spec)
+	initial, least := executorsOf(&app.Spec)
+	out := lifecycle.App{
+		UID:              string(app.UID),
+		Edited:           app.Generation > 1,
+		Deleting:         app.DeletionTimestamp != nil,
+		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
+		Restart:          restart(t.RestartConfig),
+		Limits:           limits(t.ApplicationTimeoutConfig),
+		InitialExecutors: initial,
+		MinExecutors:     least,
+		TTL:              duration(t.TTLAfterStopMillis),
+		MissingGrace:     a.MissingGrace,
+		Thresholds:       thresholds(t.InstanceConfig, dynamicAllocation(&app.Spec)),
+		Retrace:          true,
+		Retain:           retention(t),
+		ForceAfter:       stage(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
+		CleanAgain:       cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
+	}
+	out.Limits.Run = a.Run
+	if app.DeletionTimestamp != nil {
+		out.DeletedAt = app.DeletionTimestamp.UTC()
+	}
+	return out
+}
+
+// tolerations are those of a spec, no part of which is nil.
+func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
+	var t sparkv1.ApplicationTolerations
+	if spec.ApplicationTolerations != nil {
+		t = *spec.ApplicationTolerations
+	}
+	if t.RestartConfig == nil {
+		t.RestartConfig = &sparkv1.RestartConfig{}
+	}
+	if t.ApplicationTimeoutConfig == nil {
+		t.ApplicationTimeoutConfig = &sparkv1.ApplicationTimeoutConfig{}
+	}
+	if t.InstanceConfig == nil {
+		t.InstanceConfig = &sparkv1.InstanceConfig{}
+	}
+	return t
+}
+
+func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
+	r := lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{
+		Most:           defaultMaxRestarts,
+		MostFailures:   c.MaxRestartOnFailure,
+		MostRefusals:   c.MaxRestartOnSchedulingFailure,
+		Backoff:        defaultBackoff,
+		FailureBackoff: interval(c.RestartBackoffMillisForFailure),
+		RefusalBackoff: interval(c.RestartBackoffMillisForSchedulingFailure),
+		ResetAfter:     duration(c.RestartCounterResetMillis),
+	}}
+	if c.MaxRestartAttempts != nil {
+		r.Counted.Most = *c.MaxRestartAttempts
+	}
+	if backoff := interval(c.RestartBackoffMillis); backoff != nil {
+		r.Counted.Backoff = *backoff
+	}
+	switch c.RestartPolicy {
+	case sparkv1.RestartAlways:
+		r.Policy = lifecycle.Always
+	case sparkv1.RestartOnFailure:
+		r.Policy = lifecycle.OnFailure
+	case sparkv1.RestartOnInfrastructureFailure:
+		r.Policy = lifecycle.OnInfrastructureFailure
+	}
+	return r
+}
+
+func limits(c *sparkv1.ApplicationTimeoutConfig) lifecycle.Deadlines {
+	return lifecycle.Deadlines{
+		DriverStart:    stage(c.DriverStartTimeoutMillis, defaultTimeout),
+		DriverReady:    stage(c.DriverReadyTimeoutMillis, defaultTimeout),
+		ExecutorsStart: stage(c.ExecutorStartTimeoutMillis, defaultTimeout),
+		ScalingAnew:    true,
+	}
+}
+
+func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
+	return &lifecycle.Thresholds{Init: count(c.InitExecutors), Min: count(c.MinExecutors), Max: count(c.MaxExecutors), Dynamic: dynamic}
+}
+
+// retention is for how long what: as long as the application itself is kept, at most.
+func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
+	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
+	switch t.ResourceRetainPolicy {
+	case sparkv1.RetainAlways:
+		r.Policy = lifecycle.RetainAlways
+	case sparkv1.RetainOnFailure:
+		r.Policy = lifecycle.RetainOnFailure
+	}
+	if ttl := duration(t.TTLAfterStopMillis); ttl != nil && (r.For == nil || *ttl < *r.For) {
+		r.For = ttl
+	}
+	return r
+}
+
+func cleanAgain(millis *int64) time.Duration {
+	return max(stage(millis, defaultCleanAgain), leastCleanAgain)
+}
+
+// stage is a time that is bounded unless it is 0 or less.
+func stage(millis *int64, otherwise time.Duration) time.Duration {
+	if millis == nil {
+		return otherwise
+	}
+	return max(0, milliseconds(*millis))
+}
+
+// duration is a time that is none where it is negative.
+func duration(millis *int64) *time.Duration {
+	if millis == nil || *millis < 0 {
+		return nil
+	}
+	return new(milliseconds(*millis))
+}
+
+// interval is a time to wait, if any is given: none where it is negative.
+func interval(millis *int64) *time.Duration {
+	if millis == nil {
+		return nil
+	}
+	return new(max(0, milliseconds(*millis)))
+}
+
+// milliseconds is the duration, as far as one can hold it: 292 years. More would come out as a negative time.
+func milliseconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64 / time.Millisecond)
+	return time.Duration(min(max(n, -most), most)) * time.Millisecond
+}
+
+func count(n *int64) int32 {
+	if n == nil {
+		return 0
+	}
+	return int32(min(max(*n, 0), math.MaxInt32))
+}
+
+// The Spark configuration that says how many executors there are.
+const (
+	confInstances    = "spark.executor.instances"
+	confDynamicFirst = "spark.dynamicAllocation.initialExecutors"
+	confDynamicLeast = "spark.dynamicAllocation.minExecutors"
+	confDriverMaster = "spark.kubernetes.driver.master"
+	// sparkInstances is how many executors Spark asks for where nobody says (SchedulerBackendUtils).
+	sparkInstances = 2
+)
+
+// executorsOf is how many executors the application starts with, and how many it always wants. Where the driver does their work itself, or takes them
+// from elsewhere, there are none to wait for.
+func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
+	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") { // else that is the API server's address
+		return 0, 0
+	}
+	instances, set := number(spec, confInstances)
+	if dynamicAllocation(spec) {
+		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
+		first, _ := number(spec, confDynamicFirst)
+		least, _ := number(spec, confDynamicLeast)
+		return max(first, least, instances), least
+	}
+	if !set {
+		instances = sparkInstances
+	}
+	return instances, instances
+}
+
+func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
+	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
+	return int32(max(parsed, 0)), err == nil
+}
+
+// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its states (takeOver).
+func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
+	o := s.Operator
+	if o == nil {
+		return m
+	}
+	dialect.Recall(&m, &o.OperatorStatus)
+	m.AttemptID, m.Runs, m.Submissions, m.Before = o.AttemptID, o.Runs, o.Submissions, lifecycle.Phase(o.Before)
+	m.Restarts = restartsOf(s.CurrentAttemptSummary)
+	return m
+}
+
+func restartsOf(summary *sparkv1.ApplicationAttemptSummary) lifecycle.Restarts {
+	if summary == nil || summary.AttemptInfo == nil {
+		return lifecycle.Restarts{}
+	}
+	info := summary.AttemptInfo
+	return lifecycle.Restarts{Total: info.RestartCounter, Failures: info.FailureRestartCounter, Refusals: info.SchedulingFailureRestartCounter}
+}

@@ -1,0 +1,142 @@
+package application
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestDefaults: nothing says anything, and the peer's defaults hold.
+func TestDefaults(t *testing.T) {
+	want := lifecycle.App{
+		UID:              "11111111-2222-4333-8444-555555555555",
+		Restart:          lifecycle.Restart{Policy: lifecycle.Never, Counted: &lifecycle.Counted{Most: 3, Backoff: 30 * time.Second}},
+		Limits:           lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute, ExecutorsStart: 5 * time.Minute, ScalingAnew: true},
+		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{}, Retrace: true,
+		Retain: lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute, CleanAgain: 2 * time.Second,
+	}
+	for name, change := range map[string]func(*sparkv1.SparkApplication){
+		"none":  func(*sparkv1.SparkApplication) {},
+		"empty": tolerating(sparkv1.ApplicationTolerations{}),
+		"the definition's": tolerating(sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartCounterResetMillis: new(int64(-1))},
+			ResourceRetainDurationMillis: new(int64(-1)), TTLAfterStopMillis: new(int64(-1))}),
+	} {
+		if diff := cmp.Diff(want, trimmed.app(pi(change))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestTolerations is the table of what an application tolerates in the machine's terms.
+func TestTolerations(t *testing.T) {
+	millis := func(n int64) *int64 { return &n }
+	seconds := func(n int) *time.Duration { return new(time.Duration(n) * time.Second) }
+	const ever = time.Duration(math.MaxInt64/int64(time.Millisecond)) * time.Millisecond
+	for _, c := range []struct {
+		name string
+		t    sparkv1.ApplicationTolerations
+		want func(*lifecycle.App)
+	}{
+		{"a server that is restarted for ever",
+			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: millis(math.MaxInt64)}},
+			func(a *lifecycle.App) { a.Restart.Policy, a.Restart.Counted.Most = lifecycle.Always, math.MaxInt64 }},
+		{"on failure",
+			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartOnFailure: millis(2),
+				MaxRestartOnSchedulingFailure: millis(0), RestartCounterResetMillis: millis(60_000), RestartBackoffMillis: millis(1),
+				RestartBackoffMillisForFailure: millis(2000), RestartBackoffMillisForSchedulingFailure: millis(-5)}},
+			func(a *lifecycle.App) {
+				a.Restart = lifecycle.Restart{Policy: lifecycle.OnFailure, Counted: &lifecycle.Counted{Most: 3, MostFailures: millis(2), MostRefusals: millis(0),
+					Backoff: time.Millisecond, FailureBackoff: seconds(2), RefusalBackoff: seconds(0), ResetAfter: seconds(60)}}
+			}},
+		{"on infrastructure failure",
+			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnInfrastructureFailure}},
+			func(a *lifecycle.App) { a.Restart.Policy = lifecycle.OnInfrastructureFailure }},
+		{"timeouts that are off",
+			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(0), DriverReadyTimeoutMillis: millis(-1),
+				ExecutorStartTimeoutMillis: millis(math.MinInt64), ForceTerminationGracePeriodMillis: millis(0), TerminationRequeuePeriodMillis: millis(1)}},
+			func(a *lifecycle.App) {
+				a.Limits, a.ForceAfter, a.CleanAgain = lifecycle.Deadlines{ScalingAnew: true}, 0, time.Second
+			}},
+		{"timeouts beyond what a duration can hold",
+			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(math.MaxInt64),
+				ForceTerminationGracePeriodMillis: millis(500), TerminationRequeuePeriodMillis: millis(30_000)}},
+			func(a *lifecycle.App) {
+				a.Limits.DriverStart, a.ForceAfter, a.CleanAgain = ever, 500*time.Millisecond, 30*time.Second
+			}},
+		{"thresholds",
+			sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(-1), MaxExecutors: millis(math.MaxInt64)}},
+			func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: 3, Max: math.MaxInt32} }},
+		{"retained for ever", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways},
+			func(a *lifecycle.App) { a.Retain = lifecycle.Retention{Policy: lifecycle.RetainAlways} }},
+		{"retained for a while", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: millis(9000)},
+			func(a *lifecycle.App) {
+				a.Retain = lifecycle.Retention{Policy: lifecycle.RetainOnFailure, For: seconds(9)}
+			}},
+		{"retained no longer than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+			ResourceRetainDurationMillis: millis(9000), TTLAfterStopMillis: millis(5000)},
+			func(a *lifecycle.App) {
+				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(5)}, seconds(5)
+			}},
+		{"retained for less long than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+			ResourceRetainDurationMillis: millis(4000), TTLAfterStopMillis: millis(5000)},
+			func(a *lifecycle.App) {
+				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(4)}, seconds(5)
+			}},
+		{"deleted at once", sparkv1.ApplicationTolerations{TTLAfterStopMillis: millis(0)},
+			func(a *lifecycle.App) { a.Retain.For, a.TTL = seconds(0), seconds(0) }},
+	} {
+		want := trimmed.app(pi())
+		c.want(&want)
+		if diff := cmp.Diff(want, trimmed.app(pi(tolerating(c.t)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestExecutorsWanted: how many executors are waited for follows from sparkConf alone, as Spark reads it.
+func TestExecutorsWanted(t *testing.T) {
+	type conf = map[string]string
+	for _, c := range []struct {
+		conf           conf
+		initial, least int32
+		dynamic        bool
+	}{
+		{conf{}, 2, 2, false},
+		{conf{"spark.executor.instances": " 5 "}, 5, 5, false},
+		{conf{"spark.executor.instances": "many"}, 2, 2, false},
+		{conf{"spark.executor.instances": "-1"}, 0, 0, false},
+		{conf{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}, 1, 1, true},
+		{conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "4", "spark.executor.instances": "3"}, 4, 0, true},
+		{conf{"spark.dynamicAllocation.enabled": "yes"}, 2, 2, false},
+		{conf{"spark.kubernetes.driver.master": "local[1]"}, 0, 0, false},
+		{conf{"spark.master": "spark://cluster-master-svc:7077", "spark.executor.instances": "3"}, 0, 0, false},
+		{conf{"spark.master": "k8s://https://kubernetes.default"}, 2, 2, false},
+	} {
+		app := trimmed.app(pi(func(a *sparkv1.SparkApplication) { a.Spec.SparkConf = c.conf }))
+		if app.InitialExecutors != c.initial || app.MinExecutors != c.least || app.Thresholds.Dynamic != c.dynamic {
+			t.Errorf("%v: %d, %d, dynamic %v; want %d, %d, %v", c.conf, app.InitialExecutors, app.MinExecutors, app.Thresholds.Dynamic, c.initial, c.least, c.dynamic)
+		}
+	}
+}
+
+// TestOptionsAndDeletion: what the configuration and the metadata say.
+func TestOptionsAndDeletion(t *testing.T) {
+	a := Applications{Options{Run: time.Hour, MissingGrace: time.Second}}
+	for generation, want := range map[int64]bool{1: false, 2: true} {
+		if got := a.app(pi(func(app *sparkv1.SparkApplication) { app.Generation = generation })).Edited; got != want {
+			t.Errorf("generation %d is read as edited: %t", generation, got)
+		}
+	}
+	got := a.app(pi(func(app *sparkv1.SparkApplication) {
+		app.DeletionTimestamp, app.Finalizers = new(metav1.NewTime(t0)), []string{metav1.FinalizerOrphanDependents}
+	}))
+	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Limits.Run != time.Hour || got.MissingGrace != time.Second || got.SpecHash != "" {
+		t.Errorf("read %+v", got)
+	}
+}

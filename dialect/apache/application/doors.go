@@ -1,0 +1,192 @@
+package application
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// door is an entry of one of the three lists: a Service of the driver, and what leads to it.
+type door struct {
+	// kind of what leads to the Service.
+	kind schema.GroupVersionKind
+	// field is the entry, such as spec.driverHttpRouteList[0]; metaField and specField are what follows it.
+	field, metaField, specField string
+	service, meta               sparkv1.ObjectMetadata
+	serviceRaw, raw             *runtime.RawExtension
+}
+
+// doors are the entries of all lists, of each as many as are served.
+func doors(spec *sparkv1.ApplicationSpec) []door {
+	var all []door
+	for i := range spec.DriverServiceIngressList {
+		e := &spec.DriverServiceIngressList[i]
+		all = append(all, door{expose.IngressKind, fmt.Sprintf("spec.driverServiceIngressList[%d]", i), "ingressMetadata", "ingressSpec",
+			e.ServiceMetadata, e.IngressMetadata, e.ServiceSpec, e.IngressSpec})
+	}
+	for i := range spec.DriverHTTPRouteList {
+		e := &spec.DriverHTTPRouteList[i]
+		all = append(all, door{expose.RouteKind, fmt.Sprintf("spec.driverHttpRouteList[%d]", i), "httpRouteMetadata", "httpRouteSpec",
+			e.ServiceMetadata, e.HTTPRouteMetadata, e.ServiceSpec, e.HTTPRouteSpec})
+	}
+	for i := range spec.DriverGRPCRouteList {
+		e := &spec.DriverGRPCRouteList[i]
+		all = append(all, door{expose.GRPCRouteKind, fmt.Sprintf("spec.driverGrpcRouteList[%d]", i), "grpcRouteMetadata", "grpcRouteSpec",
+			e.ServiceMetadata, e.GRPCRouteMetadata, e.ServiceSpec, e.GRPCRouteSpec})
+	}
+	return all
+}
+
+// isRoute tells the routes of the Gateway API.
+func (d door) isRoute() bool { return d.kind.Group == expose.RouteKind.Group }
+
+func (d door) fault(field, format string, args ...any) *dialect.FieldError {
+	return &dialect.FieldError{Field: d.field + "." + field, Message: fmt.Sprintf(format, args...)}
+}
+
+// faults are what keeps the two objects from being made.
+func (d door) faults() (wrong []*dialect.FieldError) {
+	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
+		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is no name of a Service: %s", d.service.Name, strings.Join(problems, "; ")))
+	}
+	if problems := validation.IsDNS1123Subdomain(d.meta.Name); len(problems) > 0 {
+		wrong = append(wrong, d.fault(d.metaField+".name", "%q is no name of an %s: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
+	}
+	wrong = append(wrong, d.serviceFaults()...)
+	tree, err := d.tree()
+	if err != nil {
+		return append(wrong, d.fault(d.specField, "%v", err))
+	}
+	if d.isRoute() {
+		wrong = append(wrong, d.parentFaults(tree)...)
+	}
+	return wrong
+}
+
+// serviceFaults are what is wrong with the Service's spec.
+func (d door) serviceFaults() []*dialect.FieldError {
+	data := apache.BytesOf(d.serviceRaw)
+	if len(data) == 0 {
+		return []*dialect.FieldError{d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}")}
+	}
+	service, _, err := podtemplate.As[corev1.ServiceSpec](data)
+	if err != nil {
+		return []*dialect.FieldError{d.fault("serviceSpec", "%v", err)}
+	}
+	if name, why := expose.ServiceFault(service); name != "" {
+		return []*dialect.FieldError{d.fault("serviceSpec."+name, "%s", why)}
+	}
+	if tree, err := d.tree(); err == nil && d.lacksRule(tree) && len(service.Ports) == 0 {
+		return []*dialect.FieldError{d.fault("serviceSpec.ports",
+			"is empty, and %s.%s has no rules: without either it is not known where to; name a port", d.field, d.specField)}
+	}
+	return nil
+}
+
+// parentFaults are what is wrong with a route's parents: without one it leads nowhere.
+func (d door) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
+	parents, _ := tree["parentRefs"].([]any)
+	if len(parents) == 0 {
+		return []*dialect.FieldError{d.fault(d.specField+".parentRefs", "is empty: the route would be attached to no Gateway; name one")}
+	}
+	for i, parent := range parents {
+		fields, _ := parent.(map[string]any)
+		if name, _ := fields["name"].(string); name == "" {
+			wrong = append(wrong, d.fault(fmt.Sprintf("%s.parentRefs[%d].name", d.specField, i), "is missing; name a Gateway"))
+		}
+	}
+	return wrong
+}
+
+// tree is the spec of what leads to the Service, with every field that the user wrote.
+func (d door) tree() (map[string]any, error) {
+	data := apache.BytesOf(d.raw)
+	if len(data) == 0 {
+		return map[string]any{}, nil
+	}
+	if !d.isRoute() {
+		if _, _, err := podtemplate.As[networkingv1.IngressSpec](data); err != nil {
+			return nil, err
+		}
+	}
+	tree, err := podtemplate.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	return tree, nil
+}
+
+// lacksRule reports whether the spec does not say where to. An Ingress may say so by a default backend.
+func (d door) lacksRule(tree map[string]any) bool {
+	rules, _ := tree["rules"].([]any)
+	return len(rules) == 0 && (d.isRoute() || tree["defaultBackend"] == nil)
+}
+
+// spec is that of what leads to the Service: as the user wrote it, and where it does not say where to, to the Service's first port.
+func (d door) spec(tree map[string]any, port int64) map[string]any {
+	if !d.lacksRule(tree) {
+		return tree
+	}
+	rule := expose.IngressRule(d.service.Name, port)
+	switch d.kind {
+	case expose.RouteKind:
+		rule = expose.HTTPRouteRule("/", d.service.Name, port)
+	case expose.GRPCRouteKind:
+		rule = expose.GRPCRouteRule(d.service.Name, port)
+	}
+	return expose.WithRule(tree, rule)
+}
+
+// clashes are entries whose objects would have the name of another's, or of the Service by which executors find their driver. One Service may have
+// several doors, where all of them say the same of it.
+func clashes(all []door, driverService string) (wrong []*dialect.FieldError) {
+	services, others := map[string]*namedService{}, map[string]door{}
+	for _, d := range all {
+		first, taken := services[d.service.Name]
+		switch {
+		case d.service.Name == "":
+		case d.service.Name == driverService:
+			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the Service by which executors find the driver; choose another name", d.service.Name))
+		case taken && !first.same(d):
+			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, which says something else of the Service; choose another name, or say the same", d.service.Name, first.field))
+		case !taken:
+			services[d.service.Name] = &namedService{door: d}
+		}
+		key := d.kind.Kind + "/" + d.meta.Name
+		if first, taken := others[key]; taken && d.meta.Name != "" {
+			wrong = append(wrong, d.fault(d.metaField+".name", "%q is the name of %s too; choose another", d.meta.Name, first.field))
+		}
+		others[key] = d
+	}
+	return wrong
+}
+
+// namedService is the first entry with a name of a Service. What it says is read once, however many others have the name.
+type namedService struct {
+	door
+	read bool
+	spec map[string]any
+	err  error
+}
+
+func (s *namedService) same(d door) bool {
+	if !s.read {
+		s.read = true
+		s.spec, s.err = podtemplate.Decode(apache.BytesOf(s.serviceRaw))
+	}
+	other, err := podtemplate.Decode(apache.BytesOf(d.serviceRaw))
+	return s.err == nil && err == nil && reflect.DeepEqual(s.spec, other) &&
+		reflect.DeepEqual(s.service.Labels, d.service.Labels) && reflect.DeepEqual(s.service.Annotations, d.service.Annotations)
+}

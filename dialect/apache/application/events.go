@@ -1,0 +1,89 @@
+package application
+
+import (
+	"slices"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Reasons of events that only this API has, beside those of every application (dialect.EventSubmitted and its like).
+const (
+	EventReleased         = "SparkApplicationReleased"
+	EventExecutorsBelow   = "SparkExecutorsBelowThreshold"
+	EventExecutorsPartial = "SparkExecutorsPartialCapacity"
+	EventExecutorsEnough  = "SparkExecutorsSufficient"
+)
+
+// Events are what to tell about a plan of an application as Decide left it, oldest first. A successful life makes three: submitted, running, completed.
+func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+	var out []dialect.Event
+	for _, t := range plan.Trail {
+		if e, ok := transitionEvent(app, plan, t); ok {
+			out = append(out, e)
+		}
+	}
+	for _, n := range plan.Tell {
+		out = append(out, dialect.NoticeEvent(n))
+	}
+	return out
+}
+
+func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (dialect.Event, bool) {
+	driver := driverPodName(app, appID(app, t.Attempt))
+	switch t.To {
+	case lifecycle.Launched:
+		return launchEvent(plan, t, driver)
+	case lifecycle.Started:
+		return dialect.Normal(dialect.EventDriverRunning, "driver pod %s runs", driver)
+	case lifecycle.Running, lifecycle.Partial, lifecycle.Below:
+		return thresholdEvent(t)
+	case lifecycle.Unknown:
+		return dialect.Warning(dialect.EventDriverUnknown, "driver pod %s: %s", driver, dialect.Told(t.Cause))
+	case lifecycle.Ended:
+		return dialect.EndEvent(t)
+	case lifecycle.Waiting:
+		return dialect.Normal(dialect.EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+	case lifecycle.Retained, lifecycle.Done:
+		return overEvent(t)
+	}
+	return dialect.Event{}, false
+}
+
+// launchEvent tells which way a submission takes. One that was found, since its launch was not remembered, may have taken either.
+func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
+	switch {
+	case t.From == lifecycle.Unknown:
+		return dialect.Event{}, false // it is where it was
+	case t.Cause.Reason == dialect.ReasonSparkSubmit:
+		return dialect.Normal(dialect.EventSubmitted, "attempt %d is being submitted as driver pod %s; %s", t.Attempt, driver, t.Cause.Message)
+	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+		return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+	}
+	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
+}
+
+// thresholdEvent tells of executors that are too few, and of enough after too few.
+func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
+	switch {
+	case t.To == lifecycle.Below:
+		return dialect.Warning(EventExecutorsBelow, "%s", dialect.Told(t.Cause))
+	case t.To == lifecycle.Partial:
+		return dialect.Normal(EventExecutorsPartial, "%s", dialect.Told(t.Cause))
+	case t.From == lifecycle.Below, t.From == lifecycle.Partial:
+		return dialect.Normal(EventExecutorsEnough, "as many executors run as are asked for")
+	}
+	return dialect.Event{}, false
+}
+
+// overEvent tells how an application ended, once: what is retained and let go later was told of before.
+func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
+	switch {
+	case t.From == lifecycle.Retained:
+		return dialect.Normal(EventReleased, "the time is over for which what belongs to the application was kept; nothing of it is left")
+	case t.Outcome == lifecycle.Succeeded:
+		return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d%s", t.Attempt, exhausted(t))
+	}
+	return dialect.Warning(dialect.EventFailed, "the application failed: %s", dialect.Told(t.Cause))
+}

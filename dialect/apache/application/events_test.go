@@ -1,0 +1,80 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// reasons are those of the events told so far.
+func (l *life) reasons() (out []string) {
+	for _, e := range l.told {
+		out = append(out, e.Type+" "+e.Reason)
+	}
+	return out
+}
+
+// TestEvents: what is told of a life, in order, and once.
+func TestEvents(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		app  []func(*sparkv1.SparkApplication)
+		live func(*life)
+		want []string
+	}{
+		{"success", nil, func(l *life) {
+			l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second).gone(time.Second)
+		},
+			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
+		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
+			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})},
+			func(l *life) {
+				l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(10*time.Second, succeeded).gone(time.Second)
+			},
+			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted", "Normal SparkApplicationReleased"}},
+		{"failure, and another attempt", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartOnFailure)},
+			func(l *life) {
+				l.gone(0).drivers(time.Second, ready).drivers(time.Second, crashed).next(succeeded).gone(time.Second)
+			},
+			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverFailed", "Normal SparkApplicationPendingRerun",
+				"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
+		{"a refusal", nil, func(l *life) { l.refused().gone(time.Second) },
+			[]string{"Warning SparkApplicationSubmissionFailed", "Warning SparkApplicationFailed"}},
+		{"no restart is left after a success", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(0)) })},
+			func(l *life) { l.gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second) },
+			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
+		{"executors that are too few", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
+			MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))}})},
+			func(l *life) {
+				l.gone(0)
+				for _, n := range []int{0, 1, 2, 1, 1} {
+					l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), Probed: &lifecycle.Cause{}})
+				}
+			},
+			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkExecutorsBelowThreshold", "Normal SparkExecutorsPartialCapacity",
+				"Normal SparkExecutorsSufficient", "Normal SparkExecutorsPartialCapacity"}},
+		{"a node that is lost", nil, func(l *life) {
+			l.gone(0).drivers(time.Second, ready).drivers(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }).drivers(time.Second, ready)
+		}, []string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverUnknown"}},
+		{"an image that cannot be pulled", nil, func(l *life) {
+			l.gone(0).drivers(time.Second, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"} })
+		}, []string{"Normal SparkApplicationSubmitted", "Warning SparkDriverPending"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := begin(t, trimmed, c.app...)
+			c.live(l)
+			if diff := cmp.Diff(c.want, l.reasons()); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+			for _, e := range l.told {
+				if e.Message == "" {
+					t.Errorf("%s says nothing", e.Reason)
+				}
+			}
+		})
+	}
+}

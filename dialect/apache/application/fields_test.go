@@ -1,0 +1,148 @@
+package application
+
+import (
+	"flag"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+const fieldsDocument = "../../../docs/fields-apache.md"
+
+var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
+
+// fieldSamples are the fields of an application's spec: a value as YAML of spec, and what has to be otherwise for it to mean something.
+var fieldSamples = map[string]struct{ value, with string }{
+	"mainClass":                    {value: `mainClass: Other`},
+	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
+	"runtimeVersions.scalaVersion": {value: `runtimeVersions: {scalaVersion: "2.14"}`},
+	"runtimeVersions.jdkVersion":   {value: `runtimeVersions: {jdkVersion: "25"}`},
+	"jars":                         {value: `jars: "local:///a.jar,local:///b.jar"`},
+	"pyFiles":                      {value: `pyFiles: "local:///a.py,local:///b.py"`, with: `jars: ""`},
+	"sparkRFiles":                  {value: `sparkRFiles: local:///a.R`, with: `jars: ""`},
+	"files":                        {value: `files: local:///a.txt`},
+	"proxyUser":                    {value: `proxyUser: alice`},
+	"driverArgs":                   {value: `driverArgs: [a]`},
+	"sparkConf":                    {value: `sparkConf: {spark.NAME: v}`},
+	"driverSpec.podTemplateSpec": {value: `driverSpec: {podTemplateSpec: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x, env: [{name: A, value: b}]}],
+		volumes: [{name: v, emptyDir: {}}]}}}`},
+	"executorSpec.podTemplateSpec": {value: `executorSpec: {podTemplateSpec: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x, env: [{name: A, value: b}]}],
+		volumes: [{name: v, emptyDir: {}}]}}}`},
+	"driverServiceIngressList": {value: `driverServiceIngressList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}}]`},
+	"driverHttpRouteList": {value: `driverHttpRouteList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: a},
+		httpRouteSpec: {parentRefs: [{name: g}]}}]`},
+	"driverGrpcRouteList": {value: `driverGrpcRouteList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 80}]}, grpcRouteMetadata: {name: a},
+		grpcRouteSpec: {parentRefs: [{name: g}]}}]`},
+	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
+}
+
+// steeringFields reach no pod. They are told by their beginning.
+var steeringFields = []struct{ path, does string }{
+	{"deploymentMode", "`ClientMode` makes the application fail: nobody runs such drivers"},
+	{"applicationTolerations.restartConfig.", "when another attempt is made"},
+	{"applicationTolerations.applicationTimeoutConfig.", "when an attempt is given up, and how patiently what is left of it is deleted"},
+	{"applicationTolerations.instanceConfig.", "the states by how many executors run"},
+	{"applicationTolerations.resourceRetain", "what is kept after the end"},
+	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
+}
+
+// placement is all that an application is made into.
+type placement struct {
+	conf, driver, executor map[string]any
+	beside                 map[string]any // by kind and name
+}
+
+func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {
+	t.Helper()
+	objects := rendered(t, Applications{}, app, 1)
+	pod, err := Applications{}.Executor(app, 1, 1, "driver", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = placement{conf: map[string]any{}, driver: fieldtable.Flat(t, objects.Driver), executor: fieldtable.Flat(t, pod), beside: map[string]any{}}
+	for key, value := range properties(t, objects, appID(app, 1)) {
+		o.conf[key] = value
+	}
+	around, wrong := outside.beside(app, 1)
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	for _, object := range slices.Concat(objects.Before, around) {
+		kind := object.GetObjectKind().GroupVersionKind().Kind
+		if config, ok := object.(*corev1.ConfigMap); ok && slices.Contains(generatedConfig(app), config.Name) {
+			continue // it holds what the other columns tell
+		}
+		o.beside[kind] = append(asList(o.beside[kind]), object)
+	}
+	return o
+}
+
+func asList(v any) []submit.Object {
+	list, _ := v.([]submit.Object)
+	return list
+}
+
+// generatedConfig are the names of the ConfigMaps that hold the configuration and the executors' template.
+func generatedConfig(app *sparkv1.SparkApplication) []string {
+	id := appID(app, 1)
+	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}
+}
+
+// TestFieldsDocument writes, with -update, or compares docs/fields-apache.md: every field of the kind, and where it ends up.
+func TestFieldsDocument(t *testing.T) {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line("# Where each field of spark.apache.org ends up")
+	line("")
+	line("Written by `go test -p 1 ./dialect/apache/... -run TestFieldsDocument -update`, which sets every field of the API and looks at what changes; the same test")
+	line("fails when a field is missing here. *container* is the Spark container. Configuration reaches driver and executors in `spark.properties`.")
+	applicationFields(t, line)
+	fieldtable.Hold(t, fieldsDocument, "", "## SparkCluster", text.String(), *updateFields)
+}
+
+func applicationFields(t *testing.T, line func(string, ...any)) {
+	t.Helper()
+	line("")
+	line("## SparkApplication")
+	line("")
+	line("| field | configuration | driver pod | executors' pods | besides |")
+	line("|---|---|---|---|---|")
+	var steers []string
+	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ApplicationSpec](), "") {
+		if i := slices.IndexFunc(steeringFields, func(s struct{ path, does string }) bool { return strings.HasPrefix(path, s.path) }); i >= 0 {
+			steers = append(steers, fmt.Sprintf("| `%s` | %s |", path, steeringFields[i].does))
+			continue
+		}
+		sample, ok := fieldSamples[path]
+		if !ok {
+			t.Errorf("spec.%s is not in fieldSamples", path)
+			continue
+		}
+		before := placedIn(t, written(t, "spec: {"+sample.with+"}"))
+		after := placedIn(t, written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}"))
+		conf, driver, executor, beside := fieldtable.Otherwise(before.conf, after.conf), fieldtable.Otherwise(before.driver, after.driver),
+			fieldtable.Otherwise(before.executor, after.executor), fieldtable.Otherwise(before.beside, after.beside)
+		if len(conf)+len(driver)+len(executor)+len(beside) == 0 {
+			t.Errorf("spec.%s has no effect", path)
+		}
+		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(conf), fieldtable.Codes(driver), fieldtable.Codes(executor), fieldtable.Codes(beside))
+	}
+	line("")
+	line("`sparkConf` wins over `jars`, `pyFiles` and `files` where both say `spark.jars`, `spark.submit.pyFiles` or `spark.files`; in all else the field wins.")
+	line("")
+	line("These steer the operator, and reach no pod:")
+	line("")
+	line("| field | what it decides |")
+	line("|---|---|")
+	for _, steer := range steers {
+		line("%s", steer)
+	}
+}

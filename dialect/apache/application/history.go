@@ -1,0 +1,101 @@
+package application
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+)
+
+// What bounds a status: a custom resource that outgrows what the API server takes (1.5 MB) could not be written any more, and nothing would ever be
+// remembered again. An application that loses and gets executors enters a state with each of them.
+const (
+	// maxHistory is how many states a history has, of all attempts together where it is not trimmed. The first go, and numbers go on.
+	maxHistory = 500
+	// maxSnapshots is how many of them have the status of the driver's pod: the last ones.
+	maxSnapshots = 10
+)
+
+// statesOf is a history in its order.
+func statesOf(history map[string]sparkv1.ApplicationState) []sparkv1.ApplicationState {
+	var out []sparkv1.ApplicationState
+	for _, key := range apache.KeysOf(history) {
+		out = append(out, history[key])
+	}
+	return out
+}
+
+// nextKey is the number of the next state. Numbers go on through all attempts.
+func nextKey(s *sparkv1.ApplicationStatus) int64 {
+	last := int64(-1)
+	for key := range s.StateTransitionHistory {
+		last = max(last, apache.KeyOf(key))
+	}
+	if last < 0 && s.PreviousAttemptSummary != nil {
+		for key := range s.PreviousAttemptSummary.StateTransitionHistory {
+			last = max(last, apache.KeyOf(key))
+		}
+	}
+	return last + 1
+}
+
+// current is the state stored last; "" where there is none.
+func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
+	if s.CurrentState == nil {
+		return ""
+	}
+	return s.CurrentState.CurrentStateSummary
+}
+
+// enter adds a state: to the history, and as the current one. Times never go back, whatever other machines' clocks say.
+func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, message string, at time.Time, driver *runtime.RawExtension) {
+	if s.CurrentState != nil {
+		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
+			at = last
+		}
+	}
+	entry := sparkv1.ApplicationState{
+		CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: apache.Cut(message, apache.MaxMessage), LastObservedDriverStatus: driver,
+	}
+	if s.StateTransitionHistory == nil {
+		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
+	}
+	s.StateTransitionHistory[strconv.FormatInt(nextKey(s), 10)] = entry
+	s.CurrentState = entry.DeepCopy()
+	bound(s.StateTransitionHistory)
+}
+
+// bound drops what a history has too much of, which another operator may have left: its messages hold whole stack traces.
+func bound(history map[string]sparkv1.ApplicationState) {
+	keys := apache.KeysOf(history)
+	for len(keys) > maxHistory {
+		delete(history, keys[0])
+		keys = keys[1:]
+	}
+	snapshots := 0
+	for _, key := range slices.Backward(keys) {
+		entry := history[key]
+		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // else it is short, or was cut before
+			entry.Message = apache.Cut(entry.Message, apache.MaxMessage)
+		}
+		if entry.LastObservedDriverStatus != nil {
+			if snapshots++; snapshots > maxSnapshots {
+				entry.LastObservedDriverStatus = nil
+			}
+		}
+		history[key] = entry
+	}
+}
+
+// rollOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.
+func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
+	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
+	if trim {
+		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
+	}
+	s.PreviousAttemptSummary = previous
+}

@@ -1,0 +1,202 @@
+package application
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of a status.
+
+func FuzzMemory(f *testing.F) {
+	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "pi-0", int32(3), int64(1_770_000_000_000_001), int64(0))
+	f.Add("Unknown", "", "", "", "", int32(0), int64(0), int64(-5))
+	f.Fuzz(func(t *testing.T, phase, outcome, reason, text, id string, n int32, at, later int64) {
+		moment := func(us int64) time.Time {
+			if us == 0 {
+				return time.Time{}
+			}
+			return time.UnixMicro(us % (1 << 52)).UTC()
+		}
+		valid := func(text string) string { return string([]rune(text)) }
+		m := lifecycle.Memory{
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(id), Runs: n, Submissions: n + 1, Spared: n / 2,
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at),
+			Restarts: lifecycle.Restarts{Total: at, Failures: later, Refusals: int64(n)}, Before: lifecycle.Phase(valid(outcome)),
+			Outcome: lifecycle.Outcome(valid(outcome)), Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(text)},
+		}
+		var s sparkv1.ApplicationStatus
+		encodeMemory(&s, m)
+		roundTrip(t, &s)
+		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
+			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
+		}
+	})
+}
+
+// TestLawOverLives walks applications at random, from what they were left as by whoever, and holds every stored status to the law and to its bounds, and
+// a decision that changes nothing to an unchanged status: only then is a pass at rest free of writes.
+func TestLawOverLives(t *testing.T) {
+	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		a := Applications{Options{MissingGrace: 10 * time.Second, Trim: r.IntN(2) == 0}}
+		l := begin(t, a, tolerating(tolerationsAtRandom(r)), func(app *sparkv1.SparkApplication) { app.UID = types.UID(fmt.Sprint("uid-", seed)) })
+		if r.IntN(3) == 0 {
+			l.app.Status = leftAtRandom(r)
+		}
+		for range 50 {
+			if r.IntN(15) == 0 {
+				l.app.Generation++
+				l.app.Spec.DriverArgs = []string{fmt.Sprint(r.IntN(9))}
+			}
+			seen := observedAt(r, l)
+			l.look(time.Duration(1+r.IntN(40_000_000))*time.Microsecond, seen)
+			checkBuilt(t, l)
+			checkConcluded(t, l, seen)
+			checkAtRest(t, l, seen)
+			phases[l.plan.Next.Phase]++
+			states[current(&l.app.Status)]++
+		}
+	}
+	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Retained, lifecycle.Done} {
+		if phases[p] == 0 {
+			t.Errorf("no life came through %s", p)
+		}
+	}
+	for _, state := range everyState {
+		// An end is where a life stands still only while something of it is left; a submission never is.
+		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
+			t.Errorf("no life stood in %s", state)
+		}
+	}
+}
+
+func tolerationsAtRandom(r *rand.Rand) sparkv1.ApplicationTolerations {
+	millis := func(n int) *int64 {
+		if r.IntN(3) == 0 {
+			return nil
+		}
+		return new(int64(r.IntN(n) - 1))
+	}
+	policies := []sparkv1.RestartPolicy{"", sparkv1.RestartAlways, sparkv1.RestartOnFailure, sparkv1.RestartOnInfrastructureFailure}
+	retains := []sparkv1.ResourceRetainPolicy{"", sparkv1.RetainAlways, sparkv1.RetainOnFailure}
+	return sparkv1.ApplicationTolerations{
+		RestartConfig: &sparkv1.RestartConfig{RestartPolicy: policies[r.IntN(len(policies))], MaxRestartAttempts: millis(9), RestartBackoffMillis: millis(50_000),
+			RestartCounterResetMillis: millis(100_000), MaxRestartOnFailure: millis(5), RestartBackoffMillisForFailure: millis(9_000)},
+		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(100_000), DriverReadyTimeoutMillis: millis(100_000),
+			ExecutorStartTimeoutMillis: millis(100_000), ForceTerminationGracePeriodMillis: millis(10_000)},
+		InstanceConfig:       &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(4), MaxExecutors: millis(6)},
+		ResourceRetainPolicy: retains[r.IntN(len(retains))], ResourceRetainDurationMillis: millis(60_000),
+	}
+}
+
+// leftAtRandom is a status as another operator may have left it.
+func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
+	for i := range 1 + r.IntN(5) {
+		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
+	}
+	if r.IntN(4) > 0 {
+		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: int64(r.IntN(3)), RestartCounter: int64(r.IntN(3))}}
+	}
+	return s
+}
+
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+func checkBuilt(t *testing.T, l *life) {
+	t.Helper()
+	for _, launch := range l.plan.Do {
+		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
+			continue
+		}
+		if launch.Built == nil {
+			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+		}
+		for _, at := range []time.Time{l.now, l.now, l.now.Add(time.Second)} {
+			want, err := l.a.Render(l.app, launchOf(launch.Attempt), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.a.Render(l.app, launch, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Fatalf("attempt %d, %s after the decision, is not what is built for it:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
+			}
+			got.Driver.Labels["ours"] = "no more" // what it gives is the caller's
+		}
+	}
+}
+
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
+// it asks for the look.
+func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
+	t.Helper()
+	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
+	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Do, next.Trail, next.Tell)
+	}
+}
+
+// checkAtRest decides again about what was just stored.
+func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
+	t.Helper()
+	if seen.Refusal != nil {
+		return // it was of that pass alone
+	}
+	seen.Confirmed, seen.Reread, seen.Behind, seen.Probed = false, false, false, nil
+	again := l.app.DeepCopy()
+	plan := l.a.Decide(again, seen, l.now)
+	if len(plan.Trail) > 0 || asks(plan) {
+		return
+	}
+	roundTrip(t, &again.Status)
+	if diff := cmp.Diff(l.app.Status, again.Status); diff != "" {
+		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
+	}
+}
+
+func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
+	seen := lifecycle.Observed{Confirmed: r.IntN(2) == 0}
+	if seen.Confirmed {
+		seen.Reread, seen.Behind = r.IntN(2) == 0, r.IntN(3) == 0
+	}
+	attempt := lastAttempt(&l.app.Status)
+	phases := []lifecycle.DriverPhase{
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+	}
+	if attempt > 0 && r.IntN(3) > 0 {
+		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: phases[r.IntN(len(phases))], Ready: r.IntN(2) == 0, CreatedAt: l.now}
+		switch d.Phase {
+		case lifecycle.DriverPending:
+			d.Ready, d.Why = false, lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}
+		case lifecycle.DriverFailed:
+			crashed(&d)
+		}
+		seen.Drivers = append(seen.Drivers, d)
+	}
+	for i := range r.IntN(6) {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{
+			Name: fmt.Sprint("exec-", i), Attempt: attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
+		})
+	}
+	if r.IntN(3) > 0 {
+		seen.Probed = &lifecycle.Cause{}
+		if r.IntN(2) == 0 {
+			seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
+		}
+	}
+	if r.IntN(8) == 0 {
+		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+	}
+	return seen
+}

@@ -1,0 +1,41 @@
+package application
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+)
+
+// TestTooMany: a list of which each entry becomes objects is refused where it is too long, and no more is made of it while an attempt runs.
+func TestTooMany(t *testing.T) {
+	t.Parallel()
+	for field, entry := range map[string]string{
+		"driverServiceIngressList": `{serviceMetadata: {name: a%d}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a%[1]d}}`,
+		"driverHttpRouteList": `{serviceMetadata: {name: a%d}, serviceSpec: {ports: [{port: 80}]},
+          httpRouteMetadata: {name: a%[1]d}, httpRouteSpec: {parentRefs: [{name: g}]}}`,
+		"driverGrpcRouteList": `{serviceMetadata: {name: a%d}, serviceSpec: {ports: [{port: 80}]},
+          grpcRouteMetadata: {name: a%[1]d}, grpcRouteSpec: {parentRefs: [{name: g}]}}`,
+		"configMapSpecs": `{name: a%d, data: {a: b}}`,
+	} {
+		list := func(n int) string {
+			var entries []string
+			for i := range n {
+				entries = append(entries, fmt.Sprintf(entry, i))
+			}
+			return field + ": [" + strings.Join(entries, ", ") + "]"
+		}
+		most, more := written(t, "spec: {"+list(bounds.MaxObjects)+"}"), written(t, "spec: {"+list(bounds.MaxObjects+1)+"}")
+		if wrong := Validate(most); len(wrong) > 0 {
+			t.Errorf("%d entries of %s: %v", bounds.MaxObjects, field, wrong[0])
+		}
+		wrong := Validate(more)
+		if len(wrong) != 1 || wrong[0].Field != "spec."+field || !strings.Contains(wrong[0].Message, "more than 20 items") {
+			t.Errorf("%d entries of %s: %v", bounds.MaxObjects+1, field, wrong)
+		}
+		if made := len(doors(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
+			t.Errorf("%d are made of %s", made, field)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package application
+
+import (
+	"fmt"
+	"strings"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+)
+
+// pythonRunner is the class that runs Python programs in the driver. As the main class it says that pyFiles is a list.
+const pythonRunner = "org.apache.spark.deploy.PythonRunner"
+
+// program is what a driver runs.
+type program struct {
+	// class is the main class; empty for Python and R.
+	class string
+	// resource is the program's own file; empty for a class of the image.
+	resource string
+	// field is what resource was read from.
+	field string
+	// jars and pyFiles are what spark.jars and spark.submit.pyFiles are, where nothing else says so.
+	jars, pyFiles string
+}
+
+// programOf chooses what the driver runs: jars before pyFiles before sparkRFiles, else a class of the image. In jars and pyFiles the first of a list is the
+// program's own file.
+func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
+	switch {
+	case spec.Jars != "":
+		first, rest, _ := strings.Cut(spec.Jars, ",")
+		return program{class: spec.MainClass, resource: strings.TrimSpace(first), field: "spec.jars", jars: strings.TrimSpace(rest)}, nil
+	case spec.PyFiles != "":
+		first, rest, listed := strings.Cut(spec.PyFiles, ",")
+		p := program{resource: strings.TrimSpace(first), field: "spec.pyFiles", pyFiles: strings.TrimSpace(rest)}
+		if !listed && spec.MainClass != pythonRunner {
+			p.pyFiles = p.resource // has always been on its own path too
+		}
+		return p, endsIn(p, ".py", "Python")
+	case spec.MainClass == pythonRunner:
+		return program{}, &dialect.FieldError{Field: "spec.pyFiles", Message: "is empty, and " + pythonRunner + " runs its first file; name one"}
+	case spec.SparkRFiles != "":
+		p := program{resource: strings.TrimSpace(spec.SparkRFiles), field: "spec.sparkRFiles"}
+		return p, endsIn(p, ".R", "R")
+	}
+	return program{class: spec.MainClass, field: "spec.jars"}, nil
+}
+
+// endsIn refuses a program that Spark would take for a jar: it tells the language by the end of the name alone (SparkSubmit.isPython, isR).
+func endsIn(p program, suffix, language string) *dialect.FieldError {
+	if strings.HasSuffix(p.resource, suffix) || strings.HasSuffix(p.resource, strings.ToLower(suffix)) {
+		return nil
+	}
+	return &dialect.FieldError{Field: p.field, Message: fmt.Sprintf("%q is no %s program to Spark, which knows one by its name; let it end in %s", p.resource, language, suffix)}
+}
+
+// unused are the fields that say of a program what is not run.
+func (p program) unused(spec *sparkv1.ApplicationSpec) (warnings []string) {
+	for _, other := range []struct{ field, files string }{{"spec.pyFiles", spec.PyFiles}, {"spec.sparkRFiles", spec.SparkRFiles}} {
+		if other.files != "" && other.field != p.field {
+			warnings = append(warnings, other.field+": has no effect: "+p.field+" names the program; use spark.submit.pyFiles or spark.files for further files")
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,50 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Render returns the objects that a Create action makes: those of an attempt's launch. Where spark-submit makes the driver pod, Objects.Driver is the pod
+// that runs it, with a Secret before it. An error names what the user wrote.
+func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
+		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
+	}
+	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
+		return submit.Objects{}, errors.New(wrong.Message)
+	}
+	objects, err := dialect.Launched(action, appID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
+		return a.submission(app, action.Attempt, now)
+	})
+	if err != nil {
+		return submit.Objects{}, err
+	}
+	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec))
+	return objects, nil
+}
+
+// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id, as far as that is
+// known without the driver (submit.Executor). Nobody creates it. An error is a *dialect.FieldError that names what the user wrote, or a *submit.Error
+// about what spark-submit may make of it (NotNative).
+func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
+	r, err := a.request(app, attempt, now)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := submit.Executor(r, id, driver)
+	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
+		err = asFieldError(app, refused)
+	}
+	return pod, err
+}

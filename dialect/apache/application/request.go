@@ -1,0 +1,140 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// driverUser is SPARK_USER of drivers, also of those that act for another user: the user of the official images.
+const driverUser = "spark"
+
+// ownerReference makes the application the controller of what is created for it. Deleting it in the foreground waits for its pods.
+func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
+	return *metav1.NewControllerRef(app, sparkv1.GroupVersion.WithKind("SparkApplication"))
+}
+
+// request reads one attempt of an application as a submission.
+func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
+	p, wrong := programOf(&app.Spec)
+	if wrong != nil {
+		return submit.Request{}, wrong
+	}
+	settings, wrong := a.sparkConf(app, p)
+	if wrong != nil {
+		return submit.Request{}, wrong
+	}
+	id := appID(app, attempt)
+	r := submit.Request{
+		SparkVersion:       app.Spec.RuntimeVersions.SparkVersion,
+		Namespace:          app.Namespace,
+		AppName:            app.Name,
+		AppID:              id,
+		ResourceNamePrefix: id,
+		DriverPodName:      driverPodName(app, id),
+		ConfigMapName:      configMapName(id),
+		Master:             a.master(app),
+		DriverMaster:       driverMaster(&app.Spec),
+		SubmitTime:         now,
+		User:               driverUser,
+		MainClass:          p.class,
+		Resource:           p.resource,
+		Arguments:          app.Spec.DriverArgs,
+		ProxyUser:          app.Spec.ProxyUser,
+		Conf:               settings,
+		DriverTemplate:     escalatingNot(rawTemplate(app.Spec.DriverSpec)),
+		ExecutorTemplate:   rawTemplate(app.Spec.ExecutorSpec),
+		Owner:              ownerReference(app),
+		Labels:             a.attemptLabels(app, attempt),
+
+		RunnerServiceAccount: a.RunnerAccount,
+		DeniedServiceAccount: a.Own.In(app.Namespace),
+	}
+	// Only who names the application in its configuration names it at all: else its program does.
+	_, named := app.Spec.SparkConf[confAppName]
+	r.Unnamed = !named
+	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
+	return r, nil
+}
+
+// master is where the driver pod is made, as the driver is told it: the user's word, else the operator's. It talks to spark.kubernetes.driver.master, so
+// that nothing depends on this one.
+func (a Applications) master(app *sparkv1.SparkApplication) string {
+	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
+		return master
+	}
+	return a.apiServer()
+}
+
+// apiServer is the address by which the API server is reached in a pod.
+func (a Applications) apiServer() string { return cmp.Or(a.Master, submit.DefaultMaster) }
+
+// requestFields are the fields of a SparkApplication that those of a Request come from.
+var requestFields = map[string]string{
+	"MainClass":          "spec.mainClass",
+	"Arguments":          "spec.driverArgs",
+	"ProxyUser":          "spec.proxyUser",
+	"SparkVersion":       "spec.runtimeVersions.sparkVersion",
+	"DriverTemplate":     "spec.driverSpec.podTemplateSpec",
+	"ExecutorTemplate":   "spec.executorSpec.podTemplateSpec",
+	"Driver":             "spec.driverSpec.podTemplateSpec",
+	"Executor":           "spec.executorSpec.podTemplateSpec",
+	"AppID":              "spec.sparkConf[" + confAppID + "]",
+	"ResourceNamePrefix": "spec.sparkConf[" + confAppID + "]",
+	"ConfigMapName":      "spec.sparkConf[" + confAppID + "]",
+	"DriverPodName":      "spec.sparkConf[" + confDriverPodName + "]",
+	"Master":             "spec.sparkConf[" + confMaster + "]",
+	"DriverMaster":       "spec.sparkConf[" + confMaster + "]",
+	"Namespace":          "metadata.namespace",
+}
+
+// asFieldError names the field of the custom resource that a submission was refused for.
+func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect.FieldError {
+	var field string
+	switch name, _, _ := strings.Cut(refused.Field, "."); {
+	case refused.Key != "":
+		field = keyField(&app.Spec, refused.Key)
+	case refused.Field == "Resource":
+		p, _ := programOf(&app.Spec)
+		field = p.field
+	default:
+		field = cmp.Or(requestFields[name], "spec")
+	}
+	return &dialect.FieldError{Field: field, Message: refused.Message}
+}
+
+// keyField is the field that gave a key its value.
+func keyField(spec *sparkv1.ApplicationSpec, key string) string {
+	if _, written := spec.SparkConf[key]; !written {
+		p, _ := programOf(spec)
+		switch {
+		case key == confJars && p.jars != "", key == confPyFiles && p.pyFiles != "":
+			return p.field
+		case key == confFiles && spec.Files != "":
+			return "spec.files"
+		}
+	}
+	return fmt.Sprintf("spec.sparkConf[%s]", key)
+}
+
+func isLabelValue(text string) bool {
+	return text != "" && len(validation.IsValidLabelValue(text)) == 0
+}
+
+// sparkConf is the configuration of an application, with what the operator's configuration adds to it.
+func (a Applications) sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
+	c, wrong := sparkConf(app, p)
+	if wrong == nil && a.Authenticate && driverMaster(&app.Spec) == "" {
+		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)
+	}
+	return c, wrong
+}

@@ -1,0 +1,260 @@
+package application
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// restarting sets a restart policy with a back-off of 10 s.
+func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartConfig)) func(*sparkv1.SparkApplication) {
+	c := sparkv1.RestartConfig{RestartPolicy: policy, RestartBackoffMillis: new(int64(10_000))}
+	for _, set := range change {
+		set(&c)
+	}
+	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
+}
+
+// attempt holds the current attempt's number and counters to what is wanted.
+func (l *life) attempt(id, restarts, failures, refusals int64) *life {
+	l.Helper()
+	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
+	if diff := cmp.Diff(want, l.app.Status.CurrentAttemptSummary.AttemptInfo); diff != "" {
+		l.Errorf("attempt (-want +got):\n%s", diff)
+	}
+	return l
+}
+
+func (l *life) refused() *life {
+	return l.look(10*time.Second, lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
+}
+
+// next waits for the next attempt, and runs it to an end.
+func (l *life) next(end func(*lifecycle.Driver)) *life {
+	l.Helper()
+	return l.gone(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
+}
+
+// TestAttempts: each attempt has its number and its counters from the moment on that it is scheduled; trimmed, its history holds its own states, and that
+// of the one before is beside it. Numbers of states go on.
+func TestAttempts(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).attempt(0, 0, 0, 0)
+	if l.app.Status.PreviousAttemptSummary != nil {
+		t.Error("a first attempt has one before it")
+	}
+	l.drivers(time.Second, ready).drivers(time.Second, crashed).attempt(1, 1, 1, 0).states("6 ScheduledToRestart")
+	previous := l.app.Status.PreviousAttemptSummary
+	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
+		t.Errorf("the first attempt is told of as %+v, %s", previous.AttemptInfo, got)
+	}
+	l.gone(time.Second).states("6 ScheduledToRestart").next(crashed).attempt(2, 2, 2, 0).states("12 ScheduledToRestart")
+	previous = l.app.Status.PreviousAttemptSummary
+	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
+		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
+		t.Errorf("the second attempt is told of as %+v, %s", previous.AttemptInfo, got)
+	}
+	l.next(succeeded).gone(time.Second).attempt(2, 2, 2, 0).
+		states("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
+
+	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, evicted).next(succeeded).gone(time.Second)
+	l.attempt(1, 1, 1, 0).states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
+		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
+	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
+		t.Errorf("untrimmed, the attempt before is %+v", previous)
+	}
+}
+
+// TestAttemptsWithinADecision: an attempt that comes and goes in one look at it is told of as every other.
+func TestAttemptsWithinADecision(t *testing.T) {
+	before := func(l *life, want sparkv1.AttemptInfo) {
+		t.Helper()
+		if diff := cmp.Diff(&want, l.app.Status.PreviousAttemptSummary.AttemptInfo); diff != "" {
+			t.Errorf("the attempt before (-want +got):\n%s", diff)
+		}
+	}
+	again := restarting(sparkv1.RestartAlways)
+	found := func(attempt int32, end func(*lifecycle.Driver)) lifecycle.Observed {
+		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, CreatedAt: t0}
+		end(&d)
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
+	}
+	l := begin(t, trimmed, again).refused().attempt(1, 1, 1, 1).states("2 ScheduledToRestart")
+	before(l, sparkv1.AttemptInfo{})
+	before(l.refused().attempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
+
+	before(begin(t, trimmed, again).look(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{}) // its launch was not remembered
+	ran := func() *life { return begin(t, trimmed, again).gone(0).drivers(time.Second, ready) }
+	l = ran().look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0) // nor the end of the first attempt
+	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+	if said := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; said != "attempt 1 is over, the next one follows" {
+		t.Errorf("the second attempt begins with %q", said)
+	}
+	before(ran().drivers(time.Second, crashed).look(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+}
+
+// TestEmptyState: a state without a name is none, and what follows is a first attempt.
+func TestEmptyState(t *testing.T) {
+	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
+	if l.gone(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
+		t.Errorf("a first attempt follows %+v", l.app.Status.PreviousAttemptSummary)
+	}
+}
+
+// TestLimitsOfRestarts: each limit ends the application, and the end says which one it was.
+func TestLimitsOfRestarts(t *testing.T) {
+	over := func(l *life, limit string) {
+		t.Helper()
+		if l.plan.Next.Phase != lifecycle.Done || l.plan.Next.Cause.Reason != lifecycle.ReasonRestartsExhausted {
+			t.Errorf("%s: the application is %s, %+v", limit, l.plan.Next.Phase, l.plan.Next.Cause)
+		}
+		if said := l.app.Status.CurrentState.Message; said == "" || said == l.plan.Next.Cause.Reason {
+			t.Errorf("%s: the end says %q", limit, said)
+		}
+	}
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
+		gone(0).drivers(time.Second, succeeded).attempt(1, 1, 0, 0).next(succeeded).gone(time.Second)
+	over(l, "restarts")
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
+		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).gone(time.Second)
+	over(l, "failures")
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
+		refused().attempt(1, 1, 1, 1).gone(time.Second).refused().attempt(2, 2, 2, 2).gone(time.Second).refused().gone(time.Second)
+	over(l, "refusals")
+
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).gone(0).drivers(time.Second, crashed).gone(time.Second)
+	if m := l.plan.Next; m.Phase != lifecycle.Done || m.Cause.Reason == lifecycle.ReasonRestartsExhausted {
+		t.Errorf("a failure of its own is followed by %s, %+v", m.Phase, m.Cause)
+	}
+}
+
+// TestCountersBeginAnew: an attempt that lived long enough is where counting begins again.
+func TestCountersBeginAnew(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
+		gone(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
+		gone(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
+	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2, FailureRestartCounter: 2}) {
+		t.Errorf("the attempt before is %+v", got)
+	}
+}
+
+// TestMended: what could not be rendered is tried again by policy, of the spec as it was mended; of one that stays as it is nothing is restarted without
+// a policy.
+func TestMended(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).refused()
+	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
+		t.Fatalf("refused, it is %s", got)
+	}
+	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
+	l.gone(10*time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
+	for _, c := range l.app.Status.Conditions {
+		if c.Type == ConditionEdited {
+			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
+		}
+	}
+}
+
+// TestSpoiled: a spec that is edited so that no attempt can be made of it is told as what the next attempt fails of, where one is waited for, and can be
+// mended until then; an attempt that goes on ends as it does, and that no other follows is told with it.
+func TestSpoiled(t *testing.T) {
+	client := func(l *life, mode sparkv1.DeploymentMode) *life {
+		l.app.Generation++
+		l.app.Spec.DeploymentMode = mode
+		return l
+	}
+	waiting := func() *life {
+		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		return client(l, sparkv1.ClientMode).gone(5 * time.Second).states("6 ScheduledToRestart")
+	}
+	l := waiting().gone(10*time.Second).states("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").attempt(1, 1, 1, 0)
+	if said := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(said, "spec.deploymentMode") {
+		t.Errorf("the attempt fails of %q", said)
+	}
+	client(waiting(), sparkv1.ClusterMode).gone(10 * time.Second).states("6 ScheduledToRestart, 7 DriverRequested")
+
+	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).
+		drivers(time.Second, ready).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
+	if said := l.app.Status.CurrentState.Message; !strings.Contains(said, "spec.deploymentMode") || !strings.Contains(said, "exit code 1") {
+		t.Errorf("the end says %q", said)
+	}
+	// Without a restart there is nothing to tell.
+	l = client(begin(t, trimmed).gone(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).gone(time.Second).states(failure + released)
+	if said := l.app.Status.CurrentState.Message; strings.Contains(said, "deploymentMode") {
+		t.Errorf("the end says %q", said)
+	}
+}
+
+// TestEditBesideARun: an edit replaces nothing. It is told, once, and counts with the next attempt.
+func TestEditBesideARun(t *testing.T) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).gone(0).drivers(time.Second, ready)
+	edited := func() bool {
+		for _, c := range l.app.Status.Conditions {
+			if c.Type == ConditionEdited {
+				return c.ObservedGeneration == 2
+			}
+		}
+		return false
+	}
+	tell := func() (n int) {
+		for _, e := range l.told {
+			if e.Reason == "SparkApplicationSpecChanged" {
+				n++
+			}
+		}
+		return n
+	}
+	if edited() || tell() != 0 {
+		t.Fatal("an edit is told that there was not")
+	}
+	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"other"}
+	for range 3 {
+		l.drivers(time.Second, ready)
+	}
+	if len(l.plan.Do) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
+		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Do, edited(), tell())
+	}
+	l.drivers(time.Second, crashed)
+	if edited() {
+		t.Error("the run is over, and its successor told to be of the old spec")
+	}
+	if l.gone(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
+		t.Errorf("attempt %d: condition %v, told %d times", l.plan.Next.Attempt, edited(), tell())
+	}
+}
+
+// TestRetainedAfterTheLastAttemptOnly: nothing of an attempt outlives it while another follows, and the last one's is kept by policy, whatever the restart
+// policy is.
+func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
+	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
+		ResourceRetainPolicy: sparkv1.RetainOnFailure,
+		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
+	})).gone(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	if l.drivers(10*time.Second, crashed); len(l.plan.Do) != 1 || l.plan.Do[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
+		t.Errorf("between attempts: %v", l.plan.Do)
+	}
+	l.gone(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
+	if len(l.plan.Do) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
+		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Do)
+	}
+	want := "the application is over and what belongs to it is kept, as long as the application itself; no more than 1 restarts are allowed; " +
+		"the last attempt: Failed, Error: driver container failed with exit code 1"
+	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
+		t.Errorf("it says (-want +got):\n%s", diff)
+	}
+}
+
+// TestTimeToLive: an application is deleted to the moment, counted from its end.
+func TestTimeToLive(t *testing.T) {
+	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
+		gone(0).drivers(time.Second, ready).drivers(time.Second, succeeded).gone(time.Second)
+	if l.gone(58 * time.Second); len(l.plan.Do) > 0 || l.plan.Check != time.Second {
+		t.Errorf("a second before: %v, looked at again after %s", l.plan.Do, l.plan.Check)
+	}
+	if l.gone(time.Second); len(l.plan.Do) != 1 || l.plan.Do[0].Part != lifecycle.Application {
+		t.Errorf("then: %v", l.plan.Do)
+	}
+}

@@ -1,0 +1,122 @@
+package application
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+)
+
+// maxSnapshot bounds, in bytes, what a state holds of the status of the driver's pod, and maxSaid what of that a container or Kubernetes said.
+const (
+	maxSnapshot = 8 << 10
+	maxSaid     = 512
+)
+
+// snapshot is the status of a driver's pod as a state holds it: what the operator's cache has of it, without a null, which the definition that other
+// clients know does not allow (a condition's lastProbeTime, say). One that is too large loses what tells least.
+func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
+	if status == nil {
+		return nil
+	}
+	kept := corev1.PodStatus{
+		Phase: status.Phase, Reason: status.Reason, Message: said(status.Message), StartTime: status.StartTime,
+		Conditions: conditionsTold(status.Conditions), ContainerStatuses: containersTold(status.ContainerStatuses),
+		InitContainerStatuses: containersTold(status.InitContainerStatuses),
+	}
+	text := withoutNulls(kept)
+	for _, less := range []func(){
+		func() { kept.Conditions = nil },
+		func() { kept.InitContainerStatuses = nil },
+		func() { kept.ContainerStatuses = nil },
+	} {
+		if len(text) <= maxSnapshot {
+			break
+		}
+		less()
+		text = withoutNulls(kept)
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return &runtime.RawExtension{Raw: text}
+}
+
+func conditionsTold(all []corev1.PodCondition) (out []corev1.PodCondition) {
+	for _, c := range all {
+		c.Message = said(c.Message)
+		out = append(out, c)
+	}
+	return out
+}
+
+// containersTold are statuses of containers less what only a kubelet has a use for.
+func containersTold(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
+	for _, c := range all {
+		out = append(out, corev1.ContainerStatus{
+			Name: c.Name, State: stateTold(c.State), LastTerminationState: stateTold(c.LastTerminationState),
+			Ready: c.Ready, RestartCount: c.RestartCount, Image: c.Image, Started: c.Started,
+		})
+	}
+	return out
+}
+
+func stateTold(state corev1.ContainerState) corev1.ContainerState {
+	state = *state.DeepCopy()
+	if state.Waiting != nil {
+		state.Waiting.Message = said(state.Waiting.Message)
+	}
+	if state.Terminated != nil {
+		state.Terminated.Message, state.Terminated.ContainerID = said(state.Terminated.Message), ""
+	}
+	return state
+}
+
+func said(text string) string { return apache.Cut(text, maxSaid) }
+
+// withoutNulls is the JSON of a pod's status, without nulls and what is left empty by that; "" for one of which nothing is left.
+func withoutNulls(status corev1.PodStatus) []byte {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return nil // it is made of Kubernetes' types, which are JSON
+	}
+	var tree map[string]any
+	if json.Unmarshal(text, &tree) != nil || pruned(tree) == nil {
+		return nil
+	}
+	if text, err = json.Marshal(tree); err != nil {
+		return nil
+	}
+	return text
+}
+
+// pruned is a tree of JSON without nulls and objects that hold nothing else; nil where nothing is left.
+func pruned(in any) any {
+	switch v := in.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if value = pruned(value); value == nil {
+				delete(v, key)
+			} else {
+				v[key] = value
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		var kept []any
+		for _, item := range v {
+			if item = pruned(item); item != nil {
+				kept = append(kept, item)
+			}
+		}
+		if kept == nil {
+			return nil
+		}
+		return kept
+	}
+	return in
+}

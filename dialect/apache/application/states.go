@@ -1,0 +1,175 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The states of a live attempt by the phase that it is in. A lost node is none: the state stays what it was, and a condition tells.
+var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
+	lifecycle.Launched: sparkv1.ApplicationDriverRequested,
+	lifecycle.Started:  sparkv1.ApplicationDriverStarted,
+	lifecycle.Ready:    sparkv1.ApplicationDriverReady,
+	lifecycle.Scaling:  sparkv1.ApplicationInitializedBelowThresholdExecutors,
+	lifecycle.Running:  sparkv1.ApplicationRunningHealthy,
+	lifecycle.Partial:  sparkv1.ApplicationRunningWithPartialCapacity,
+	lifecycle.Below:    sparkv1.ApplicationRunningWithBelowThresholdExecutors,
+}
+
+// endStates are the states of an attempt that is over, by how.
+var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
+	lifecycle.Succeeded:         sparkv1.ApplicationSucceeded,
+	lifecycle.Failed:            sparkv1.ApplicationFailed,
+	lifecycle.Lost:              sparkv1.ApplicationFailed,
+	lifecycle.RunTimedOut:       sparkv1.ApplicationFailed,
+	lifecycle.Evicted:           sparkv1.ApplicationDriverEvicted,
+	lifecycle.Refused:           sparkv1.ApplicationSchedulingFailure,
+	lifecycle.StartTimedOut:     sparkv1.ApplicationDriverStartTimedOut,
+	lifecycle.ReadyTimedOut:     sparkv1.ApplicationDriverReadyTimedOut,
+	lifecycle.ExecutorsTimedOut: sparkv1.ApplicationExecutorsStartTimedOut,
+}
+
+// ladder is what every driver comes through, each state once.
+var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady}
+
+// rung is how far a live attempt of a state has come. A driver never goes back.
+func rung(state sparkv1.ApplicationStateSummary) int {
+	if at := slices.Index(ladder, state); at >= 0 {
+		return at
+	}
+	switch state {
+	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
+		return len(ladder)
+	case sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationRunningWithPartialCapacity, sparkv1.ApplicationRunningWithBelowThresholdExecutors:
+		return len(ladder) + 1
+	}
+	return -1 // none of a driver's
+}
+
+// climb is what a driver enters on its way from a state to another: what lies between, where nobody was there to see it, and nothing where it once was
+// as far. The machine enters each phase by itself, but for what happened while the driver's node was not heard from.
+func climb(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
+	if from == to || rung(to) < rung(from) {
+		return nil
+	}
+	var out []sparkv1.ApplicationStateSummary
+	for at, state := range ladder {
+		if at > rung(from) && at < rung(to) {
+			out = append(out, state)
+		}
+	}
+	return append(out, to)
+}
+
+// endState is the state of an attempt that is over. What can never be made of its spec has failed; what could not be made this time may be the next.
+func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationStateSummary {
+	if wanted.Invalid != nil && t.Outcome == lifecycle.Refused && t.Cause.Reason == lifecycle.ReasonInvalid {
+		return sparkv1.ApplicationFailed
+	}
+	return endStates[t.Outcome]
+}
+
+// states are those that a transition enters, in order; before is the state stored last.
+func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App) []sparkv1.ApplicationStateSummary {
+	switch t.To {
+	case lifecycle.Launched:
+		switch {
+		case t.From == lifecycle.Unknown:
+			return nil // as it was
+		case before == sparkv1.ApplicationSubmitted || before == sparkv1.ApplicationScheduledToRestart:
+			return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested}
+		}
+		// A launch that was not remembered, of an attempt that nobody thought of.
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationDriverRequested}
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below:
+		return climb(before, liveStates[t.To])
+	case lifecycle.Ended:
+		return []sparkv1.ApplicationStateSummary{endState(t, wanted)}
+	case lifecycle.Waiting:
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationScheduledToRestart}
+	case lifecycle.Retained:
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationTerminatedWithoutReleaseResources}
+	case lifecycle.Done:
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationResourceReleased}
+	}
+	return nil
+}
+
+// message says in words what a state means for the application, and why it was entered.
+func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App, next lifecycle.Memory) string {
+	switch state {
+	case sparkv1.ApplicationSubmitted:
+		return "the application was seen; nothing of it is made yet"
+	case sparkv1.ApplicationScheduledToRestart:
+		return restartMessage(t, next)
+	case sparkv1.ApplicationDriverRequested:
+		if t.Cause.Message != "" {
+			return "the driver is requested; " + t.Cause.Message
+		}
+		return "the driver and what belongs to it were created; the driver pod waits to start"
+	case sparkv1.ApplicationDriverStarted:
+		return "the driver container runs"
+	case sparkv1.ApplicationDriverReady:
+		return "the driver pod is ready"
+	case sparkv1.ApplicationTerminatedWithoutReleaseResources:
+		return "the application is over and what belongs to it is kept" + until(t.At, wanted.Retain.For) + exhausted(t)
+	case sparkv1.ApplicationResourceReleased:
+		return "the application is over and nothing of it is left" + exhausted(t)
+	case sparkv1.ApplicationSucceeded:
+		return "the driver ended without an error"
+	}
+	if text := thresholdMessage(state, wanted.Thresholds); text != "" {
+		return text
+	}
+	return dialect.Told(t.Cause)
+}
+
+func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.Thresholds) string {
+	if limits == nil {
+		limits = &lifecycle.Thresholds{}
+	}
+	switch state {
+	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
+		return fmt.Sprintf("executors run, and fewer than the %d of initExecutors", limits.Init)
+	case sparkv1.ApplicationRunningHealthy:
+		return "the driver runs, and as many executors as are asked for"
+	case sparkv1.ApplicationRunningWithPartialCapacity:
+		return fmt.Sprintf("the driver runs, and fewer executors than the %d of maxExecutors", limits.Max)
+	case sparkv1.ApplicationRunningWithBelowThresholdExecutors:
+		return fmt.Sprintf("the driver runs, and fewer executors than the %d of minExecutors", limits.Min)
+	}
+	return ""
+}
+
+func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
+	over := t.Attempt
+	if t.To == lifecycle.Launched { // which was not remembered
+		over--
+	}
+	text := fmt.Sprintf("attempt %d is over, the next one follows", over)
+	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
+		text += " at " + apache.Timestamp(next.NextAttempt)
+	}
+	return text
+}
+
+func until(since time.Time, kept *time.Duration) string {
+	if kept == nil {
+		return ", as long as the application itself"
+	}
+	return ", until " + apache.Timestamp(since.Add(*kept))
+}
+
+// exhausted tells of the limit that kept the application from being restarted.
+func exhausted(t lifecycle.Transition) string {
+	if t.Cause.Reason != lifecycle.ReasonRestartsExhausted {
+		return ""
+	}
+	return "; " + t.Cause.Message
+}

@@ -1,0 +1,100 @@
+package application
+
+import (
+	"errors"
+	"time"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// modeSetting is where the operator's configuration says how applications are submitted. This API has no field for it.
+const modeSetting = "the operator's configuration (submission.mode"
+
+// submission renders an attempt in the way that the operator's configuration chooses: the driver pod itself, or a pod that makes it by spark-submit. Of
+// the latter it says why.
+func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
+	r, err := a.request(app, attempt, now)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	objects, why, err := a.submitted(app, r)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	objects.Before = append(a.configMaps(app, attempt), objects.Before...)
+	return objects, why, nil
+}
+
+// submitted is what makes the driver of a request, and why by spark-submit.
+func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
+	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
+		objects, err := a.runner(app, r)
+		return objects, dialect.BySparkSubmit(modeSetting + ": " + string(a.Submission) + ") says so"), err
+	}
+	objects, err := submit.Build(r)
+	refused, ok := errors.AsType[*submit.Error](err)
+	switch {
+	case err == nil:
+		return objects, nil, nil
+	case !ok:
+		return submit.Objects{}, nil, err
+	case !refused.NotNative:
+		return submit.Objects{}, nil, asFieldError(app, refused)
+	}
+	why := asFieldError(app, refused)
+	switch {
+	case a.Submission == v1beta2.SubmissionModeNative:
+		why.Message += "; spark-submit could do it, but that is switched off by " + modeSetting + ": Native)"
+		return submit.Objects{}, nil, why
+	case r.DriverMaster != "":
+		why.Message += "; spark-submit could do it, but not for an application of " + confMaster + " " + r.DriverMaster
+		return submit.Objects{}, nil, why
+	}
+	objects, err = a.runner(app, r)
+	return objects, dialect.BySparkSubmit(why.Statement()), err
+}
+
+// runner builds the pod that makes the driver pod by spark-submit, against the API server that the operator knows.
+func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, error) {
+	r.Master = a.apiServer()
+	objects, err := dialect.Runner(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, asFieldError(app, refused)
+	}
+	return objects, err
+}
+
+// prospect builds an attempt to tell why spark-submit would make the driver pod, where it would, and what keeps the application from ever being launched,
+// whatever is tried again. What else is wrong with the spec is a refusal: the restart policy says what follows, and an edit counts with the next attempt.
+func (a Applications) prospect(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
+	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
+		return nil, nil, invalid
+	}
+	objects, submitter, err := a.submission(app, attempt, now)
+	if err != nil {
+		return nil, submitter, nil // Render refuses it
+	}
+	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
+}
+
+// launchWarnings are what the user should know of a launch, beyond what the submission says.
+func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
+	p, _ := programOf(&app.Spec)
+	warnings = p.unused(&app.Spec)
+	if set, listed := app.Spec.SparkConf[confJars]; listed && p.jars != "" {
+		warnings = append(warnings, "spec.jars: "+p.jars+" has no effect: spec.sparkConf["+confJars+"] is "+quoted(set))
+	}
+	for _, version := range []struct{ field, text string }{
+		{"spec.runtimeVersions.scalaVersion", app.Spec.RuntimeVersions.ScalaVersion},
+		{"spec.runtimeVersions.jdkVersion", app.Spec.RuntimeVersions.JDKVersion},
+	} {
+		if version.text != "" && !isLabelValue(version.text) {
+			warnings = append(warnings, version.field+": "+quoted(version.text)+" is no value of a label, and that is all that it is used for")
+		}
+	}
+	return warnings
+}

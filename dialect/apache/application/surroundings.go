@@ -1,0 +1,138 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Reasons of the condition Exposed: for an entry that nothing can be made of, and for what the operator's configuration does not allow.
+const (
+	reasonInvalidSpec = "InvalidSpec"
+	reasonSwitchedOff = "SwitchedOff"
+)
+
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: the Services, Ingresses and routes that the spec
+// lists, from the attempt's launch to the release of what it had. What is retained keeps those that stand.
+func (a Applications) Surroundings(app *sparkv1.SparkApplication) dialect.Surroundings {
+	m := decodeMemory(&app.Status)
+	switch {
+	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
+		return dialect.Surroundings{Unsettled: true}
+	case !m.Phase.Live():
+		return dialect.Surroundings{Told: tellExposed(app, dialect.Exposed{})}
+	}
+	told := dialect.Exposed{Live: true, Generation: app.Generation}
+	told.Objects, told.Wrong = a.beside(app, m.Attempt)
+	for _, object := range told.Objects {
+		dialect.MarkContent(object)
+	}
+	return dialect.Surroundings{Objects: told.Objects, Told: tellExposed(app, told)}
+}
+
+func tellExposed(app *sparkv1.SparkApplication, told dialect.Exposed) func([]lifecycle.Surrounding, time.Time) []dialect.Event {
+	return func(is []lifecycle.Surrounding, now time.Time) []dialect.Event {
+		return told.Tell(&app.Status.Conditions, is, now)
+	}
+}
+
+// beside is what the lists ask for, and what of it cannot be. A spec that was edited while the attempt runs may say anything.
+func (a Applications) beside(app *sparkv1.SparkApplication, attempt int32) (objects []submit.Object, wrong []lifecycle.Cause) {
+	all := doors(&app.Spec)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	selector := a.driverSelector(app, attempt)
+	clashing, services := map[string][]*dialect.FieldError{}, map[string]bool{}
+	for _, fault := range clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt))) {
+		clashing[fault.Field] = append(clashing[fault.Field], fault)
+	}
+	for _, d := range all {
+		faults := slices.Concat(d.faults(), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
+		for _, fault := range faults {
+			wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
+		}
+		if len(faults) > 0 {
+			continue
+		}
+		service, port := a.service(app, attempt, d, selector)
+		if !services[service.GetName()] {
+			services[service.GetName()] = true
+			objects = append(objects, service)
+		}
+		if wrong = append(wrong, a.kept(d)...); !a.Outside {
+			continue
+		}
+		tree, _ := d.tree() // read before
+		objects = append(objects, a.given(app, attempt, d.kind, d.meta, d.spec(tree, port)))
+	}
+	return objects, wrong
+}
+
+// kept is what of an entry without faults is not made, since the operator's configuration allows nothing that is reached from outside the cluster.
+func (a Applications) kept(d door) []lifecycle.Cause {
+	if a.Outside {
+		return nil
+	}
+	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator makes nothing that leads to a driver from outside the cluster, "+
+		"so there is no %s %s; %s, or make one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.LetExpose, d.service.Name)}}
+	if service, _, _ := podtemplate.As[corev1.ServiceSpec](apache.BytesOf(d.serviceRaw)); !expose.IsInside(service.Type) {
+		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.SwitchedOff(service.Type)})
+	}
+	return wrong
+}
+
+// service is the Service of an entry that has no faults, and its first port; 0 where it has none. It always leads to the attempt's driver: by another
+// selector it would open pods that are not the application's.
+func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d door, driver map[string]string) (*unstructured.Unstructured, int64) {
+	data := apache.BytesOf(d.serviceRaw)
+	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
+	tree, _ := podtemplate.Decode(data)
+	selector := map[string]any{}
+	for label, value := range driver {
+		selector[label] = value
+	}
+	tree["selector"] = selector
+	if !a.Outside && !expose.IsInside(typed.Type) {
+		expose.InsideTree(tree)
+	}
+	port := int64(0)
+	if len(typed.Ports) > 0 {
+		port = int64(typed.Ports[0].Port)
+	}
+	return a.given(app, attempt, expose.ServiceKind, d.service, tree), port
+}
+
+// driverSelector are labels that the attempt's driver has, and no other pod: those that another operator would have given it too, or where spark-submit
+// makes it, and chooses the id, those of ours. Who makes it is known by rendering the attempt, so this is asked once for all entries.
+func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
+	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
+		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
+	}
+	return map[string]string{apache.LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}
+}
+
+// given is an object of the user's specification, in the application's namespace and with its identity. Spark's own label is left out: a driver deletes by
+// it when it stops.
+func (a Applications) given(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
+	extra := maps.Clone(meta.Labels)
+	delete(extra, submit.SelectorLabel)
+	return expose.Given{
+		Kind: kind, Namespace: app.Namespace, Name: meta.Name, Labels: a.attemptLabels(app, attempt), Extra: extra, Annotations: meta.Annotations,
+		Owner: ownerReference(app), Spec: spec,
+	}.Object()
+}

@@ -1,0 +1,300 @@
+package application
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// in puts an application into a phase of its first attempt.
+func in(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
+	app.Generation = 7
+	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}, AttemptID: "pi-0"}
+	return app
+}
+
+// specsOf are the specs of objects by kind and name.
+func specsOf(t *testing.T, objects []submit.Object) map[string]any {
+	t.Helper()
+	specs := map[string]any{}
+	for _, object := range objects {
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tree map[string]any
+		if err := json.Unmarshal(text, &tree); err != nil {
+			t.Fatal(err)
+		}
+		specs[object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName()] = tree["spec"]
+	}
+	return specs
+}
+
+// outside lets applications choose what is reached from outside the cluster.
+var outside = Applications{Options{Outside: true}}
+
+// TestDoors: what is made of the lists' entries. Unknown fields stay; what does not say where to leads to the Service's first port.
+func TestDoors(t *testing.T) {
+	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
+	for name, c := range map[string]struct{ spec, want string }{
+		"nothing": {"{}", "{}"},
+		"an Ingress of which nothing is said": {`
+driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80, targetPort: 4040}, {port: 81}]}, ingressMetadata: {name: door}}]`, `
+Service ui: {ports: [{port: 80, targetPort: 4040}, {port: 81}], selector: ` + driver + `}
+Ingress door: {rules: [{http: {paths: [{path: /, pathType: ImplementationSpecific, backend: {service: {name: ui, port: {number: 80}}}}]}}]}`},
+		"an Ingress without rules keeps its class and its TLS (W19)": {`
+driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door},
+  ingressSpec: {ingressClassName: nginx, tls: [{hosts: [a.example.org], secretName: s}], rules: []}}]`, `
+Service ui: {ports: [{port: 80}], selector: ` + driver + `}
+Ingress door: {ingressClassName: nginx, tls: [{hosts: [a.example.org], secretName: s}],
+  rules: [{http: {paths: [{path: /, pathType: ImplementationSpecific, backend: {service: {name: ui, port: {number: 80}}}}]}}]}`},
+		"an Ingress that has its say": {`
+driverServiceIngressList: [
+  {serviceMetadata: {name: a}, serviceSpec: {type: NodePort, selector: {x: z}, future: 1}, ingressMetadata: {name: a}, ingressSpec: {defaultBackend: {service: {name: b, port: {number: 1}}}}},
+  {serviceMetadata: {name: b}, serviceSpec: {selector: {}, ports: [{port: 1}]}, ingressMetadata: {name: b}, ingressSpec: {future: {deep: true}, rules: [{host: h}]}}]`, `
+Service a: {type: NodePort, selector: ` + driver + `, future: 1}
+Ingress a: {defaultBackend: {service: {name: b, port: {number: 1}}}}
+Service b: {selector: ` + driver + `, ports: [{port: 1}]}
+Ingress b: {future: {deep: true}, rules: [{host: h}]}`},
+		"routes": {`
+driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g, sectionName: s}], hostnames: [h]}}]
+driverGrpcRouteList: [{serviceMetadata: {name: connect}, serviceSpec: {ports: [{port: 15002}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`, `
+Service ui: {ports: [{port: 80}], selector: ` + driver + `}
+HTTPRoute web: {parentRefs: [{name: g, sectionName: s}], hostnames: [h], rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{name: ui, port: 80}]}]}
+Service connect: {ports: [{port: 15002}], selector: ` + driver + `}
+GRPCRoute grpc: {parentRefs: [{name: g}], rules: [{backendRefs: [{name: connect, port: 15002}]}]}`},
+		"several doors of one Service": {`
+driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}, ingressSpec: {rules: [{host: h}]}}]
+driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: a}, httpRouteSpec: {parentRefs: [{name: g}], rules: [{}]}}]`, `
+Service ui: {ports: [{port: 80}], selector: ` + driver + `}
+Ingress a: {rules: [{host: h}]}
+HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
+	} {
+		app := written(t)
+		if err := yaml.UnmarshalStrict([]byte(c.spec), &app.Spec); err != nil {
+			t.Fatal(err)
+		}
+		var want map[string]any
+		if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		got := outside.Surroundings(in(lifecycle.Running, app))
+		if diff := cmp.Diff(want, specsOf(t, got.Objects)); diff != "" || got.Unsettled {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+const oneDoor = `
+spec: {driverServiceIngressList: [{
+  serviceMetadata: {name: ui, namespace: elsewhere, labels: {team: a, spark.operator/name: x, spark-app-selector: pi-0}, annotations: {note: b}},
+  serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door, labels: {team: b}}}]}`
+
+// TestDoorsAreOurs: what stands beside a driver is found again by our labels, in the application's namespace, and the driver does not delete it.
+func TestDoorsAreOurs(t *testing.T) {
+	app := in(lifecycle.Launched, written(t, oneDoor))
+	objects := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
+	if len(objects) != 2 {
+		t.Fatalf("%d objects", len(objects))
+	}
+	for i, object := range objects {
+		labels := object.GetLabels()
+		for label, want := range map[string]string{
+			apache.LabelOperatorName: "ours", apache.LabelAppName: "pi", apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", apache.LabelManaged: "true", submit.SelectorLabel: "",
+			"team": []string{"a", "b"}[i],
+		} {
+			if labels[label] != want {
+				t.Errorf("%s: %s is %q, want %q", object.GetName(), label, labels[label], want)
+			}
+		}
+		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 || refs[0].UID != noonUID || labels[lifecycle.ContentLabel] == "" {
+			t.Errorf("%s: in %s, owned by %v, content %q", object.GetName(), object.GetNamespace(), refs, labels[lifecycle.ContentLabel])
+		}
+	}
+	if objects[0].GetAnnotations()["note"] != "b" {
+		t.Errorf("%v", objects[0].GetAnnotations())
+	}
+	first := objects[0].GetLabels()[lifecycle.ContentLabel]
+	again := Applications{Options{OperatorName: "ours", Outside: true}}.Surroundings(app).Objects
+	if again[0].GetLabels()[lifecycle.ContentLabel] != first {
+		t.Error("the same Service has another digest")
+	}
+	app.Spec.DriverServiceIngressList[0].ServiceSpec.Raw = []byte(`{"ports":[{"port":81}]}`)
+	if (Applications{Options{OperatorName: "ours", Outside: true}}).Surroundings(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
+		t.Error("another Service has the same digest")
+	}
+}
+
+// TestDoorsOfASubmittedDriver: where spark-submit makes the driver, it chooses the id; the driver is known by our labels, which it is given.
+func TestDoorsOfASubmittedDriver(t *testing.T) {
+	by := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
+	app := in(lifecycle.Running, written(t, oneDoor))
+	spec := specsOf(t, by.Surroundings(app).Objects)["Service ui"].(map[string]any)
+	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	native := rendered(t, Applications{}, app, 1).Driver
+	selector := specsOf(t, Applications{}.Surroundings(app).Objects)["Service ui"].(map[string]any)["selector"].(map[string]any)
+	for label, value := range selector {
+		if native.Labels[label] != value {
+			t.Errorf("the Service selects %s=%v, which the driver does not have", label, value)
+		}
+	}
+}
+
+// TestDoorsStandWhileTheAttemptDoes, and as long as what it had is retained.
+func TestDoorsStandWhileTheAttemptDoes(t *testing.T) {
+	for phase, want := range map[lifecycle.Phase]string{
+		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
+		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand", lifecycle.Unknown: "stand",
+		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
+	} {
+		app := in(phase, written(t, oneDoor))
+		s := outside.Surroundings(app)
+		got := "none"
+		switch {
+		case s.Unsettled:
+			got = "as they are"
+		case len(s.Objects) > 0:
+			got = "stand"
+		}
+		if got != want || (s.Told == nil) != s.Unsettled {
+			t.Errorf("%s: %s, want %s", phase, got, want)
+		}
+		app.DeletionTimestamp = &metav1.Time{Time: noon}
+		if s := outside.Surroundings(app); !s.Unsettled {
+			t.Errorf("%s, being deleted: %v", phase, s.Objects)
+		}
+	}
+}
+
+// TestExposed: what became of them is told by a condition, and bad news by an event, once.
+func TestExposed(t *testing.T) {
+	app := in(lifecycle.Running, written(t, oneDoor))
+	tell := func(is ...lifecycle.Surrounding) []dialect.Event {
+		return outside.Surroundings(app).Told(is, noon)
+	}
+	if news := tell(); len(news) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
+		t.Errorf("before anything is known: %v, %v", news, app.Status.Conditions)
+	}
+	service, door := lifecycle.Surrounding{Kind: "Service", Name: "ui", Stands: true}, lifecycle.Surrounding{Kind: "Ingress", Name: "door", Stands: true}
+	if news := tell(service, door); len(news) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
+		t.Errorf("as wanted: %v, %v", news, app.Status.Conditions)
+	}
+	door.Stands, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
+	for i, want := range []int{1, 0} {
+		news := tell(service, door)
+		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
+		if len(news) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
+			t.Errorf("told %d times: %v, %+v", i+1, news, c)
+		}
+	}
+	// An edit of a running application may say anything: what can be made of it stands.
+	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
+	s := outside.Surroundings(app)
+	news := s.Told([]lifecycle.Surrounding{service, {Kind: "Ingress", Name: "door", Stands: true}}, noon)
+	if len(s.Objects) != 2 || len(news) != 1 || !strings.Contains(news[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
+		t.Errorf("%d objects, %v", len(s.Objects), news)
+	}
+	app.Status.Operator.Phase = string(lifecycle.Done)
+	if news := outside.Surroundings(app).Told(nil, noon); len(news) > 0 || len(app.Status.Conditions) > 0 {
+		t.Errorf("when it is over: %v, %v", news, app.Status.Conditions)
+	}
+}
+
+// TestNothingOutside: while exposure is switched off, an application's Services are of the cluster alone, they lead to its driver whatever it selects, and
+// the condition says what is not there, why, and what to do about it.
+func TestNothingOutside(t *testing.T) {
+	app := in(lifecycle.Running, written(t, `
+spec:
+  driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: {
+    type: LoadBalancer, loadBalancerSourceRanges: [0.0.0.0/0], selector: {app: database}, ports: [{port: 80, nodePort: 30000}]}}]
+  driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g}]}}]
+  driverGrpcRouteList: [{serviceMetadata: {name: grpc}, serviceSpec: {ports: [{port: 81}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`))
+	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0", "spark-role": "driver"}
+	s := Applications{}.Surroundings(app)
+	want := map[string]any{
+		"Service ui":   map[string]any{"type": "ClusterIP", "selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
+		"Service web":  map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
+		"Service grpc": map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 81.0}}},
+	}
+	if diff := cmp.Diff(want, specsOf(t, s.Objects)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	news := s.Told([]lifecycle.Surrounding{
+		{Kind: "Service", Name: "ui", Stands: true}, {Kind: "Service", Name: "web", Stands: true}, {Kind: "Service", Name: "grpc", Stands: true},
+	}, noon)
+	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
+	if len(news) != 1 || news[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
+		t.Fatalf("told: %v, %+v", news, c)
+	}
+	for _, want := range []string{
+		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",
+		"spec.driverGrpcRouteList[0]: ", "exposure.enabled: true", "controller.exposure.enable=true", "leads to Service ui",
+	} {
+		if !strings.Contains(c.Message, want) {
+			t.Errorf("%q does not say %q", c.Message, want)
+		}
+	}
+}
+
+// TestRefusedServices: what takes or sends traffic elsewhere is refused with exposure switched on as well.
+func TestRefusedServices(t *testing.T) {
+	for spec, field := range map[string]string{
+		"{externalIPs: [10.0.0.1], ports: [{port: 80}]}":                              "externalIPs",
+		"{type: ExternalName, externalName: example.com, ports: [{port: 80}]}":        "type",
+		"{type: ClusterIP, externalName: metadata.internal, ports: [{port: 80}]}":     "externalName",
+		"{type: LoadBalancer, externalIPs: [169.254.169.254], ports: [{port: 7078}]}": "externalIPs",
+	} {
+		app := in(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
+		_, err := outside.Render(app, launchOf(1), noon)
+		want := "spec.driverServiceIngressList[0].serviceSpec." + field
+		if err == nil || !strings.HasPrefix(err.Error(), want+": is refused") {
+			t.Errorf("%s: %v, want %s refused", spec, err, want)
+		}
+		if objects := outside.Surroundings(app).Objects; len(objects) > 0 {
+			t.Errorf("%s: %v are made", spec, objects)
+		}
+	}
+}
+
+// FuzzDoors: whatever a raw spec holds, nothing is made of what is refused, and nothing else is refused.
+func FuzzDoors(f *testing.F) {
+	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
+	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))
+	f.Add("Ui", `null`, "", `[]`, uint8(2))
+	f.Fuzz(func(t *testing.T, service, serviceSpec, name, spec string, kind uint8) {
+		app := in(lifecycle.Running, written(t))
+		m, n := sparkv1.ObjectMetadata{Name: service}, sparkv1.ObjectMetadata{Name: name}
+		switch kind % 3 {
+		case 0:
+			app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), IngressMetadata: n, IngressSpec: rawOf(spec)}}
+		case 1:
+			app.Spec.DriverHTTPRouteList = []sparkv1.DriverHTTPRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), HTTPRouteMetadata: n, HTTPRouteSpec: rawOf(spec)}}
+		case 2:
+			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
+		}
+		_, err := Applications{}.Render(app, launchOf(1), noon)
+		objects := outside.Surroundings(app).Objects
+		if made := len(objects) == 2; made != (err == nil) {
+			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
+		}
+		if slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetLabels()[lifecycle.ContentLabel] == "" }) {
+			t.Error("an object has no digest")
+		}
+	})
+}

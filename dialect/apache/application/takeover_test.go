@@ -1,0 +1,296 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// left is a status as the other operator leaves it: states a second apart, the last of them 10 s ago, in its own way to write times.
+func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
+	return func(app *sparkv1.SparkApplication) {
+		s := &app.Status
+		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
+		for i, state := range all {
+			at := t0.Add(time.Duration(i-len(all)+1)*time.Second - 10*time.Second)
+			entry := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: at.Format("2006-01-02T15:04:05.000000000Z"), Message: "in its words"}
+			s.StateTransitionHistory[fmt.Sprint(i)], s.CurrentState = entry, &entry
+		}
+		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: id, RestartCounter: id, FailureRestartCounter: id}}
+	}
+}
+
+// path is the states up to one.
+func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
+	way := append([]sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}, ladder...)
+	switch to {
+	case sparkv1.ApplicationSubmitted, sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationSchedulingFailure:
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted, to}
+	case sparkv1.ApplicationResourceReleased, sparkv1.ApplicationTerminatedWithoutReleaseResources:
+		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, to)
+	}
+	if at := rung(to); at >= 0 && at < len(ladder) {
+		return way[:at+2]
+	}
+	return append(way, to)
+}
+
+// theirs is a pod as the other operator's driver has it, in the copy that Adopt returned.
+func (l *life) theirs(change ...func(*lifecycle.Driver)) lifecycle.Observed {
+	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
+	for _, c := range change {
+		c(&d)
+	}
+	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, Probed: &lifecycle.Cause{}}
+}
+
+// TestTakeOverEveryState: an application goes on from wherever another operator left it: nothing is launched beside a driver, and no state is told twice.
+func TestTakeOverEveryState(t *testing.T) {
+	for _, state := range everyState {
+		t.Run(string(state), func(t *testing.T) {
+			for _, a := range []Applications{trimmed, whole} {
+				l := begin(t, a, left(2, path(state)...), tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+					RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, RestartBackoffMillis: new(int64(10_000))}}))
+				before := shortened(l.app.Status.StateTransitionHistory)
+				want, launched := "", false
+				switch m := adopted[state]; {
+				case rung(state) == 0, rung(state) == 1, rung(state) == 2, rung(state) == 3:
+					l.look(0, l.theirs(ready))
+					want = ", " + strings.Join(names(climb(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
+				case rung(state) == 4:
+					l.look(0, l.theirs(ready))
+					if state != sparkv1.ApplicationRunningHealthy {
+						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // no thresholds are set
+					}
+				case m.Phase == lifecycle.Ended:
+					l.look(0, lifecycle.Observed{Confirmed: true})
+					want, launched = fmt.Sprintf(", %d ScheduledToRestart, %d DriverRequested", len(path(state)), len(path(state))+1), true
+				case m.Phase == lifecycle.Waiting, m.Phase == lifecycle.New:
+					l.look(0, lifecycle.Observed{Confirmed: true})
+					want, launched = fmt.Sprintf(", %d DriverRequested", len(path(state))), true
+				default:
+					l.look(0, lifecycle.Observed{Confirmed: true})
+				}
+				got := shortened(l.app.Status.StateTransitionHistory)
+				if p := l.app.Status.PreviousAttemptSummary; p != nil && a.Trim {
+					got = shortened(p.StateTransitionHistory) + ", " + got
+				}
+				if diff := cmp.Diff(before+want, got); diff != "" {
+					t.Errorf("trimmed %v (-want +got):\n%s", a.Trim, diff)
+				}
+				creates := false
+				for _, action := range l.plan.Do {
+					creates = creates || action.Verb == lifecycle.Create
+				}
+				if creates != launched {
+					t.Errorf("actions %v", l.plan.Do)
+				}
+				if taken := fmt.Sprint(l.told); !strings.Contains(taken, dialect.EventTakenOver) {
+					t.Errorf("nobody is told: %v", taken)
+				}
+			}
+		})
+	}
+}
+
+func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
+	for i, state := range all {
+		out = append(out, fmt.Sprint(from+i, " ", state))
+	}
+	return out
+}
+
+// TestTakenOverNumbersGoOn: the attempt keeps its number and its counters, and what follows goes on from them.
+func TestTakenOverNumbersGoOn(t *testing.T) {
+	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
+	l.look(0, l.theirs(ready)).attempt(2, 2, 2, 0)
+	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Do) > 0 {
+		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Do)
+	}
+	l.look(time.Second, l.theirs(crashed)).attempt(3, 3, 3, 0)
+	if m := l.plan.Next; m.Phase != lifecycle.Waiting || m.Restarts.Total != 3 {
+		t.Errorf("its failure is followed by %+v", m)
+	}
+	l.gone(10 * time.Second)
+	if m := l.plan.Next; m.Attempt != 4 || m.AttemptID != "pi-3" {
+		t.Errorf("followed by attempt %d, %q; want 4 and pi-3", m.Attempt, m.AttemptID)
+	}
+}
+
+// TestTakenOverTimes: deadlines, back-offs, retention and expiry go on from when the other operator wrote.
+func TestTakenOverTimes(t *testing.T) {
+	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
+		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
+	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
+	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationDriverRequested)...), hour)
+	if l.look(4*time.Second, l.theirs(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.Check != time.Second {
+		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.Check)
+	}
+	if l.look(time.Second, l.theirs(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
+		t.Errorf("at its deadline it is %+v", l.plan.Next)
+	}
+
+	l = begin(t, trimmed, left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
+	if l.look(19*time.Second, l.theirs(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.Check != time.Second {
+		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.Check)
+	}
+	if l.look(time.Second, l.theirs(crashed)).gone(time.Second); l.plan.Next.Phase != lifecycle.Done {
+		t.Errorf("after its release it is %s", l.plan.Next.Phase)
+	}
+	if l.gone(time.Minute); len(l.plan.Do) != 1 || l.plan.Do[0].Part != lifecycle.Application {
+		t.Errorf("after its time to live: %v", l.plan.Do)
+	}
+
+	l = begin(t, trimmed, left(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
+		func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
+	if l.gone(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.Check != time.Second || l.plan.Next.Attempt != 3 {
+		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.Check)
+	}
+	if l.gone(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
+		t.Errorf("then it is %+v", l.plan.Next)
+	}
+}
+
+// TestStuckApplicationsEnd: what the other operator could not get out of ends: client mode (a Failed with each of its looks), for good, and with a policy
+// that would restart it for ever.
+func TestStuckApplicationsEnd(t *testing.T) {
+	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
+	for range 3 * maxHistory {
+		loop = append(loop, sparkv1.ApplicationFailed)
+	}
+	client := func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }
+	l := begin(t, whole, left(0, loop...), restarting(sparkv1.RestartAlways), client)
+	for range 5 {
+		l.gone(time.Second)
+	}
+	past := l.app.Status.StateTransitionHistory
+	if last := past[fmt.Sprint(3*maxHistory+1)]; len(past) != maxHistory || last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
+		t.Errorf("%d states, the last of them %+v", len(past), last)
+	}
+	l = begin(t, whole, left(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
+	if l.gone(0); len(l.plan.Do) > 0 {
+		t.Errorf("its deletion waits for %v", l.plan.Do)
+	}
+}
+
+// TestUnknownState: a state that this API does not have is nobody's to go on from. Whose it is keeps it.
+func TestUnknownState(t *testing.T) {
+	l := begin(t, trimmed, left(0, "Paused"))
+	before := l.app.Status.DeepCopy()
+	plan := l.a.Decide(l.app, lifecycle.Observed{Confirmed: true}, t0)
+	c := l.app.Status.Conditions
+	if len(plan.Do) > 0 || len(c) != 1 || c[0].Reason != reasonOtherOperator {
+		t.Errorf("actions %v, conditions %+v", plan.Do, c)
+	}
+	l.app.Status.Conditions = nil
+	if diff := cmp.Diff(*before, l.app.Status); diff != "" {
+		t.Errorf("its status was changed:\n%s", diff)
+	}
+}
+
+// TestAdopt: pods of the other operator are known by their owner and by Spark's id of their attempt.
+func TestAdopt(t *testing.T) {
+	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: pi().UID}
+	pod := func(role, id, uid string, owners ...metav1.OwnerReference) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: id + "-" + role, UID: types.UID(uid), OwnerReferences: owners, Labels: map[string]string{
+			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role, labelAppID: id,
+		}}}
+	}
+	by := func(uid string) metav1.OwnerReference {
+		return metav1.OwnerReference{Kind: "Pod", UID: types.UID(uid), Controller: new(true)}
+	}
+	stranger := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "another"}
+	current, earlier := pod("driver", "pi-2", "d2", owned), pod("driver", "pi-1", "d1", owned)
+	live := left(2, path(sparkv1.ApplicationRunningHealthy)...)
+	for _, c := range []struct {
+		name string
+		app  func(*sparkv1.SparkApplication)
+		pods []corev1.Pod
+		want map[string]string // attempts by the pods' UIDs
+	}{
+		{"the current attempt's, with its executors", live,
+			[]corev1.Pod{current, pod("executor", "pi-2", "e", by("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
+		{"what an earlier attempt left", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
+		{"a launch that was not written down", left(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"the first launch, not written down", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
+		{"of a spec that was edited since", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"kept, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+			left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
+			a.Spec.SparkConf["spark.app.id"] = "mine"
+		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"not cleaned up, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+			left(2, path(sparkv1.ApplicationSucceeded)...)(a)
+			a.Spec.SparkConf["spark.app.id"] = "mine"
+		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
+		{"with an id of the user's", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
+			[]corev1.Pod{pod("driver", "mine", "dm", owned)}, map[string]string{"dm": "3"}},
+		{"of a name that is cut", func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
+			[]corev1.Pod{pod("driver", newAppID(pi(func(a *sparkv1.SparkApplication) { a.Name = strings.Repeat("long", 12) }), 3), "dl", owned)}, map[string]string{"dl": "3"}},
+		{"that was taken over before", func(a *sparkv1.SparkApplication) {
+			live(a)
+			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 3, AttemptID: "pi-2"})
+		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"beside one of ours", func(a *sparkv1.SparkApplication) {
+			live(a)
+			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3"})
+		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
+		{"of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", by("x"))}, map[string]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			app, got := pi(c.app), map[string]string{}
+			for _, found := range trimmed.Adopt(app, c.pods) {
+				got[string(found.UID)] = found.Labels[apache.LabelAttempt]
+				if found.Labels[apache.LabelAppUID] != string(app.UID) || found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[labelAppID] {
+					t.Errorf("%s has no identity: %v %v", found.UID, found.Labels, found.Annotations)
+				}
+				if found.Labels["spark-role"] == "driver" && !metav1.IsControlledBy(&found, app) {
+					t.Errorf("%s is controlled by %v", found.UID, found.OwnerReferences)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+			for _, was := range c.pods {
+				if was.Labels[apache.LabelAttempt] != "" {
+					t.Errorf("%s was changed itself", was.UID)
+				}
+			}
+		})
+	}
+}
+
+// TestTracesAreCut: that operator's messages hold whole stack traces, hundreds of which would be more than the API server stores.
+func TestTracesAreCut(t *testing.T) {
+	long := func(a *sparkv1.SparkApplication) {
+		for key, state := range a.Status.StateTransitionHistory {
+			state.Message = strings.Repeat("at org.example.Main\n", 500)
+			a.Status.StateTransitionHistory[key] = state
+		}
+	}
+	l := begin(t, whole, left(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
+	l.gone(time.Second)
+	first := maps.Clone(l.app.Status.StateTransitionHistory)
+	for key, state := range first {
+		if len(state.Message) > apache.MaxMessage+len(apache.CutMark) {
+			t.Errorf("state %s has a message of %d bytes", key, len(state.Message))
+		}
+	}
+	l.gone(time.Second)
+	for key, state := range first {
+		if diff := cmp.Diff(state, l.app.Status.StateTransitionHistory[key]); diff != "" {
+			t.Errorf("state %s changes with the next look:\n%s", key, diff)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package application
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// rawTemplate is a pod template as it was written; nil where there is none.
+func rawTemplate(t *sparkv1.PodTemplate) []byte {
+	if t == nil || t.PodTemplateSpec == nil || len(t.PodTemplateSpec.Raw) == 0 {
+		return nil
+	}
+	return t.PodTemplateSpec.Raw
+}
+
+// escalatingNot is a driver's template in which no container may gain more privileges than its parent process, unless it says so or could not be without.
+// A driver without a template gets one of its own for it. What cannot be read is left as it is, for whoever refuses it.
+func escalatingNot(template []byte) []byte {
+	tree := map[string]any{}
+	if template != nil {
+		var err error
+		if tree, err = podtemplate.Decode(template); err != nil {
+			return template
+		}
+	}
+	spec, ok := child(tree, "spec")
+	if !ok {
+		return template
+	}
+	if containers, isList := spec["containers"].([]any); isList && len(containers) == 0 || spec["containers"] == nil {
+		spec["containers"] = []any{map[string]any{"name": apache.DriverContainer}}
+	}
+	for _, list := range []string{"initContainers", "containers"} {
+		elements, _ := spec[list].([]any)
+		for _, element := range elements {
+			container, _ := element.(map[string]any)
+			if container == nil || !leavesEscalation(container) {
+				continue
+			}
+			if security, ok := child(container, "securityContext"); ok {
+				security["allowPrivilegeEscalation"] = false
+			}
+		}
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return template
+	}
+	return text
+}
+
+// child is the object of a key, made where there is none; false where something else has its place.
+func child(tree map[string]any, key string) (map[string]any, bool) {
+	if tree[key] == nil {
+		tree[key] = map[string]any{}
+	}
+	object, ok := tree[key].(map[string]any)
+	return object, ok
+}
+
+// leavesEscalation reports whether a container says nothing that its escalation of privileges would follow from.
+func leavesEscalation(container map[string]any) bool {
+	var typed corev1.Container
+	text, err := json.Marshal(container)
+	return err == nil && json.Unmarshal(text, &typed) == nil && dialect.PrivilegeEscalation(typed.SecurityContext) == nil
+}

@@ -1,0 +1,117 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// quoted is a user's text as a message shows it.
+func quoted(text string) string { return conf.Quote("", text) }
+
+// Validate says everything about an application for which it fails without being tried again: its name, which no edit can change, the deployment mode
+// and the routes. What else is wrong with a spec refuses the attempt (Render), and the restart policy says what follows.
+func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
+	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
+		return wrong
+	}
+	wrong := validName(app)
+	if app.Spec.DeploymentMode == sparkv1.ClientMode {
+		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
+			Message: "ClientMode is not served: the driver always runs in a pod of its own; use ClusterMode, or leave it out"})
+	}
+	for _, d := range doors(&app.Spec) {
+		if d.isRoute() {
+			wrong = append(wrong, d.faults()...)
+		}
+	}
+	return wrong
+}
+
+// validName holds the name to a DNS label (RFC 1035): names of Services and the value of a label are made from it.
+func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
+	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
+		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+	}
+	return nil
+}
+
+// refused says what an attempt is refused for, of what neither Spark's rules (submit.Build) nor Validate look at.
+func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
+	all := doors(&app.Spec)
+	for _, d := range all {
+		if !d.isRoute() {
+			wrong = append(wrong, d.faults()...)
+		}
+	}
+	id := appID(app, attempt)
+	wrong = append(wrong, clashes(all, submit.ServiceName(id, id))...)
+	wrong = append(wrong, validConfigMaps(app, id)...)
+	return append(wrong, validLabels(app)...)
+}
+
+// validConfigMaps refuses what is no name of a ConfigMap, and names that come twice or are the driver's own.
+func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
+	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
+	for i := range app.Spec.ConfigMapSpecs {
+		spec := &app.Spec.ConfigMapSpecs[i]
+		entry := fmt.Sprintf("spec.configMapSpecs[%d]", i)
+		if problems := validation.IsDNS1123Subdomain(spec.Name); len(problems) > 0 {
+			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is no name of a ConfigMap: %s", spec.Name, strings.Join(problems, "; "))})
+			continue
+		}
+		if other, ok := taken[spec.Name]; ok {
+			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is the name of %s too; choose another", spec.Name, other)})
+		}
+		taken[spec.Name] = entry
+		for _, key := range slices.Sorted(maps.Keys(spec.Data)) {
+			if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
+				wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("%s.data[%s]", entry, key), Message: "is no key of a ConfigMap: " + problems[0]})
+			}
+		}
+	}
+	return wrong
+}
+
+// thresholdWarnings names counts below nothing, which count as nothing: that API's own operator takes them as well.
+func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
+	instances := tolerations(spec).InstanceConfig
+	for _, threshold := range []struct {
+		name  string
+		count *int64
+	}{{"initExecutors", instances.InitExecutors}, {"minExecutors", instances.MinExecutors}, {"maxExecutors", instances.MaxExecutors}} {
+		if threshold.count != nil && *threshold.count < 0 {
+			warnings = append(warnings, fmt.Sprintf("spec.applicationTolerations.instanceConfig.%s: %d is no count of executors and counts as 0", threshold.name, *threshold.count))
+		}
+	}
+	return warnings
+}
+
+// validLabels refuses labels that only this operator may set, wherever a user's label reaches an object of an attempt: it finds them by these, and deletes
+// by them. Those of Services, Ingresses and routes beside the driver give way to its own instead.
+func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
+	wrong := dialect.OwnConfLabels(app.Spec.SparkConf)
+	for _, t := range []struct {
+		field    string
+		template *sparkv1.PodTemplate
+	}{{"spec.driverSpec.podTemplateSpec", app.Spec.DriverSpec}, {"spec.executorSpec.podTemplateSpec", app.Spec.ExecutorSpec}} {
+		if t.template != nil {
+			labels := dialect.PodTemplate(t.template.PodTemplateSpec).Labels
+			wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+		}
+	}
+	for i := range app.Spec.ConfigMapSpecs {
+		spec := &app.Spec.ConfigMapSpecs[i]
+		field := fmt.Sprintf("spec.configMapSpecs[%d]", i)
+		wrong = append(wrong, dialect.OwnKeys(field+".labels", "labels", slices.Sorted(maps.Keys(spec.Labels)))...)
+	}
+	return wrong
+}

@@ -1,0 +1,268 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// leftIn is a cluster as another operator left it, after the states given.
+func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
+	return func(sc *sparkv1.SparkCluster) {
+		s := &sc.Status
+		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
+		for i, state := range states {
+			entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: fmt.Sprintf("2025-12-31T23:%02d:00.123456789Z", i%60), Message: "in their words"}
+			s.StateTransitionHistory[strconv.Itoa(i)] = entry
+			s.CurrentState = &entry
+		}
+		s.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{AttemptInfo: &sparkv1.ClusterAttemptInfo{}}
+	}
+}
+
+// theirs are pods that another operator's StatefulSets made.
+func (w *clusterWorld) theirs(workers int) {
+	w.pods(workers)
+	for i := range w.seen.Members {
+		w.seen.Members[i].Generation = ""
+	}
+}
+
+// TestClusterTakenOver holds that a cluster of another operator goes on, in whichever state it was left.
+func TestClusterTakenOver(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		left    []sparkv1.ClusterStateSummary
+		workers int // -1: no pods
+		refused string
+		states  string
+		ready   string
+		told    []string
+	}{
+		{"running", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver}},
+		{"running, as it was said before there were pods", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
+			[]string{EventClusterTakenOver, EventClusterDegraded}},
+		{"running, a worker is gone", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 1, "", "Submitted RunningHealthy", "True",
+			[]string{EventClusterTakenOver, EventClusterDegraded}},
+		{"submitted, nothing was made", []sparkv1.ClusterStateSummary{"Submitted"}, -1, "", "Submitted", "False", []string{EventClusterTakenOver, EventClusterSubmitted}},
+		{"submitted, and running", []sparkv1.ClusterStateSummary{"Submitted"}, 2, "", "Submitted RunningHealthy", "True",
+			[]string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
+		{"no status, and running", nil, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
+		{"refused", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "", "Submitted SchedulingFailure Submitted", "False",
+			[]string{EventClusterTakenOver, EventClusterSubmitted}},
+		{"refused, and still so", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "QuotaExceeded", "Submitted SchedulingFailure", "False",
+			[]string{EventClusterTakenOver, EventClusterSchedulingFailure}},
+		{"refused half way, and running", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
+			"Submitted SchedulingFailure Failed Failed SchedulingFailure Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
+		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "", "Submitted Failed ResourceReleased", "False", []string{EventClusterTakenOver}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newClusterWorld(t, leftIn(tc.left...))
+			if len(tc.left) == 0 {
+				w.sc.Status = sparkv1.ClusterStatus{}
+			}
+			if tc.workers >= 0 {
+				w.theirs(tc.workers)
+			}
+			w.refused.Reason, w.refused.Message = tc.refused, "m"
+			w.pass()
+			w.wantStates(tc.states)
+			w.wantTold(tc.told...)
+			if got := w.condition(dialect.ConditionReady); string(got.Status) != tc.ready {
+				t.Errorf("Ready %+v", got)
+			}
+			for key, entry := range w.sc.Status.StateTransitionHistory {
+				if n := apache.KeyOf(key); int(n) < len(tc.left) && (entry.Message != "in their words" || !strings.HasSuffix(entry.LastTransitionTime, ".123456789Z")) {
+					t.Errorf("their state %s became %+v", key, entry)
+				}
+			}
+			before := w.sc.Status.DeepCopy()
+			w.pass()
+			if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
+				t.Errorf("the second pass changes the status: %s", diff)
+			}
+		})
+	}
+}
+
+// TestClusterTakenOverIsEdited holds that their pods are left as they are until an edit, and are old then.
+func TestClusterTakenOverIsEdited(t *testing.T) {
+	w := newClusterWorld(t, leftIn("Submitted", "RunningHealthy"))
+	w.theirs(2)
+	w.pass()
+	if !w.sc.Status.Operator.Adopted {
+		t.Fatal("not known to be of another operator")
+	}
+	w.now = w.now.Add(24 * time.Hour)
+	w.seen.Members[1].Generation = "of ours: made again by their set, as it is by now"
+	w.pass()
+	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
+	editTo(2, nil)(w.sc)
+	w.theirs(2)
+	w.pass()
+	if w.sc.Status.Operator.Adopted {
+		t.Error("an edit changes nothing")
+	}
+	w.wantConditions("Ready=True(Running)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
+	w.pods(2)
+	w.now = w.now.Add(time.Minute)
+	w.pass()
+	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
+	w.wantTold(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
+}
+
+// TestClusterLoopIsTakenOver is W1 as it is met: a history that grew until somebody stopped it.
+func TestClusterLoopIsTakenOver(t *testing.T) {
+	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
+	for range 5000 {
+		states = append(states, "Failed")
+	}
+	w := newClusterWorld(t, leftIn(states...))
+	w.pods(2)
+	w.pass()
+	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
+	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5004" {
+		t.Errorf("%d states, the last is %s", len(keys), keys[len(keys)-1])
+	}
+	if w.sc.Status.CurrentState.CurrentStateSummary != sparkv1.ClusterRunningHealthy {
+		t.Errorf("state %+v", w.sc.Status.CurrentState)
+	}
+}
+
+func TestAdoptClusterPods(t *testing.T) {
+	pod := func(change ...func(*corev1.Pod)) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "c-worker-0", Namespace: "ns", Labels: map[string]string{LabelClusterName: "c", "spark-role": "worker"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "c-worker", UID: "set", Controller: new(true)}},
+		}}
+		for _, change := range change {
+			change(&p)
+		}
+		return p
+	}
+	for _, tc := range []struct {
+		name string
+		pod  corev1.Pod
+		want bool
+	}{
+		{"a worker", pod(), true},
+		{"the master", pod(func(p *corev1.Pod) { p.Labels["spark-role"], p.OwnerReferences[0].Name = "master", "c-master" }), true},
+		{"of another set", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "d-worker" }), false},
+		{"of the other role's set", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }), false},
+		{"of a Deployment's", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }), false},
+		{"of nobody", pod(func(p *corev1.Pod) { p.OwnerReferences = nil }), false},
+		{"left by its set", pod(func(p *corev1.Pod) {
+			p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
+		}), true},
+		{"left by another set", pod(func(p *corev1.Pod) {
+			p.Name, p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = "c-worker-x-0", nil, "c-worker-x-0"
+		}), false},
+		{"left and then owned", pod(func(p *corev1.Pod) {
+			p.OwnerReferences[0].Controller, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
+		}), false},
+		{"only owned", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
+		{"a driver", pod(func(p *corev1.Pod) { p.Labels["spark-role"] = "driver" }), false},
+	} {
+		before := tc.pod.DeepCopy()
+		got := testClusters.Adopt(sparkCluster(), []corev1.Pod{tc.pod})
+		if (len(got) == 1) != tc.want {
+			t.Errorf("%s: %d are adopted", tc.name, len(got))
+		}
+		if diff := cmp.Diff(*before, tc.pod); diff != "" {
+			t.Errorf("%s: the candidate itself is changed: %s", tc.name, diff)
+		}
+		if len(got) == 1 && got[0].Labels[apache.LabelAppUID] != "uid-c" {
+			t.Errorf("%s: labels %v", tc.name, got[0].Labels)
+		}
+	}
+}
+
+// TestClusterSurroundings holds what every object of a cluster carries, and when they are left alone.
+func TestClusterSurroundings(t *testing.T) {
+	w := newClusterWorld(t, autoscaledCluster(1, 4), func(sc *sparkv1.SparkCluster) {
+		sc.Spec.SparkConf = map[string]string{"spark.authenticate.secret": "hush"}
+	})
+	if !w.c.Surroundings(w.sc, w.seen).Unsettled {
+		t.Error("objects of a cluster that nobody decided about")
+	}
+	w.pass()
+	kinds := map[string]int{}
+	for _, object := range w.c.Surroundings(w.sc, w.seen).Objects {
+		kinds[object.GetObjectKind().GroupVersionKind().Kind]++
+		labels := object.GetLabels()
+		if labels[lifecycle.ContentLabel] == "" || labels[apache.LabelAppUID] != "uid-c" || labels[apache.LabelOperatorName] != apache.DefaultOperatorName {
+			t.Errorf("%s has labels %v", object.GetName(), labels)
+		}
+		if object.GetNamespace() != "ns" || !metav1.IsControlledBy(object, w.sc) {
+			t.Errorf("%s is nobody's", object.GetName())
+		}
+	}
+	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Error(diff)
+	}
+	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
+		if made, _, _ := w.c.want(w.sc); made.Made[role] == "" {
+			t.Errorf("nothing tells what the pods of role %s are made from", role)
+		}
+	}
+	first, again := w.c.Surroundings(w.sc, w.seen).Objects, w.c.Surroundings(w.sc, w.seen).Objects
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same spec makes others: %s", diff)
+	}
+}
+
+// TestClusterRelease holds what is told while what is left of a cluster goes.
+func TestClusterRelease(t *testing.T) {
+	w := newClusterWorld(t)
+	w.pass()
+	w.now = w.now.Add(5 * time.Minute)
+	w.seen = lifecycle.Observed{Beside: 7}
+	object := w.sc.DeepCopy()
+	w.c.Decide(object, w.seen, w.now)
+	s := w.c.Surroundings(object, w.seen)
+	s.Told([]lifecycle.Surrounding{{Kind: "Service", Name: "c-master-svc", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
+	w.store(object)
+	got := w.condition(dialect.ConditionReconciling)
+	if got.Reason != "Forbidden" || got.Message != "7 objects and 0 pods of the cluster are being deleted; Service c-master-svc: may not delete" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestClusterWeather holds that what keeps the operator from going on is told, of one that runs as a degradation.
+func TestClusterWeather(t *testing.T) {
+	weather := &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
+	w := newClusterWorld(t)
+	w.seen.Weather = weather
+	w.pass()
+	w.wantConditions("Ready=False(WebhookFailed)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
+	w.seen.Weather = nil
+	w.pods(2)
+	w.pass()
+	w.seen.Weather = weather
+	w.pass()
+	w.wantConditions("Ready=True(Running)", "Degraded=True(WebhookFailed)", "Progressing=False(Complete)")
+	w.seen.Weather = nil
+	w.pass()
+	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
+}
+
+// TestClusterWarnings holds that what a spec says in vain is told once.
+func TestClusterWarnings(t *testing.T) {
+	w := newClusterWorld(t, autoscaledCluster(0, 3))
+	w.pass()
+	w.wantTold(EventClusterSubmitted, EventClusterWarning, EventClusterWarning)
+	w.pass()
+	w.wantTold()
+}

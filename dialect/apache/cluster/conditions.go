@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
+)
+
+// Types of a cluster's conditions beside those that all kinds have.
+const (
+	// ConditionProgressing is True while the cluster is on its way: the first time, anew after it failed, or to an edited spec.
+	ConditionProgressing = "Progressing"
+	// ConditionObjects tells whether the API server has all objects of the cluster, of the generation that the condition names, as they are wanted. It is
+	// absent where none is wanted.
+	ConditionObjects = "ObjectsApplied"
+)
+
+// Reasons of conditions, where no cause gives one.
+const (
+	reasonClusterRunning = "Running"
+	reasonMaking         = "MakingObjects"
+	reasonAwaitingPods   = "AwaitingPods"
+	reasonRollingOut     = "RollingOut"
+	reasonComplete       = "Complete"
+	reasonReleasing      = "Releasing"
+)
+
+// passingConditions are those that are absent unless they are True.
+var passingConditions = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed}
+
+// encodeClusterConditions sets what holds and removes the rest.
+func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
+	before := slices.Clone(sc.Status.Conditions)
+	hold := map[string]lifecycle.Cause{}
+	why := clusterAccount(m)
+	moves := m.Wants() && m.Phase != lifecycle.Waiting
+	switch m.Phase {
+	case lifecycle.Running:
+		moves = holdRunning(hold, want, m, objects)
+	case lifecycle.Ended:
+		hold[dialect.ConditionReconciling] = lifecycle.Cause{Reason: reasonReleasing, Message: "the objects and pods of the cluster are being deleted"}
+		hold[dialect.ConditionFailed] = why
+	case lifecycle.Done:
+		hold[dialect.ConditionStalled], hold[dialect.ConditionFailed] = why, why
+	default:
+		hold[dialect.ConditionReconciling] = why
+	}
+	for _, kind := range passingConditions {
+		if cause, holds := hold[kind]; holds {
+			setCluster(sc, kind, metav1.ConditionTrue, cause, now)
+		} else {
+			meta.RemoveStatusCondition(&sc.Status.Conditions, kind)
+		}
+	}
+	if !m.Wants() {
+		meta.RemoveStatusCondition(&sc.Status.Conditions, ConditionObjects)
+	}
+	progress := metav1.ConditionFalse
+	if moves {
+		progress = metav1.ConditionTrue
+	} else if m.Phase == lifecycle.Running && why.Reason == reasonRollingOut && want.Invalid != nil {
+		why = *want.Invalid
+	}
+	setCluster(sc, ConditionProgressing, progress, why, now)
+	encodeClusterReady(sc, m, why, now)
+	dialect.EncodeWeather(&sc.Status.Conditions, m.Phase, seen.Weather, before, sc.Generation, now)
+}
+
+// holdRunning says what holds of a cluster that ran once, and reports whether it is on its way to a spec.
+func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
+	why := clusterAccount(m)
+	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
+	moves = m.Rolling() && !late && objects.Refused == nil && want.Invalid == nil
+	switch {
+	case want.Invalid != nil:
+		hold[dialect.ConditionStalled] = *want.Invalid
+	case late:
+		hold[dialect.ConditionStalled] = why
+	case moves || objects.Refused != nil:
+		hold[dialect.ConditionReconciling] = why
+	}
+	if m.Cause.Reason != "" && !moves {
+		hold[dialect.ConditionDegraded] = m.Cause
+	}
+	return moves
+}
+
+// encodeClusterReady sets the condition Ready: a master and a worker, where there are to be some, that take applications. What is lacking beyond that is told
+// by Degraded.
+func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
+	s := &sc.Status
+	ready, text := metav1.ConditionFalse, ""
+	switch {
+	case m.Phase != lifecycle.Running:
+	case s.Masters.Ready == 0:
+		text = "the master is not ready"
+	case s.Workers.Ready == 0 && s.Workers.Desired > 0:
+		text = "no worker is ready"
+	default:
+		ready, why = metav1.ConditionTrue, lifecycle.Cause{Reason: reasonClusterRunning}
+		if stalled := meta.FindStatusCondition(s.Conditions, dialect.ConditionStalled); stalled != nil && stalled.Reason == lifecycle.ReasonInvalid {
+			why.Message = "the cluster is of the spec before it was edited; nothing can be made of this one: " + stalled.Message
+		}
+	}
+	if text != "" && m.Cause.Reason == "" {
+		why.Message = text
+	}
+	setCluster(sc, dialect.ConditionReady, ready, why, now)
+}
+
+// clusterAccount says why a cluster is not what is wanted, or what it waits for; of one that lacks nothing that it is complete.
+func clusterAccount(m cluster.Memory) lifecycle.Cause {
+	if m.Cause.Reason != "" {
+		return m.Cause
+	}
+	switch m.Phase {
+	case lifecycle.Running:
+		if m.Rolling() {
+			return lifecycle.Cause{Reason: reasonRollingOut, Message: "the cluster is brought to its spec, pod by pod"}
+		}
+		return lifecycle.Cause{Reason: reasonComplete, Message: "all pods of the cluster are of its spec"}
+	case lifecycle.Launched, lifecycle.Started:
+		return lifecycle.Cause{Reason: reasonAwaitingPods, Message: "the pods of the cluster are awaited"}
+	}
+	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being made"}
+}
+
+// encodeObjects tells what became of the objects of the current generation. Of what is on its way what was told last holds.
+func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.Time) {
+	switch {
+	case objects.Refused != nil:
+		setCluster(sc, ConditionObjects, metav1.ConditionFalse, *objects.Refused, now)
+	case objects.Stand:
+		setCluster(sc, ConditionObjects, metav1.ConditionTrue, lifecycle.Cause{Reason: reasonComplete}, now)
+	}
+}
+
+// encodeRelease tells what is left of a cluster that failed, and what keeps it.
+func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, is []lifecycle.Surrounding, now time.Time) {
+	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
+		return // nothing is awaited
+	}
+	why := lifecycle.Cause{Reason: reasonReleasing, Message: fmt.Sprintf("%d objects and %d pods of the cluster are being deleted", seen.Beside, len(seen.Members))}
+	for _, cause := range dialect.Hindrances(is) {
+		why.Reason, why.Message = cause.Reason, why.Message+"; "+cause.Message
+	}
+	setCluster(sc, dialect.ConditionReconciling, metav1.ConditionTrue, why.Bounded(), now)
+}
+
+// toldStalled reports whether a cause is what the condition Stalled says.
+func toldStalled(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
+	stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
+	return stalled != nil && stalled.Message == why.Message
+}
+
+// setCluster sets a condition; the time is only taken where its status changes.
+func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
+	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,
+	}, sc.Generation, now)
+}

@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
+)
+
+// decodeCluster reads back what rememberCluster stored, or what another operator left.
+func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
+	o := sc.Status.Operator
+	if o == nil {
+		return takeClusterOver(sc, seen)
+	}
+	phase := lifecycle.Phase(o.Phase)
+	if _, known := clusterStates[phase]; !known {
+		phase = lifecycle.New // of an operator that has more of them
+	}
+	return cluster.Memory{
+		Phase: phase, Since: dialect.Moment(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, Adopted: o.Adopted,
+		Begun: dialect.Moment(o.BegunAt), Complete: dialect.Moment(o.CompleteAt), Cause: dialect.CauseOf(o.Cause),
+	}
+}
+
+// clusterAttempt is our number of the current attempt: this API's first is 0, ours 1.
+func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
+	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
+		return int32(min(max(a.AttemptInfo.ID, 0), maxClusterAttempt-1)) + 1
+	}
+	return 1
+}
+
+// takeClusterOver reads what another operator left. One that it had running runs: that its pods were never looked at does not matter, since they are now.
+// What it could not make, and tried no more, is tried again. Pods that are there although no state tells of them are of a pass that it did not come to
+// write down.
+func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
+	left := sc.Status.CurrentState
+	if left == nil || left.CurrentStateSummary == "" {
+		return cluster.Memory{Adopted: len(seen.Members) > 0}
+	}
+	since := apache.ParseTimestamp(left.LastTransitionTime)
+	m := cluster.Memory{Since: since, Attempt: clusterAttempt(&sc.Status), Adopted: true}
+	said := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: apache.Cut(left.Message, apache.MaxMessage)}
+	switch left.CurrentStateSummary {
+	case sparkv1.ClusterRunningHealthy:
+		m.Phase, m.Begun, m.Complete = lifecycle.Running, since, since
+	case sparkv1.ClusterSchedulingFailure, sparkv1.ClusterFailed:
+		m.Phase, m.Cause = lifecycle.Waiting, said
+	case sparkv1.ClusterResourceReleased:
+		m.Phase, m.Cause = lifecycle.Done, said
+	}
+	return m
+}
+
+// knownObjects is what became last of the objects of the spec as it is now, as far as that is known.
+func knownObjects(sc *sparkv1.SparkCluster) cluster.Objects {
+	known := meta.FindStatusCondition(sc.Status.Conditions, ConditionObjects)
+	switch {
+	case known == nil || known.ObservedGeneration != sc.Generation:
+		return cluster.Objects{}
+	case known.Status == metav1.ConditionTrue:
+		return cluster.Objects{Stand: true}
+	}
+	return cluster.Objects{Refused: &lifecycle.Cause{Reason: known.Reason, Message: known.Message}}
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
+)
+
+const (
+	// maxClusterStates is how many states the history of a cluster has. The first go, and numbers go on. Another operator's may have thousands.
+	maxClusterStates = 100
+	// maxClusterAttempt is the last attempt that there can be.
+	maxClusterAttempt = math.MaxInt32
+)
+
+// encode writes a decision into the status: the states that this API's readers expect, and what must be remembered. Written again by the same it is the
+// same.
+func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cluster.Plan, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
+	s, m := &sc.Status, plan.Next
+	if s.CurrentState == nil {
+		enterCluster(s, sparkv1.ClusterSubmitted, "the cluster is submitted", firstSeen(sc, now))
+	}
+	for _, t := range plan.Trail {
+		if t.To == lifecycle.Resuming {
+			rollClusterOver(s, c.Trim)
+		}
+		if state := clusterStates[t.To]; state != s.CurrentState.CurrentStateSummary {
+			enterCluster(s, state, clusterMessage(state, t, want), t.At)
+		}
+	}
+	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary { // as another operator left it
+		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
+	}
+	boundClusterStates(s.StateTransitionHistory)
+	rememberCluster(s, m)
+	s.ObservedGeneration = sc.Generation
+	encodeMembers(s, want, m, seen)
+	encodeClusterConditions(sc, want, m, seen, objects, now)
+}
+
+// firstSeen is when a cluster was submitted: its creation, which does not change with whoever looks at it first.
+func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
+	if created := sc.CreationTimestamp.Time; !created.IsZero() && created.Before(now) {
+		return created
+	}
+	return now
+}
+
+// clusterStates are this API's words for where a cluster stands. What a cluster that ran loses afterwards is no state: conditions tell.
+var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
+	lifecycle.New:      sparkv1.ClusterSubmitted,
+	lifecycle.Resuming: sparkv1.ClusterSubmitted,
+	lifecycle.Launched: sparkv1.ClusterSubmitted,
+	lifecycle.Started:  sparkv1.ClusterSubmitted,
+	lifecycle.Waiting:  sparkv1.ClusterSchedulingFailure,
+	lifecycle.Running:  sparkv1.ClusterRunningHealthy,
+	lifecycle.Ended:    sparkv1.ClusterFailed,
+	lifecycle.Done:     sparkv1.ClusterResourceReleased,
+}
+
+// clusterMessage says why a cluster is in a state.
+func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, want cluster.Cluster) string {
+	switch {
+	case state == sparkv1.ClusterSchedulingFailure:
+		return "the API server does not take all objects of the cluster, and is asked again: " + dialect.Told(t.Cause)
+	case state == sparkv1.ClusterRunningHealthy && want.Scales:
+		return fmt.Sprintf("the master and at least %d workers are ready", want.Workers)
+	case state == sparkv1.ClusterRunningHealthy:
+		return fmt.Sprintf("the master and %d workers are ready", want.Workers)
+	case state == sparkv1.ClusterFailed:
+		return dialect.Told(t.Cause)
+	case state == sparkv1.ClusterResourceReleased:
+		return "nothing of the cluster is left; an edit of the spec begins anew"
+	case t.To == lifecycle.Resuming:
+		return t.Cause.Message
+	}
+	return "the API server has taken all objects of the cluster; its pods are awaited"
+}
+
+// enterCluster adds a state: to the history, and as the current one. Times never go back, whatever other machines' clocks say.
+func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, message string, at time.Time) {
+	if s.CurrentState != nil {
+		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
+			at = last
+		}
+	}
+	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: apache.Cut(message, apache.MaxMessage)}
+	next := int64(0)
+	histories := []map[string]sparkv1.ClusterState{s.StateTransitionHistory}
+	if s.PreviousAttemptSummary != nil {
+		histories = append(histories, s.PreviousAttemptSummary.StateTransitionHistory)
+	}
+	for _, history := range histories {
+		if keys := apache.KeysOf(history); len(keys) > 0 {
+			next = max(next, apache.KeyOf(keys[len(keys)-1])+1)
+		}
+	}
+	if s.StateTransitionHistory == nil {
+		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
+	}
+	s.StateTransitionHistory[strconv.FormatInt(next, 10)] = entry
+	s.CurrentState = &entry
+}
+
+// boundClusterStates drops what a history has too much of.
+func boundClusterStates(history map[string]sparkv1.ClusterState) {
+	keys := apache.KeysOf(history)
+	for _, key := range keys[:max(0, len(keys)-maxClusterStates)] {
+		delete(history, key)
+	}
+}
+
+// rollClusterOver begins the next attempt: what is known of the last one becomes the previous attempt's, with its states where the history is trimmed.
+func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
+	previous := &sparkv1.ClusterAttemptSummary{}
+	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {
+		previous.AttemptInfo = new(*last.AttemptInfo)
+	}
+	if trim {
+		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
+	}
+	s.PreviousAttemptSummary = previous
+}
+
+// rememberCluster stores a memory so that decodeCluster reads back the same.
+func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
+	s.Operator = &sparkv1.ClusterOperatorStatus{
+		Phase: string(m.Phase), Since: dialect.Stored(m.Since), Generation: m.Generation, Adopted: m.Adopted,
+		BegunAt: dialect.Stored(m.Begun), CompleteAt: dialect.Stored(m.Complete), Cause: dialect.StoredCause(m.Cause),
+	}
+	if s.CurrentAttemptSummary == nil {
+		s.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{}
+	}
+	number := int64(m.Attempt) - 1
+	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
+}
+
+// encodeMembers counts the pods that exist. How many workers are wanted is not known of a spec that cannot be used: what was known before holds.
+func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed) {
+	masters, workers := sparkv1.MemberCounts{}, sparkv1.MemberCounts{}
+	if m.Wants() {
+		masters.Desired, workers.Desired = 1, want.Workers
+		if want.Invalid != nil && s.Workers != nil {
+			workers.Desired = s.Workers.Desired
+		}
+	}
+	for i := range seen.Members {
+		counts := &workers
+		if seen.Members[i].Role == lifecycle.Master {
+			counts = &masters
+		}
+		countMember(counts, &seen.Members[i])
+	}
+	s.Masters, s.Workers = &masters, &workers
+	if m.Phase == lifecycle.Done && masters == workers && masters == (sparkv1.MemberCounts{}) {
+		s.Masters, s.Workers = nil, nil
+	}
+}
+
+func countMember(counts *sparkv1.MemberCounts, m *lifecycle.Member) {
+	switch m.Phase {
+	case lifecycle.DriverPending:
+		counts.Pending++
+	case lifecycle.DriverRunning:
+		counts.Running++
+		if m.Ready && !m.Deleting {
+			counts.Ready++
+		}
+	default:
+		counts.Failed++
+	}
+}

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"fmt"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
+)
+
+// Reasons of events about SparkClusters.
+const (
+	EventClusterSubmitted         = "SparkClusterSubmitted"
+	EventClusterSchedulingFailure = "SparkClusterSchedulingFailure"
+	EventClusterPending           = "SparkClusterPending"
+	EventClusterRunning           = "SparkClusterRunning"
+	EventClusterDegraded          = "SparkClusterDegraded"
+	EventClusterRecovered         = "SparkClusterRecovered"
+	EventClusterSpecChanged       = "SparkClusterSpecChanged"
+	EventClusterRolledOut         = "SparkClusterRolledOut"
+	EventClusterRolloutTimedOut   = "SparkClusterRolloutTimedOut"
+	EventClusterInvalid           = "SparkClusterInvalid"
+	EventClusterFailed            = "SparkClusterFailed"
+	EventClusterReleased          = "SparkClusterReleased"
+	EventClusterRestarted         = "SparkClusterRestarted"
+	EventClusterTakenOver         = "SparkClusterTakenOver"
+	EventClusterWarning           = "SparkClusterWarning"
+)
+
+// Events are what to tell about a plan of a cluster as Decide and Surroundings.Decides left it, oldest first.
+func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
+	tell := plan.Tell
+	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // what follows, follows from that
+		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
+	}
+	for _, t := range plan.Trail {
+		if e, is := clusterEvent(sc, t); is {
+			out = append(out, e)
+		}
+	}
+	for _, n := range tell {
+		out = append(out, clusterNotice(n))
+	}
+	return out
+}
+
+// clusterEvent tells of a phase that was entered.
+func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Event, bool) {
+	switch t.To {
+	case lifecycle.Launched:
+		if t.From != lifecycle.Started {
+			return dialect.Normal(EventClusterSubmitted, "the API server has taken all objects of the cluster")
+		}
+	case lifecycle.Waiting:
+		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster is refused, and asked for again: %s", dialect.Told(t.Cause))
+	case lifecycle.Running:
+		ready := int32(0)
+		if sc.Status.Workers != nil {
+			ready = sc.Status.Workers.Ready
+		}
+		return dialect.Normal(EventClusterRunning, "the master and %d workers are ready", ready)
+	case lifecycle.Ended:
+		reason := EventClusterFailed
+		if t.Cause.Reason == lifecycle.ReasonInvalid {
+			reason = EventClusterInvalid
+		}
+		return dialect.Warning(reason, "the cluster failed and is released: %s", dialect.Told(t.Cause))
+	case lifecycle.Done:
+		return dialect.Normal(EventClusterReleased, "nothing of the cluster is left")
+	case lifecycle.Resuming:
+		return dialect.Normal(EventClusterRestarted, "the cluster is begun anew, attempt %d", t.Attempt)
+	}
+	return dialect.Event{}, false
+}
+
+// goodNews are the notices of the machine that need nobody to act.
+var goodNews = map[string]string{
+	cluster.ReasonEdited:    EventClusterSpecChanged,
+	cluster.ReasonRolledOut: EventClusterRolledOut,
+	cluster.ReasonRecovered: EventClusterRecovered,
+	EventClusterTakenOver:   EventClusterTakenOver,
+}
+
+// badNews are those whose reason is an event's.
+var badNews = map[string]string{
+	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
+	EventClusterInvalid:           EventClusterInvalid,
+	EventClusterWarning:           EventClusterWarning,
+}
+
+// clusterNotice tells what became known without a phase being entered.
+func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
+	switch {
+	case n.Part == lifecycle.Application && goodNews[n.Cause.Reason] != "":
+		e, _ = dialect.Normal(goodNews[n.Cause.Reason], "%s", n.Cause.Message)
+		return e
+	case badNews[n.Cause.Reason] != "":
+		e, _ = dialect.Warning(badNews[n.Cause.Reason], "%s", n.Cause.Message)
+		return e
+	}
+	reason := EventClusterDegraded
+	switch {
+	case !n.Waits:
+	case n.Part == lifecycle.Members:
+		reason = EventClusterPending
+	default:
+		reason = EventClusterSchedulingFailure
+	}
+	e, _ = dialect.Warning(reason, "%s", dialect.Told(n.Cause))
+	return e
+}
+
+// clusterTakenOver tells of a cluster that another operator made.
+func clusterTakenOver(sc *sparkv1.SparkCluster) lifecycle.Notice {
+	state := "without a state"
+	if left := sc.Status.CurrentState; left != nil {
+		state = fmt.Sprintf("in state %s", left.CurrentStateSummary)
+	}
+	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterTakenOver,
+		Message: fmt.Sprintf("taken over from another operator, which left it %s; its pods go on as they are until the cluster is edited", state)}}
+}

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
+)
+
+// TestClusterEvents holds which words tell of what, and who has to act.
+func TestClusterEvents(t *testing.T) {
+	cause := lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
+	of := func(from, to lifecycle.Phase, reason string) lifecycle.Plan {
+		return lifecycle.Plan{Trail: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
+	}
+	notice := func(part lifecycle.Part, waits bool, reason string) lifecycle.Plan {
+		return lifecycle.Plan{Tell: []lifecycle.Notice{{Part: part, Name: "c-worker-0", Waits: waits, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
+	}
+	const good, bad = corev1.EventTypeNormal, corev1.EventTypeWarning
+	for _, tc := range []struct {
+		name string
+		plan lifecycle.Plan
+		want dialect.Event
+	}{
+		{"objects stand", of(lifecycle.New, lifecycle.Launched, ""), dialect.Event{Type: good, Reason: EventClusterSubmitted, Message: "the API server has taken all objects of the cluster"}},
+		{"the master is gone again", of(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
+		{"the master is ready", of(lifecycle.Launched, lifecycle.Started, ""), dialect.Event{}},
+		{"refused", of(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
+			Message: "an object of the cluster is refused, and asked for again: QuotaExceeded: no room"}},
+		{"runs", of(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
+		{"failed", of(lifecycle.Launched, lifecycle.Ended, cluster.ReasonStartTimedOut), dialect.Event{Type: bad, Reason: EventClusterFailed,
+			Message: "the cluster failed and is released: MasterStartTimedOut: no room"}},
+		{"invalid", of(lifecycle.New, lifecycle.Ended, lifecycle.ReasonInvalid), dialect.Event{Type: bad, Reason: EventClusterInvalid,
+			Message: "the cluster failed and is released: InvalidSpec: no room"}},
+		{"released", of(lifecycle.Ended, lifecycle.Done, ""), dialect.Event{Type: good, Reason: EventClusterReleased, Message: "nothing of the cluster is left"}},
+		{"begun anew", of(lifecycle.Done, lifecycle.Resuming, ""), dialect.Event{Type: good, Reason: EventClusterRestarted, Message: "the cluster is begun anew, attempt 2"}},
+		{"edited", notice(lifecycle.Application, false, cluster.ReasonEdited), dialect.Event{Type: good, Reason: EventClusterSpecChanged, Message: "no room"}},
+		{"rolled out", notice(lifecycle.Application, false, cluster.ReasonRolledOut), dialect.Event{Type: good, Reason: EventClusterRolledOut, Message: "no room"}},
+		{"recovered", notice(lifecycle.Application, false, cluster.ReasonRecovered), dialect.Event{Type: good, Reason: EventClusterRecovered, Message: "no room"}},
+		{"not rolled out", notice(lifecycle.Application, false, cluster.ReasonRolloutTimedOut), dialect.Event{Type: bad, Reason: EventClusterRolloutTimedOut, Message: "no room"}},
+		{"a pod of an edited cluster holds it up", notice(lifecycle.Members, false, cluster.ReasonRolloutTimedOut),
+			dialect.Event{Type: bad, Reason: EventClusterRolloutTimedOut, Message: "no room"}},
+		{"a pod waits", notice(lifecycle.Members, true, "ImagePullBackOff"), dialect.Event{Type: bad, Reason: EventClusterPending, Message: "ImagePullBackOff: no room"}},
+		{"a pod is lost", notice(lifecycle.Members, false, "NodeLost"), dialect.Event{Type: bad, Reason: EventClusterDegraded, Message: "NodeLost: no room"}},
+		{"a worker is missing", notice(lifecycle.Application, false, cluster.ReasonWorkersNotReady), dialect.Event{Type: bad, Reason: EventClusterDegraded, Message: "WorkersNotReady: no room"}},
+		{"refused for another reason", notice(lifecycle.Application, true, "Forbidden"), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure, Message: "Forbidden: no room"}},
+	} {
+		sc := sparkCluster()
+		sc.Status.Workers = &sparkv1.MemberCounts{Ready: 3}
+		var got dialect.Event
+		if events := testClusters.Events(sc, tc.plan); len(events) == 1 {
+			got = events[0]
+		} else if len(events) > 1 {
+			t.Errorf("%s: %v", tc.name, events)
+		}
+		if got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestClusterIsDocumented holds docs/clusters.md to the words and figures that users meet.
+func TestClusterIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for _, word := range []string{
+		EventClusterSubmitted, EventClusterSchedulingFailure, EventClusterPending, EventClusterRunning, EventClusterDegraded, EventClusterRecovered,
+		EventClusterSpecChanged, EventClusterRolledOut, EventClusterRolloutTimedOut, EventClusterInvalid, EventClusterFailed, EventClusterReleased,
+		EventClusterRestarted, EventClusterTakenOver, EventClusterWarning,
+		dialect.ConditionReady, dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed,
+		ConditionProgressing, ConditionObjects, reasonRollingOut, cluster.ReasonMasterNotReady, cluster.ReasonWorkersNotReady, cluster.ReasonRolloutTimedOut,
+		lifecycle.ReasonInvalid, lifecycle.ReasonNodeLost,
+	} {
+		if !strings.Contains(page, "`"+word+"`") {
+			t.Errorf("docs/clusters.md does not tell of %s", word)
+		}
+	}
+	for _, state := range clusterStates {
+		if !strings.Contains(page, "| `"+string(state)+"` |") {
+			t.Errorf("docs/clusters.md does not tell of %s", state)
+		}
+	}
+	if maxClusterStates != 100 || !strings.Contains(page, "the last 100 states") {
+		t.Errorf("docs/clusters.md does not say that %d states are kept", maxClusterStates)
+	}
+}

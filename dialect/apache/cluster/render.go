@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// objects renders all that a cluster is made of. An error is a *dialect.FieldError. What ValidateCluster has nothing against can be rendered.
+func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
+	objects, err := standalone.Build(c.request(cluster))
+	if err != nil {
+		return objects, asClusterError(err)
+	}
+	return objects, cmp.Or(
+		c.Own.Denies(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
+		c.Own.Denies(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),
+	)
+}
+
+// request reads a SparkCluster as a cluster to be built.
+func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
+	spec := &cluster.Spec
+	workers := spec.ClusterTolerations.InstanceConfig
+	r := standalone.Request{
+		Name:             cluster.Name,
+		Namespace:        cluster.Namespace,
+		SparkVersion:     spec.RuntimeVersions.SparkVersion,
+		OperatorName:     cmp.Or(c.OperatorName, apache.DefaultOperatorName),
+		ClusterDomain:    c.ClusterDomain,
+		Submitters:       c.Submitters,
+		Conf:             conf.FromMap(spec.SparkConf),
+		InitWorkers:      workers.InitWorkers,
+		MinWorkers:       workers.MinWorkers,
+		MaxWorkers:       workers.MaxWorkers,
+		Owner:            *metav1.NewControllerRef(cluster, sparkv1.GroupVersion.WithKind("SparkCluster")),
+		Labels:           map[string]string{apache.LabelAppUID: string(cluster.UID), apache.LabelManaged: "true"},
+		Reserved:         dialect.OwnPrefix,
+		DigestAnnotation: lifecycle.SpecHashAnnotation,
+	}
+	if spec.MasterSpec != nil {
+		r.Master = memberOf(&spec.MasterSpec.MemberSpec)
+	}
+	if spec.WorkerSpec != nil {
+		r.Workers = memberOf(&spec.WorkerSpec.MemberSpec)
+		r.Autoscaler = apache.BytesOf(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
+	}
+	return r
+}
+
+func memberOf(m *sparkv1.MemberSpec) standalone.Member {
+	return standalone.Member{
+		StatefulSet: apache.BytesOf(m.StatefulSetSpec), Service: apache.BytesOf(m.ServiceSpec),
+		StatefulSetMeta: metadataOf(m.StatefulSetMetadata), ServiceMeta: metadataOf(m.ServiceMetadata),
+	}
+}
+
+func metadataOf(m *sparkv1.ObjectMetadata) standalone.Metadata {
+	if m == nil {
+		return standalone.Metadata{}
+	}
+	return standalone.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+}
+
+// clusterFields are the fields of a SparkCluster that those of a standalone.Request come from.
+var clusterFields = map[string]string{
+	"Name":                    "metadata.name",
+	"Namespace":               "metadata.namespace",
+	"SparkVersion":            "spec.runtimeVersions.sparkVersion",
+	"Conf":                    "spec.sparkConf",
+	"InitWorkers":             "spec.clusterTolerations.instanceConfig.initWorkers",
+	"MinWorkers":              "spec.clusterTolerations.instanceConfig.minWorkers",
+	"MaxWorkers":              "spec.clusterTolerations.instanceConfig.maxWorkers",
+	"Master.StatefulSet":      "spec.masterSpec.statefulSetSpec",
+	"Master.StatefulSetMeta":  "spec.masterSpec.statefulSetMetadata",
+	"Master.Service":          "spec.masterSpec.serviceSpec",
+	"Master.ServiceMeta":      "spec.masterSpec.serviceMetadata",
+	"Workers.StatefulSet":     "spec.workerSpec.statefulSetSpec",
+	"Workers.StatefulSetMeta": "spec.workerSpec.statefulSetMetadata",
+	"Workers.Service":         "spec.workerSpec.serviceSpec",
+	"Workers.ServiceMeta":     "spec.workerSpec.serviceMetadata",
+	"Autoscaler":              "spec.workerSpec.horizontalPodAutoscalerSpec",
+}
+
+// clusterField is the field of a SparkCluster that a configuration key, or a field of a Request with what is behind it, comes from.
+func clusterField(key, field string) string {
+	if key != "" {
+		return "spec.sparkConf[" + conf.Shorten(key) + "]"
+	}
+	for name := field; name != ""; {
+		if known, ok := clusterFields[name]; ok {
+			return known + field[len(name):]
+		}
+		name = name[:max(0, strings.LastIndexByte(name, '.'))]
+	}
+	return "spec"
+}
+
+// asClusterError names the field of the custom resource that a cluster cannot be made of.
+func asClusterError(err error) error {
+	if wrong, ok := errors.AsType[*standalone.Error](err); ok {
+		return &dialect.FieldError{Field: clusterField(wrong.Key, wrong.Field), Message: wrong.Message}
+	}
+	return err
+}
+
+// inClusterFields are warnings of a rendering by the fields of a SparkCluster, each once.
+func inClusterFields(warnings []standalone.Warning) []string {
+	var out []string
+	for _, w := range warnings {
+		if text := clusterField(w.Key, w.Field) + ": " + w.Text; !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,32 @@
+package cluster
+
+import (
+	"errors"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// ValidateCluster says everything that no cluster can be made of: its name, which no edit can change, the version, the numbers of workers, and what
+// standalone.Build has against templates and configuration, of which the first is told. It is empty for every spec that can be rendered, and for no other.
+// Numbers that contradict each other are no fault: where minWorkers is not less than maxWorkers there is no autoscaler, and initWorkers counts.
+func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
+	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
+		return wrong
+	}
+	told := map[string]bool{}
+	workers := cluster.Spec.ClusterTolerations.InstanceConfig
+	_, rest := (Clusters{}).objects(cluster)
+	for _, err := range []error{
+		standalone.CheckName(cluster.Name), standalone.CheckVersion(cluster.Spec.RuntimeVersions.SparkVersion),
+		standalone.CheckWorkers("InitWorkers", workers.InitWorkers), standalone.CheckWorkers("MinWorkers", workers.MinWorkers),
+		standalone.CheckWorkers("MaxWorkers", workers.MaxWorkers), rest,
+	} {
+		if fault, ok := errors.AsType[*dialect.FieldError](asClusterError(err)); ok && !told[fault.Field] {
+			told[fault.Field] = true
+			wrong = append(wrong, fault)
+		}
+	}
+	return wrong
+}
