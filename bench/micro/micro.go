@@ -17,7 +17,7 @@ import (
 )
 
 // Packages of the main module whose benchmarks are run, and Pattern, which says which of them.
-var Packages = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator", "./dialect/apache/application"}
+var Packages = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
 
 // module begins the main module's packages.
 const module = "github.com/sparkoperator/spark-operator/"

@@ -15,7 +15,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bench/world"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 )
 
 // executors are the pods that a driver asks for: those that Spark would make of the application, which is read for it. A real driver reads its own pod and
@@ -46,7 +46,7 @@ func render(app *v1beta2.SparkApplication, p pod) (pods []*corev1.Pod, err error
 	}
 	app.Status.SparkApplicationID = d.appID
 	for id := range d.program.Executors {
-		made, err := sparkoperator.Dialect{}.Executor(app, int32(attempt), id+1, p.uid, time.Time{})
+		made, err := application.Dialect{}.Executor(app, int32(attempt), id+1, p.uid, time.Time{})
 		if err != nil {
 			return nil, fmt.Errorf("executor %d of driver pod %s/%s: %w", id+1, p.namespace, p.name, err)
 		}

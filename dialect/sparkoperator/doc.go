@@ -1,5 +1,4 @@
-// Package sparkoperator speaks sparkoperator.k8s.io/v1beta2: it reads a SparkApplication into the terms of lifecycle and spark/submit, and
-// writes what was decided back into its status. It is pure.
-//
-// names.go holds every name and label; conf.go what a typed field becomes in Spark's configuration; render.go the objects of an attempt.
+// Package sparkoperator holds what the kinds of the API group sparkoperator.k8s.io have in common: their labels, the names of their conditions and
+// events, the exposure of a web UI (exposure.go), and how single fields become Spark's configuration (settings.go). The kinds themselves are the
+// packages below it: application, connect and schedule.
 package sparkoperator

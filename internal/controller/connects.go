@@ -2,7 +2,7 @@ package controller
 
 import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -11,7 +11,7 @@ import (
 // sparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
 // what stands beside it.
 func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
-	dialect := sparkoperator.Connects{ConnectOptions: connectOptions(cfg)}
+	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
 	return Kind[*v1alpha1.SparkConnect]{
 		Name:     "sparkconnect",
 		New:      func() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} },
@@ -43,12 +43,12 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 	}
 }
 
-var connectPolicies = map[string]sparkoperator.ConnectPolicy{
-	config.PolicyAnywhere: sparkoperator.ClientsAnywhere, config.PolicyNamespace: sparkoperator.ClientsNamespace, config.PolicyNone: "",
+var connectPolicies = map[string]sparkconnect.Policy{
+	config.PolicyAnywhere: sparkconnect.ClientsAnywhere, config.PolicyNamespace: sparkconnect.ClientsNamespace, config.PolicyNone: "",
 }
 
-func connectOptions(cfg config.Configuration) sparkoperator.ConnectOptions {
-	return sparkoperator.ConnectOptions{
+func connectOptions(cfg config.Configuration) sparkconnect.Options {
+	return sparkconnect.Options{
 		Master: cfg.Application.KubernetesMaster, MissingGrace: cfg.Application.DriverPodCreationGracePeriod.Duration, UI: uiOptions(cfg),
 		Policy: connectPolicies[cfg.Connect.NetworkPolicy],
 		Own:    ownAccount(cfg),

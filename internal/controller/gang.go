@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
@@ -21,9 +21,9 @@ func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-func batchOptions(cfg config.Configuration) sparkoperator.Batch {
+func batchOptions(cfg config.Configuration) sparkapp.Batch {
 	b := cfg.BatchScheduler
-	return sparkoperator.Batch{Enabled: b.Enabled, Default: b.Default, KubeSchedulers: b.KubeSchedulerNames}
+	return sparkapp.Batch{Enabled: b.Enabled, Default: b.Default, KubeSchedulers: b.KubeSchedulerNames}
 }
 
 // isGroup reports whether an object is by what a batch scheduler knows a gang.

@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -50,7 +51,7 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
 func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication] {
-	applications := sparkoperator.Dialect{Options: dialectOptions(cfg)}
+	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
 	return Kind[*v1beta2.SparkApplication]{
 		Name:     "sparkapplication",
 		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
@@ -78,7 +79,7 @@ func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication]
 		// Only pods that run spark-submit have one.
 		Secrets: applications.Submission != v1beta2.SubmissionModeNative,
 		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
-			return asEvents(sparkoperator.Events(app, plan))
+			return asEvents(sparkapp.Events(app, plan))
 		},
 	}
 }
@@ -107,10 +108,10 @@ func optionalKinds(cfg config.Configuration) []schema.GroupVersionKind {
 	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
 }
 
-func dialectOptions(c config.Configuration) sparkoperator.Options {
+func dialectOptions(c config.Configuration) sparkapp.Options {
 	cfg := c.Application
 	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
-	return sparkoperator.Options{
+	return sparkapp.Options{
 		DefaultTTL:          seconds(cfg.DefaultTimeToLiveSeconds),
 		MaxTrackedExecutors: int(*cfg.MaxTrackedExecutorPerApp),
 		Limits: lifecycle.Deadlines{

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -25,7 +26,7 @@ const (
 	labelAttempt = lifecycle.AttemptLabel
 	labelManaged = sparkoperator.LabelManaged
 	// labelConnectName names a pod's SparkConnect, also on what another operator of that API made.
-	labelConnectName = sparkoperator.LabelConnectName
+	labelConnectName = sparkconnect.LabelConnectName
 	// labelApacheAppName and labelClusterName name a pod's custom resource of spark.apache.org, also on what another operator of that API made.
 	labelApacheAppName = "spark.operator/spark-app-name"
 	labelClusterName   = "spark.operator/spark-cluster-name"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -17,7 +18,7 @@ import (
 
 // schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
 func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication] {
-	dialect := sparkoperator.Schedules{ScheduleOptions: sparkoperator.ScheduleOptions{
+	dialect := sparkschedule.Schedules{Options: sparkschedule.Options{
 		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
 		Applications:       dialectOptions(cfg),
 		Zones:              time.LoadLocation, // cmd/spark-operator has the database in the binary

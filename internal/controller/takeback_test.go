@@ -18,7 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -200,8 +200,8 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 		})
 		w.patchServer("x", change[1])
 		w.waitServer("x", v1alpha1.SparkConnectStateReady)
-		if events := w.eventsOf(w.getServer("x")); events[sparkoperator.EventServerFailed] != "" {
-			t.Errorf("%s", events[sparkoperator.EventServerFailed])
+		if events := w.eventsOf(w.getServer("x")); events[sparkconnect.EventServerFailed] != "" {
+			t.Errorf("%s", events[sparkconnect.EventServerFailed])
 		}
 	})
 }

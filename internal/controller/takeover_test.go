@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -213,7 +214,7 @@ func TestTakeOverRunning(t *testing.T) {
 			if uid := w.uidOf(driverName(a.name)); uid != drivers[a.name] {
 				t.Errorf("the driver was replaced")
 			}
-			if c := condition(got, sparkoperator.ConditionSparkVersionMismatch); c.Type != "" {
+			if c := condition(got, sparkapp.ConditionSparkVersionMismatch); c.Type != "" {
 				t.Errorf("the version of that operator's image was taken for the driver's: %s", c.Message)
 			}
 			told := func(context.Context) error {

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // reasonWarning is the Event's reason for what a rendered submission warns of.
-const reasonWarning = sparkoperator.EventWarning
+const reasonWarning = sparkconnect.EventWarning
 
 // maxWarnings bounds how many of them a pass tells one by one.
 const maxWarnings = 5

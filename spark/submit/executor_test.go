@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// That executors are Spark's own, field by field, is held in dialect/sparkoperator, beside the pods that Spark's own code made
+// That executors are Spark's own, field by field, is held in dialect/sparkoperator/application, beside the pods that Spark's own code made
 // (TestExecutorIsSparksOwn). These are the single rules, and what holds for every request.
 
 func executor(t *testing.T, r Request) (*corev1.Pod, corev1.Container) {

@@ -1,4 +1,4 @@
-// Package fieldtable helps tests to write the tables of docs/fields-apache.md: which fields an API has, and which parts of the objects differ when a
+// Package fieldtable helps tests to write the tables of docs/fields.md and docs/fields-apache.md: which fields an API has, and which parts of the objects differ when a
 // field is set.
 package fieldtable
 

@@ -1,0 +1,28 @@
+package application
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestOwnAccountIsRefused: no pod of an application in the operator's namespace has the operator's own account; elsewhere the name is another's.
+func TestOwnAccountIsRefused(t *testing.T) {
+	own := dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}
+	d := Dialect{Options{Own: own}}
+	for _, role := range []string{"driver", "executor"} {
+		app := appOf(t, "spec: {"+role+": {serviceAccount: operator}}")
+		app.Namespace = "jobs"
+		_, _, invalid := d.prospect(app, 1, t0)
+		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid || !strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
+			!strings.Contains(invalid.Message, `"operator" is the operator's own`) {
+			t.Errorf("%s: %+v", role, invalid)
+		}
+		app.Namespace = "elsewhere"
+		if _, _, invalid := d.prospect(app, 1, t0); invalid != nil {
+			t.Errorf("%s in another namespace: %+v", role, invalid)
+		}
+	}
+}

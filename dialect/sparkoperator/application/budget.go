@@ -1,0 +1,25 @@
+package application
+
+import (
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// budgeted reports whether the driver is to be kept from evictions.
+func budgeted(spec *v1beta2.SparkApplicationSpec) bool {
+	return spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget
+}
+
+// driverBudget is the PodDisruptionBudget of an attempt's driver, with the name and the selector that this API's readers expect. Two attempts never
+// have a driver at the same time, so the name is every attempt's.
+func driverBudget(app *v1beta2.SparkApplication, attempt int32) submit.Objects {
+	return submit.Objects{Before: []submit.Object{expose.DriverBudget(expose.Budget{
+		Namespace: app.Namespace,
+		Name:      DriverPodName(app),
+		Labels:    attemptLabels(app, attempt, submissionID(app, attempt)),
+		Owner:     ownerReference(app),
+		Selector:  map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
+	})}}
+}

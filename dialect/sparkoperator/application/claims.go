@@ -1,0 +1,71 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+)
+
+const (
+	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
+	onDemand          = "OnDemand" // anywhere in a claim's name: a claim of the pod's own (MountVolumesFeatureStep)
+	noDriverClaim     = "asks for a claim to be made for the driver, which the operator may not do itself; create the claim yourself and name it"
+)
+
+// driverClaims finds claims that would be made for the driver: those on demand, and those with a class and a size, which Spark makes
+// whatever their name. The operator has no right to make claims, so that only the API server would refuse them, with a word about rights;
+// spark-submit makes them with the driver's rights, as the driver makes those of executors.
+func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	settings := app.Spec.SparkConf
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		rest, ok := strings.CutPrefix(key, driverClaimPrefix)
+		name, setting, _ := strings.Cut(rest, ".")
+		if !ok {
+			continue
+		}
+		field := fmt.Sprintf("spec.sparkConf[%s]", key)
+		_, sized := settings[driverClaimPrefix+name+".options.sizeLimit"]
+		switch {
+		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim})
+		case setting == "options.storageClass" && sized && !strings.Contains(settings[driverClaimPrefix+name+".options.claimName"], onDemand):
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim + ", without storageClass and sizeLimit"})
+		}
+	}
+	mounted := map[string]bool{}
+	for i := range app.Spec.Driver.VolumeMounts {
+		mounted[app.Spec.Driver.VolumeMounts[i].Name] = true
+	}
+	for i, v := range app.Spec.Volumes {
+		if claim := v.PersistentVolumeClaim; claim != nil && mounted[v.Name] && strings.Contains(claim.ClaimName, onDemand) {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
+		}
+	}
+	return wrong
+}
+
+// languages are what Spark takes a main file for by its ending (SparkSubmit).
+var languages = map[string]v1beta2.SparkApplicationType{
+	".py": v1beta2.SparkApplicationTypePython, ".jar": v1beta2.SparkApplicationTypeJava,
+	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,
+}
+
+// typeWarnings tells of a type that the main file belies. It is no refusal: such applications have always run, as what their file is.
+func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
+	ending := path.Ext(spec.MainApplicationFile)
+	is, known := languages[ending]
+	says := cmp.Or(spec.Type, is)
+	if says == v1beta2.SparkApplicationTypeScala {
+		says = v1beta2.SparkApplicationTypeJava
+	}
+	if !known || says == is {
+		return nil
+	}
+	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark goes by the file", spec.Type, ending)}
+}

@@ -1,0 +1,89 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// standing is one condition that holds.
+type standing = dialect.Standing
+
+// degraded reports whether a running application is not all that it could be: its driver is being taken away or an executor cannot start, which
+// is what it waits for then; or fewer executors are there, or have done their work, than it started with. With dynamic allocation fewer is as
+// it should be.
+func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
+	switch {
+	case m.Phase != lifecycle.Running:
+		return false
+	case m.Cause.Reason != "":
+		return true
+	case dynamicAllocationEnabled(&app.Spec):
+		return false
+	}
+	var counts v1beta2.ExecutorCounts
+	if app.Status.Executors != nil {
+		counts = *app.Status.Executors
+	}
+	return counts.Running+counts.Completed < wanted.InitialExecutors
+}
+
+// encodeConditions sets what holds and removes the rest. The reason and message are the cause's, where there is one.
+func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
+	s := &app.Status
+	hold := dialect.Standings(m)
+	if degraded(app, wanted, m) {
+		hold = append(hold, standing{Type: sparkoperator.ConditionDegraded, Status: metav1.ConditionTrue})
+	}
+	lost := strings.Join(overwritten(app), "; ")
+	if lost != "" && slices.Contains(hold, standing{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, standing{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
+	}
+	troubles := monitoringTroubles(app)
+	if len(troubles) > 0 && slices.Contains(hold, standing{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+		hold = append(hold, standing{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
+	}
+	if mismatch != "" {
+		hold = append(hold, standing{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
+	}
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
+		return c.Type != sparkoperator.ConditionExposed && !slices.ContainsFunc(hold, func(h standing) bool { return h.Type == c.Type })
+	})
+	for _, h := range hold {
+		reason, message := dialect.Account(h, wanted, m)
+		switch h.Type {
+		case ConditionFieldsOverwritten:
+			reason, message = reasonSetBySpark, lost
+		case ConditionMonitoringImpaired:
+			reason, message = impairment(troubles)
+		case ConditionSparkVersionMismatch:
+			reason, message = reasonAnotherVersion, mismatch
+		}
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: h.Type, Status: h.Status, Reason: reason, Message: message,
+			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
+		})
+	}
+}
+
+// ReasonOtherOperator is the reason of the condition Ready of an application that another operator left in a state that is none of this API's.
+const ReasonOtherOperator = "OtherOperator"
+
+// encodeForeign says why nothing happens, and leaves everything else of the status to whom it belongs.
+func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
+	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
+		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,
+		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: "+
+			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
+		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
+	})
+}

@@ -1,0 +1,155 @@
+package application
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// sparkConf is the whole Spark configuration of an application: sparkConf and hadoopConf as the user wrote them, and over them what the typed
+// fields say. A typed field wins over the same key in sparkConf, but for weakFields.
+func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
+	spec := &app.Spec
+	c := conf.FromMap(spec.SparkConf)
+	c.Delete(confDriverPodName) // the Request names the pod
+	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
+		c.Set("spark.hadoop."+key, spec.HadoopConf[key])
+	}
+	setList(c, "spark.jars", spec.Deps.Jars)
+	setList(c, "spark.jars.packages", spec.Deps.Packages)
+	setList(c, "spark.jars.excludes", spec.Deps.ExcludePackages)
+	setList(c, "spark.jars.repositories", spec.Deps.Repositories)
+	setList(c, "spark.submit.pyFiles", spec.Deps.PyFiles)
+	setList(c, "spark.files", spec.Deps.Files)
+	setList(c, "spark.archives", spec.Deps.Archives)
+
+	sparkoperator.Set(c, "spark.kubernetes.container.image", spec.Image)
+	weakFields(c, spec)
+	setMap(c, "spark.kubernetes.node.selector.", spec.NodeSelector)
+	// From Spark 4.1 on the driver leaves the exception that ended it on its pod, where the log's last lines hold only its stack trace. Of a Python
+	// or R program it knows none, and would make a Kubernetes client after the program's last words, whose log pushes them out.
+	if submit.IsJVM(spec.MainApplicationFile) {
+		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
+	}
+	// An operator never waits in a JVM; a user's true would only be misleading in the driver's properties.
+	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
+
+	driver, executor := &spec.Driver, &spec.Executor
+	podConf(c, app, "driver", &driver.SparkPodSpec)
+	podConf(c, app, "executor", &executor.SparkPodSpec)
+	sparkoperator.Set(c, "spark.kubernetes.driver.request.cores", driver.CoreRequest)
+	sparkoperator.Set(c, "spark.driver.extraJavaOptions", driver.JavaOptions)
+	if master := sparkoperator.Value(driver.KubernetesMaster); master != "" {
+		c.Set("spark.kubernetes.driver.master", driverMaster(master))
+	}
+	setMap(c, "spark.kubernetes.driver.service.annotation.", driver.ServiceAnnotations)
+	setMap(c, "spark.kubernetes.driver.service.label.", driver.ServiceLabels)
+	sparkoperator.Set(c, "spark.kubernetes.executor.request.cores", executor.CoreRequest)
+	sparkoperator.Set(c, "spark.executor.extraJavaOptions", executor.JavaOptions)
+	sparkoperator.SetNumber(c, "spark.executor.instances", executor.Instances)
+	if executor.DeleteOnTermination != nil {
+		c.Set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*executor.DeleteOnTermination))
+	}
+	sparkoperator.DynamicAllocation(c, spec.DynamicAllocation)
+	executorConf(c, spec)
+	if !dynamicAllocationEnabled(spec) {
+		c.SetIfMissing("spark.executor.instances", "1") // this API's default; Spark's own would be 2
+	}
+	if err := localVolumes(c, spec.Volumes, "driver", &driver.SparkPodSpec); err != nil {
+		return nil, err
+	}
+	monitoringConf(c, app)
+	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
+}
+
+// weakFields are those that sparkConf wins over: it has always been so in this API, where they were given to spark-submit before sparkConf.
+func weakFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+	for _, field := range [][2]string{
+		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.Value(spec.ImagePullPolicy)},
+		{"spark.kubernetes.container.image.pullSecrets", strings.Join(spec.ImagePullSecrets, ",")},
+		{"spark.kubernetes.pyspark.pythonVersion", sparkoperator.Value(spec.PythonVersion)},
+		{"spark.kubernetes.memoryOverheadFactor", sparkoperator.Value(spec.MemoryOverheadFactor)},
+	} {
+		if field[1] != "" {
+			c.SetIfMissing(field[0], field[1])
+		}
+	}
+}
+
+// driverMaster is the API server as the driver's client takes it (KubernetesClusterManager): a plain URL, or "local[*]" for a driver
+// without executors. It does not know the k8s:// of spark.master, which many write here too.
+func driverMaster(text string) string {
+	address, prefixed := strings.CutPrefix(text, "k8s://")
+	if prefixed && !strings.Contains(address, "://") {
+		return "https://" + address
+	}
+	return address
+}
+
+// driverOnly reports whether the driver does the work of executors too.
+func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
+	return strings.HasPrefix(sparkoperator.Value(spec.Driver.KubernetesMaster), "local")
+}
+
+// podConf sets what driver and executor have in common. Role is "driver" or "executor".
+func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) {
+	spark, kube := "spark."+role+".", "spark.kubernetes."+role+"."
+	sparkoperator.SetNumber(c, spark+"cores", pod.Cores)
+	sparkoperator.Set(c, spark+"memory", pod.Memory)
+	sparkoperator.Set(c, spark+"memoryOverhead", pod.MemoryOverhead)
+	sparkoperator.Set(c, kube+"limit.cores", pod.CoreLimit)
+	sparkoperator.Set(c, kube+"container.image", pod.Image)
+	sparkoperator.Set(c, "spark.kubernetes.authenticate."+role+".serviceAccountName", pod.ServiceAccount)
+
+	for _, key := range slices.Sorted(maps.Keys(app.Labels)) {
+		if !strings.HasPrefix(key, sparkoperator.KueuePrefix) {
+			c.Set(kube+"label."+key, app.Labels[key])
+		}
+	}
+	setMap(c, kube+"label.", pod.Labels)
+	setMap(c, kube+"annotation.", pod.Annotations)
+	setMap(c, kube+"node.selector.", pod.NodeSelector)
+	sparkoperator.Set(c, kube+"scheduler.name", pod.SchedulerName)
+	if allow := dialect.PrivilegeEscalation(pod.SecurityContext); allow != nil {
+		c.Set(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow)) // since 4.3, which says false otherwise
+	}
+	if name := templateContainer(pod.Template, role); name != "" {
+		c.SetIfMissing(kube+"podTemplateContainerName", name)
+	}
+	env := kube + "secretKeyRef."
+	for _, name := range slices.Sorted(maps.Keys(pod.EnvSecretKeyRefs)) {
+		ref := pod.EnvSecretKeyRefs[name]
+		c.Set(env+name, ref.Name+":"+ref.Key)
+	}
+	setMap(c, envPrefix(role), pod.EnvVars)
+	for _, secret := range pod.Secrets {
+		c.Set(kube+"secrets."+secret.Name, secret.Path)
+		switch secret.Type {
+		case v1beta2.SecretTypeGCPServiceAccount:
+			c.Set(envPrefix(role)+"GOOGLE_APPLICATION_CREDENTIALS", path.Join(secret.Path, "key.json"))
+		case v1beta2.SecretTypeHadoopDelegationToken:
+			c.Set(envPrefix(role)+"HADOOP_TOKEN_FILE_LOCATION", path.Join(secret.Path, "hadoop.token"))
+		}
+	}
+	typedEnv(c, &app.Spec, role, pod.Env)
+}
+
+func setList(c *conf.Conf, key string, values []string) {
+	if len(values) > 0 {
+		c.Set(key, strings.Join(values, ","))
+	}
+}
+
+func setMap(c *conf.Conf, prefix string, values map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		c.Set(prefix+key, values[key])
+	}
+}

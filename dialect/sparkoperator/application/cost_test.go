@@ -1,0 +1,95 @@
+package application
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// costly is a dialect with everything switched on that an application can have.
+var costly = Dialect{Options{
+	MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, Default: "volcano"},
+	UI: sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}, Route: &sparkoperator.UIRoute{URLFormat: "{{$appName}}.example.com"}},
+}}
+
+// passes makes the passes of an application's life: the first, the launch, one with a driver that runs and executors, and one after the end.
+func passes(d Dialect, app *v1beta2.SparkApplication) {
+	now := t0
+	seen := lifecycle.Observed{Confirmed: true}
+	for range 2 {
+		plan := d.Decide(app, seen, now)
+		for _, action := range plan.Do {
+			if action.Verb == lifecycle.Create {
+				_, _ = d.Render(app, action, now)
+			}
+		}
+		d.told(app, seen, plan, now)
+	}
+	_, _ = d.Executor(app, 1, 1, "uid", now)
+	seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{
+		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
+	}}, Remains: []int32{1}}
+	for i := range 10 {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{
+			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
+		})
+	}
+	d.told(app, seen, d.Decide(app, seen, now), now)
+	seen.Drivers[0].Phase, seen.Drivers[0].HasExit = lifecycle.DriverSucceeded, true
+	d.told(app, seen, d.Decide(app, seen, now), now)
+}
+
+func (d Dialect) told(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
+	Events(app, plan)
+	s := d.Surroundings(app, seen)
+	var is []lifecycle.Surrounding
+	for _, object := range s.Objects {
+		is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true, Address: "10.0.0.1"})
+	}
+	if s.Told != nil {
+		s.Told(is, now)
+	}
+	_, _ = json.Marshal(app.Status)
+}
+
+// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with thousands of items.
+func TestListsOfApplicationsCostLinearTime(t *testing.T) {
+	for _, field := range worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]()) {
+		worst.Linear(t, "SparkApplication"+field.Path, func(n int) func() {
+			app := sample()
+			field.Fill(app, n)
+			return func() { passes(costly, app.DeepCopy()) }
+		})
+	}
+}
+
+// TestConfigurationsCostLinearTime gives an application many keys of each family that is read.
+func TestConfigurationsCostLinearTime(t *testing.T) {
+	for key, value := range worst.KeyFamilies {
+		worst.Linear(t, "sparkConf "+key, func(n int) func() {
+			app := sample()
+			app.Spec.SparkConf = worst.KeysOf(key, value, n)
+			return func() { passes(costly, app.DeepCopy()) }
+		})
+	}
+}
+
+// TestTemplatesCostLinearTime gives the pod templates of both roles long lists.
+func TestTemplatesCostLinearTime(t *testing.T) {
+	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
+		worst.Linear(t, "SparkApplication template"+field.Path, func(n int) func() {
+			app := sample()
+			app.Spec.Driver.Template, app.Spec.Executor.Template = worst.Raw[corev1.PodTemplateSpec](t, field, n), worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			return func() { passes(costly, app.DeepCopy()) }
+		})
+	}
+}

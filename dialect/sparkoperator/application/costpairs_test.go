@@ -1,0 +1,141 @@
+package application
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// What decoding, deciding and rendering one object may cost.
+const (
+	mostTime   = 250 * time.Millisecond
+	mostMemory = 64 << 20
+	// mostKeys is how many entries the definition lets into a map.
+	mostKeys = 2000
+)
+
+// onePass is the first pass over an application, which launches it.
+func onePass(app *v1beta2.SparkApplication) {
+	seen := lifecycle.Observed{Confirmed: true}
+	plan := costly.Decide(app, seen, t0)
+	for _, action := range plan.Do {
+		if action.Verb == lifecycle.Create {
+			_, _ = costly.Render(app, action, t0)
+		}
+	}
+	costly.told(app, seen, plan, t0)
+}
+
+// TestConfigurationsCostLittle gives an application half a MiB of configuration, of each family of keys.
+func TestConfigurationsCostLittle(t *testing.T) {
+	for key, value := range worst.KeyFamilies {
+		n := (512 << 10) / (len(key) + len(value) + 4)
+		if strings.Contains(key, "%d") {
+			n = min(n, mostKeys)
+		}
+		app := sample()
+		app.Spec.SparkConf = worst.KeysOf(key, value, n)
+		var took time.Duration
+		allocated := worst.Allocated(func() { took = worst.CPU(1, func() { onePass(app.DeepCopy()) }) })
+		if took > mostTime {
+			took = worst.CPU(3, func() { onePass(app.DeepCopy()) })
+		}
+		if took > mostTime || allocated > mostMemory {
+			t.Errorf("%d items of %s: %v, %d MiB", n, key, took, allocated>>20)
+		}
+	}
+}
+
+// TestListsThatMeetCostLinearTime fills all lists of both pods at once: volumes meet mounts, variables of one source those of another.
+func TestListsThatMeetCostLinearTime(t *testing.T) {
+	fields := worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]())
+	of := func(parts ...string) func(n int) func() {
+		return func(n int) func() {
+			app := sample()
+			for _, field := range fields {
+				if slices.Contains(parts, field.Path) {
+					field.Fill(app, n)
+				}
+			}
+			if slices.Contains(parts, "conf") {
+				app.Spec.SparkConf = map[string]string{}
+				for _, prefix := range []string{"spark.executorEnv.", "spark.kubernetes.driverEnv.", "spark.kubernetes.executor.secretKeyRef."} {
+					maps.Copy(app.Spec.SparkConf, worst.KeysOf(prefix+"item-%d", "secret:key", n))
+				}
+			}
+			return func() { passes(costly, app.DeepCopy()) }
+		}
+	}
+	for _, parts := range [][]string{
+		{".spec.volumes", ".spec.driver.volumeMounts", ".spec.executor.volumeMounts"},
+		{".spec.driver.env", ".spec.executor.env", ".spec.driver.envVars", ".spec.executor.envVars", ".spec.driver.envSecretKeyRefs"},
+		{".spec.driver.env", ".spec.executor.env", "conf"},
+		{".spec.driver.ports", ".spec.driver.sidecars", ".spec.driver.initContainers", ".spec.executor.sidecars", ".spec.executor.ports"},
+		{".spec.driver.configMaps", ".spec.driver.secrets", ".spec.volumes", ".spec.driver.volumeMounts"},
+		{".metadata.labels", ".spec.driver.labels", ".spec.executor.labels", ".spec.driver.serviceLabels"},
+		{".status.executorState", ".status.conditions", ".status.operator.history"},
+	} {
+		worst.Linear(t, strings.Join(parts, " "), of(parts...))
+	}
+}
+
+// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template has. It was parsed anew for each mount.
+func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
+	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"), field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
+	worst.Linear(t, "template and mounts", func(n int) func() {
+		app := sample()
+		volumes.Fill(app, n)
+		mounts.Fill(app, n)
+		app.Spec.Driver.Template = templateOf(t, func(pod *corev1.PodTemplateSpec) { pod.Spec.Volumes = app.Spec.Volumes })
+		app.Spec.Volumes = nil
+		return func() { passes(costly, app.DeepCopy()) }
+	})
+}
+
+// TestMountsAtOnePathCostLinearTime mounts a volume with a long name and many others at its path. Each fault told the long name.
+func TestMountsAtOnePathCostLinearTime(t *testing.T) {
+	mounts := field[v1beta2.SparkApplication](t, ".spec.executor.volumeMounts")
+	worst.Linear(t, "mounts at one path", func(n int) func() {
+		app := sample()
+		mounts.Fill(app, n)
+		for i := range app.Spec.Executor.VolumeMounts {
+			app.Spec.Executor.VolumeMounts[i].MountPath = "/here"
+		}
+		app.Spec.Executor.VolumeMounts[0].Name = strings.Repeat("x", 100*n)
+		return func() { passes(costly, app.DeepCopy()) }
+	})
+}
+
+// field is the list of a path.
+func field[T any](t *testing.T, path string) worst.Field {
+	t.Helper()
+	for _, f := range worst.Fields(reflect.TypeFor[T]()) {
+		if f.Path == path {
+			return f
+		}
+	}
+	t.Fatalf("there is no %s", path)
+	return worst.Field{}
+}
+
+func templateOf(t *testing.T, change func(*corev1.PodTemplateSpec)) *runtime.RawExtension {
+	t.Helper()
+	pod := corev1.PodTemplateSpec{}
+	change(&pod)
+	text, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runtime.RawExtension{Raw: text}
+}

@@ -1,0 +1,152 @@
+package application
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// defaultInterval lies before a retry of an application that sets no interval, as this API's webhook has always had it.
+const defaultInterval = 5 * time.Second
+
+// app reads what the application asks for, but for whether that can be: Decide asks when it matters.
+func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
+	spec := &app.Spec
+	out := lifecycle.App{
+		UID:              string(app.UID),
+		SpecHash:         Hash(spec),
+		Edited:           app.Generation > 1,
+		Deleting:         app.DeletionTimestamp != nil,
+		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
+		Suspend:          spec.Suspend != nil && *spec.Suspend,
+		Restart:          restart(&spec.RestartPolicy),
+		Limits:           limits(spec.Timeouts, d.Limits),
+		InitialExecutors: initialExecutors(spec),
+		MinExecutors:     minExecutors(spec),
+		Budget:           budgeted(spec),
+		MissingGrace:     d.MissingGrace,
+	}
+	switch {
+	case spec.TimeToLiveSeconds != nil:
+		out.TTL = new(sparkoperator.Seconds(spec.TimeToLiveSeconds, 0))
+	case d.DefaultTTL > 0:
+		out.TTL = new(d.DefaultTTL)
+	}
+	return out
+}
+
+func restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
+	r := lifecycle.Restart{
+		Policy:             lifecycle.Never,
+		FailureInterval:    sparkoperator.Seconds(p.OnFailureRetryInterval, defaultInterval),
+		SubmissionInterval: sparkoperator.Seconds(p.OnSubmissionFailureRetryInterval, defaultInterval),
+	}
+	switch p.Type {
+	case v1beta2.RestartPolicyAlways:
+		r.Policy = lifecycle.Always
+	case v1beta2.RestartPolicyOnFailure:
+		r.Policy = lifecycle.OnFailure
+	}
+	if p.OnFailureRetries != nil {
+		r.FailureRetries = *p.OnFailureRetries
+	}
+	if p.OnSubmissionFailureRetries != nil {
+		r.SubmissionRetries = *p.OnSubmissionFailureRetries
+	}
+	if b := p.Backoff; b != nil {
+		if b.Factor != nil {
+			r.Factor = float64(*b.Factor)
+		}
+		r.Max = sparkoperator.Seconds(b.MaxSeconds, 0)
+	}
+	return r
+}
+
+func limits(t *v1beta2.Timeouts, d lifecycle.Deadlines) lifecycle.Deadlines {
+	if t == nil {
+		return d
+	}
+	return lifecycle.Deadlines{
+		DriverStart:    sparkoperator.Seconds(t.DriverStartSeconds, d.DriverStart),
+		DriverReady:    sparkoperator.Seconds(t.DriverReadySeconds, d.DriverReady),
+		ExecutorsStart: sparkoperator.Seconds(t.ExecutorsStartSeconds, d.ExecutorsStart),
+		Run:            sparkoperator.Seconds(t.RunSeconds, d.Run),
+	}
+}
+
+// initialExecutors is how many executors the application starts with, as far as the typed fields or sparkConf say.
+func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
+	if driverOnly(spec) {
+		return 0
+	}
+	instances, set := number(spec, spec.Executor.Instances, "spark.executor.instances")
+	if dynamicAllocationEnabled(spec) {
+		var field *int32
+		if spec.DynamicAllocation != nil {
+			field = spec.DynamicAllocation.InitialExecutors
+		}
+		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
+		initial, _ := number(spec, field, "spark.dynamicAllocation.initialExecutors")
+		return max(initial, minExecutors(spec), instances)
+	}
+	if !set {
+		return 1
+	}
+	return instances
+}
+
+// minExecutors is how many executors the application always wants: all of them, but with dynamic allocation those that Spark never lets go.
+func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
+	switch {
+	case driverOnly(spec):
+		return 0
+	case !dynamicAllocationEnabled(spec):
+		return initialExecutors(spec)
+	}
+	var field *int32
+	if spec.DynamicAllocation != nil {
+		field = spec.DynamicAllocation.MinExecutors
+	}
+	least, _ := number(spec, field, "spark.dynamicAllocation.minExecutors")
+	return least
+}
+
+// number reads a typed field, or the key that it becomes where sparkConf has it.
+func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, set bool) {
+	if field != nil {
+		return *field, true
+	}
+	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
+	return int32(parsed), err == nil
+}
+
+func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
+	if d := spec.DynamicAllocation; d != nil && d.Enabled {
+		return true
+	}
+	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
+}
+
+// decodeMemory reads back what encodeMemory stored. A status of another operator, which has no memory of ours, is read by its state.
+func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
+	m := lifecycle.Memory{
+		AttemptID:   s.SubmissionID,
+		Runs:        s.ExecutionAttempts,
+		Submissions: s.SubmissionAttempts,
+	}
+	o := s.Operator
+	if o == nil {
+		adoptState(&m, s)
+		return m
+	}
+	dialect.Recall(&m, o)
+	return m
+}

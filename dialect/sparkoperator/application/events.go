@@ -1,0 +1,79 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Events are what to tell about a plan, oldest first. A successful life makes three: submitted, running, completed.
+func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
+	var out []sparkoperator.Event
+	for _, t := range plan.Trail {
+		e, ok := transitionEvent(app, t)
+		if t.To == lifecycle.Launched {
+			e, ok = launchEvent(app, plan, t)
+		}
+		if ok {
+			out = append(out, e)
+		}
+	}
+	for _, n := range plan.Tell {
+		out = append(out, dialect.NoticeEvent(n))
+	}
+	return out
+}
+
+// takenOver tells where another operator left an application.
+func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
+	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: sparkoperator.EventTakenOver,
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
+}
+
+func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (sparkoperator.Event, bool) {
+	switch t.To {
+	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
+		if t.From == lifecycle.Launched {
+			return dialect.Normal(sparkoperator.EventDriverRunning, "driver pod %s runs", DriverPodName(app))
+		}
+	case lifecycle.Unknown:
+		return dialect.Warning(sparkoperator.EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.Told(t.Cause))
+	case lifecycle.Ended:
+		return dialect.EndEvent(t)
+	case lifecycle.Retained, lifecycle.Done:
+		if t.Outcome == lifecycle.Succeeded {
+			return dialect.Normal(sparkoperator.EventCompleted, "the application completed in attempt %d", t.Attempt)
+		}
+		return dialect.Warning(sparkoperator.EventFailed, "the application failed: %s", dialect.Told(t.Cause))
+	case lifecycle.Waiting:
+		return dialect.Normal(sparkoperator.EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+	case lifecycle.Editing:
+		return dialect.Normal(sparkoperator.EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
+	case lifecycle.Suspending:
+		return dialect.Normal(sparkoperator.EventSuspending, "attempt %d is stopped", t.Attempt)
+	case lifecycle.Suspended:
+		return dialect.Normal(sparkoperator.EventSuspended, "the application is suspended")
+	case lifecycle.Resuming:
+		return dialect.Normal(sparkoperator.EventResuming, "the application is resumed")
+	}
+	return sparkoperator.Event{}, false
+}
+
+// launchEvent tells which way a submission takes, and why where it is not the usual one. One that was found, since its launch was not remembered,
+// may have taken either.
+func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+	driver := DriverPodName(app)
+	switch {
+	case t.Cause.Reason == dialect.ReasonSparkSubmit:
+		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
+			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
+	case slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+	}
+	return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
+}

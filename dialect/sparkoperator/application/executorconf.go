@@ -1,0 +1,59 @@
+package application
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+const executorEnvPrefix = "spark.executorEnv."
+
+// executorConf says by configuration what Spark would otherwise set over the executors' template (BasicExecutorFeatureStep).
+func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+	executor := &spec.Executor
+	if grace := executor.TerminationGracePeriodSeconds; grace != nil {
+		seconds := *grace
+		if seconds < 0 {
+			seconds = 1 // as Kubernetes takes it
+		}
+		c.Set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(seconds, 10)+"s") // since 4.1
+	}
+	for _, v := range executor.Env {
+		if v.ValueFrom == nil && submit.EnvOfConf(v.Name) {
+			c.Set(executorEnvPrefix+v.Name, v.Value)
+		} else {
+			c.Delete(executorEnvPrefix + v.Name)
+		}
+	}
+	if sparkoperator.Value(spec.SparkConfigMap) != "" {
+		c.Set(executorEnvPrefix+"SPARK_CONF_DIR", overlay.SparkConfDir)
+	}
+}
+
+// typedEnv takes out of the configuration what env of a role and the ConfigMaps of the spec say too: those win over every other source of a
+// variable, and of one name Kubernetes takes the last. On executors that is the configuration's, which Spark adds to the template's.
+func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
+	prefix := envPrefix(role)
+	for _, v := range env {
+		c.Delete(prefix+v.Name, "spark.kubernetes."+role+".secretKeyRef."+v.Name)
+	}
+	if sparkoperator.Value(spec.HadoopConfigMap) != "" {
+		c.Delete(prefix + "HADOOP_CONF_DIR")
+	}
+	if sparkoperator.Value(spec.SparkConfigMap) != "" {
+		c.Delete(prefix + "SPARK_CONF_DIR")
+	}
+}
+
+func envPrefix(role string) string {
+	if role == "driver" {
+		return "spark.kubernetes.driverEnv."
+	}
+	return executorEnvPrefix
+}

@@ -1,0 +1,268 @@
+package application
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again: a directory with Spark distributions as VERSION/jars; needs a JDK, and -timeout 1h")
+
+// executorVersions are the Spark versions whose own code has made testdata/executors.
+var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
+
+// recordedExecutor is what a driver makes of what it is given (Executor.java).
+type recordedExecutor struct {
+	Properties map[string]string `json:"properties"`
+	Template   map[string]any    `json:"template"`
+	Pod        *corev1.Pod       `json:"pod"`
+}
+
+// executorOf returns the pod that Spark of a version makes of an application's executors.
+func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, *corev1.Pod) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata/executors", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := appOf(t, string(text), "spec: {sparkVersion: "+version+"}")
+	got := launched(t, app)
+	file := filepath.Join("testdata/executors", name+"-"+version+".json")
+	if *sparkHomes != "" && !recorded[file] {
+		recorded[file] = true
+		recordExecutor(t, file, filepath.Join(*sparkHomes, version, "jars"), got)
+	}
+	text, err = os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was recordedExecutor
+	if err := json.Unmarshal(text, &was); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was.Properties, got.conf) + cmp.Diff(was.Template, got.executor); diff != "" {
+		t.Fatalf("%s was made of other things; record it again with -spark-homes (-then +now):\n%s", file, diff)
+	}
+	return app, was.Pod
+}
+
+// recorded are the files that this run has written.
+var recorded = map[string]bool{}
+
+var (
+	localDir = regexp.MustCompile(`/var/data/spark-[-0-9a-f]{36}`)
+	confMap  = regexp.MustCompile(`spark-exec-[0-9a-f]{16}-conf-map`)
+)
+
+func recordExecutor(t *testing.T, file, jars string, got made) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	template, err := json.Marshal(got.executor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "java", "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+		"-cp", filepath.Join(jars, "*"), "testdata/executors/Executor.java",
+		write("spark.properties", []byte(conf.MarshalProperties(conf.FromMap(got.conf)))), write("template.json", template))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	out = localDir.ReplaceAll(out, []byte("/var/data/spark-UUID"))
+	out = confMap.ReplaceAll(out, []byte("spark-exec-ID-conf-map"))
+	if who, err := user.Current(); err == nil {
+		out = bytes.ReplaceAll(out, []byte(`"`+who.Username+`"`), []byte(`"spark"`))
+	}
+	r := recordedExecutor{Properties: got.conf, Template: got.executor, Pod: &corev1.Pod{}}
+	if err := json.Unmarshal(out, r.Pod); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExecutorsHaveEverything: of an application that says everything about its executors, all of it is in the pods that Spark makes.
+func TestExecutorsHaveEverything(t *testing.T) {
+	const pod = `
+metadata:
+  labels: {own: "1", from: template, c: conf, spark-role: executor, sparkoperator.k8s.io/app-name: pi, sparkoperator.dev/managed: "true"}
+  annotations: {note: "yes"}
+  ownerReferences: [{kind: SparkApplication, name: pi}, {kind: Pod, name: pi-driver, controller: true}]
+spec:
+  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k}]}]}}}
+  containers: [{name: first}, {name: side, image: "side:1"}, {name: spark-kubernetes-executor}]
+  dnsConfig: {options: [{name: ndots, value: "1"}]}
+  dnsPolicy: ClusterFirstWithHostNet
+  enableServiceLinks: false
+  hostAliases: [{ip: 10.0.0.9}]
+  hostNetwork: true
+  imagePullSecrets: [{name: pull}]
+  initContainers: [{name: init}]
+  nodeSelector: {disk: ssd}
+  priorityClassName: high
+  schedulerName: mine
+  securityContext: {fsGroup: 185}
+  serviceAccountName: exec
+  shareProcessNamespace: true
+  terminationGracePeriodSeconds: 60
+  tolerations: [{key: spot}]
+`
+	const container = `
+image: spark:executor
+imagePullPolicy: Always
+envFrom: [{secretRef: {name: s}}]
+lifecycle: {preStop: {exec: {command: [bye]}}}
+ports: [{name: metrics, containerPort: 8090}, {name: blockmanager}]
+resources:
+  limits: {cpu: 1500m, memory: 1536Mi, nvidia.com/gpu: "2"}
+  requests: {cpu: 500m, memory: 1536Mi}
+securityContext: {runAsUser: 185, allowPrivilegeEscalation: true}
+volumeMounts:
+- {mountPath: /etc/hadoop/conf}
+- {mountPath: /etc/spark/conf}
+- {mountPath: /files}
+- {mountPath: /data, subPath: x}
+`
+	// Of a variable the last counts.
+	env := map[string]string{
+		"A": "field", "B": "map", "T": "template", "FROM": "configMapKeyRef", "SECRET": "secretKeyRef", "TOKEN": "field", "SPARK_USER": "me",
+		"SPARK_CONF_DIR": "/etc/spark/conf", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_LOCAL_DIRS": "/scratch", "SPARK_JAVA_OPT_0": "-Dmine=1",
+		"GOOGLE_APPLICATION_CREDENTIALS": "/gcp/key.json", "HADOOP_TOKEN_FILE_LOCATION": "/token/hadoop.token",
+	}
+	for _, version := range executorVersions {
+		t.Run(version, func(t *testing.T) {
+			_, made := executorOf(t, "everything", version)
+			spark := &made.Spec.Containers[len(made.Spec.Containers)-1]
+			missing := append(lacks(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"), lacks(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
+			for _, path := range []string{"/gcp", "/token", "/any", "/scratch"} {
+				if !slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
+					missing = append(missing, "nothing is mounted at "+path)
+				}
+			}
+			for _, twice := range doubled(fieldtable.Plain(t, made)) {
+				// What goes by configuration is in the template too, for variables that refer to it.
+				if !strings.HasPrefix(twice, ".containers.env: ") {
+					missing = append(missing, "twice: "+twice)
+				}
+			}
+			for _, problem := range missing {
+				t.Error(problem)
+			}
+			for name, want := range env {
+				if got := lastOf(spark.Env, name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// lastOf is what a variable is, or the kind of reference that it is.
+func lastOf(env []corev1.EnvVar, name string) (is string) {
+	for _, v := range env {
+		switch {
+		case v.Name != name:
+		case v.ValueFrom == nil:
+			is = v.Value
+		case v.ValueFrom.SecretKeyRef != nil:
+			is = "secretKeyRef"
+		case v.ValueFrom.ConfigMapKeyRef != nil:
+			is = "configMapKeyRef"
+		default:
+			is = "a reference"
+		}
+	}
+	return is
+}
+
+// TestOverwrittenIsTold: what a webhook would have to set again on the pods that Spark made is what the condition names, field by field.
+func TestOverwrittenIsTold(t *testing.T) {
+	for _, name := range []string{"everything", "overwritten"} {
+		for _, version := range executorVersions {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				app, pod := executorOf(t, name, version)
+				want := changedBy(t, pod, app)
+				var got []string
+				for _, told := range overwritten(app) {
+					field, _, ok := strings.Cut(told, " has no effect: ")
+					if !ok || strings.HasSuffix(told, ": ") {
+						t.Errorf("%q does not name a field and the way out", told)
+					}
+					got = append(got, field)
+				}
+				slices.Sort(got)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("Spark overwrites (-really +told):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// changedBy are the fields of an application's executors that change a pod of theirs when they are laid over it.
+func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
+	t.Helper()
+	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, sparkoperator.Value(app.Spec.Executor.PriorityClassName)
+	single := map[string]overlay.Overlay{
+		"spec.executor.memoryLimit":                   {MemoryLimit: whole.MemoryLimit},
+		"spec.executor.gpu":                           {GPU: whole.GPU},
+		"spec.executor.lifecycle":                     {Lifecycle: whole.Lifecycle},
+		"spec.executor.terminationGracePeriodSeconds": {TerminationGracePeriodSeconds: whole.TerminationGracePeriodSeconds},
+		"spec.executor.securityContext":               {SecurityContext: whole.SecurityContext},
+		"spec.sparkConfigMap":                         {SparkConfigMap: whole.SparkConfigMap},
+		"spec.hadoopConfigMap":                        {HadoopConfigMap: whole.HadoopConfigMap},
+	}
+	rest := whole
+	rest.MemoryLimit, rest.GPU, rest.Lifecycle, rest.TerminationGracePeriodSeconds, rest.SecurityContext = nil, overlay.GPU{}, nil, nil, nil
+	rest.SparkConfigMap, rest.HadoopConfigMap, rest.Env = "", "", nil
+	single["the rest"] = rest
+	for _, v := range whole.Env {
+		single["spec.executor.env["+v.Name+"]"] = overlay.Overlay{Env: []corev1.EnvVar{v}}
+	}
+	for field, o := range single {
+		again := pod.DeepCopy()
+		if err := overlay.Apply(again, sparkoperator.ExecutorContainer, o); err != nil {
+			t.Fatalf("%s: %v", field, err)
+		}
+		if cmp.Diff(pod, again) != "" {
+			fields = append(fields, field)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}

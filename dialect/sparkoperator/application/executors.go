@@ -1,0 +1,68 @@
+package application
+
+import (
+	"cmp"
+	"slices"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// trackExecutors brings status.executorState and the counts up to date, and returns the executors that failed since the last time.
+//
+// The counts are those of all executors of the attempt (dialect.Tally). The map holds at most limit entries: those that exist first, then the others,
+// which keep their last entry.
+func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (news []lifecycle.Notice) {
+	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
+	before := dialect.DecodeTally(s.Operator.Executors)
+	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
+	for name, was := range s.ExecutorState {
+		all[name] = lastState(was, before.Leaving.Has(dialect.ExecutorID(name)))
+	}
+	for i := range pods {
+		exists[pods[i].Name], all[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase]
+	}
+	for i := range gone {
+		all[gone[i].Name] = dialect.ExecutorStates[gone[i].Phase]
+	}
+	s.ExecutorState = nil
+	if kept := bounded(all, exists, limit); len(kept) > 0 {
+		s.ExecutorState = kept
+	}
+	s.Executors, news = dialect.CountExecutors(s.Operator, s.Executors, append(pods, gone...))
+	return news
+}
+
+// lastState is the state of an executor whose pod is gone; leaving where it was on its way to failing.
+func lastState(was v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
+	if was == v1beta2.ExecutorStateFailed || was != v1beta2.ExecutorStateCompleted && leaving {
+		return v1beta2.ExecutorStateFailed
+	}
+	return v1beta2.ExecutorStateCompleted
+}
+
+// bounded keeps at most limit entries, those that exist first, by name.
+func bounded(all map[string]v1beta2.ExecutorState, exists map[string]bool, limit int) map[string]v1beta2.ExecutorState {
+	if len(all) <= limit {
+		return all
+	}
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if exists[a] != exists[b] {
+			if exists[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // exec-9 before exec-10
+	})
+	kept := make(map[string]v1beta2.ExecutorState, limit)
+	for _, name := range names[:limit] {
+		kept[name] = all[name]
+	}
+	return kept
+}

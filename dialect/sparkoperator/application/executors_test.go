@@ -1,0 +1,340 @@
+package application
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	pending   = v1beta2.ExecutorStatePending
+	running   = v1beta2.ExecutorStateRunning
+	completed = v1beta2.ExecutorStateCompleted
+	failed    = v1beta2.ExecutorStateFailed
+)
+
+func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
+	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
+}
+
+// track is trackExecutors on a status as encodeMemory leaves it, through the JSON of a status.
+func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
+	t.Helper()
+	return trackBoth(t, s, m, pods, nil, limit)
+}
+
+// trackBoth is track with executors that are gone.
+func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
+	t.Helper()
+	if s.Operator == nil {
+		s.Operator = &v1beta2.OperatorStatus{}
+	}
+	news := trackExecutors(s, m, pods, gone, limit)
+	roundTrip(t, s)
+	return news
+}
+
+// asStates are pods that would be seen in some states.
+func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
+	for name, state := range states {
+		for phase, word := range dialect.ExecutorStates {
+			if word == state {
+				pods = append(pods, executor(name, phase))
+			}
+		}
+	}
+	return pods
+}
+
+// TestTrackGoneExecutors: executors that went before they were counted are counted once, and are named where there is room beside those that exist.
+func TestTrackGoneExecutors(t *testing.T) {
+	m := in(lifecycle.Running)
+	m.Attempt = 1
+	live := []lifecycle.Executor{executor("exec-4", lifecycle.DriverRunning)}
+	gone := []lifecycle.Executor{executor("exec-1", lifecycle.DriverSucceeded), executor("exec-2", lifecycle.DriverSucceeded), executor("exec-3", lifecycle.DriverFailed)}
+	gone = append(gone, lifecycle.Executor{Name: "exec-9", Attempt: 2, Phase: lifecycle.DriverSucceeded})
+	s := &v1beta2.SparkApplicationStatus{Operator: &v1beta2.OperatorStatus{}}
+	news := trackExecutors(s, m, live, gone, 3)
+	counts := &v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1}
+	states := map[string]v1beta2.ExecutorState{"exec-1": completed, "exec-2": completed, "exec-4": running}
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 1 || news[0].Name != "exec-3" {
+		t.Errorf("%v: %s", news, diff)
+	}
+	news = track(t, s, m, live, 3)
+	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(news) != 0 {
+		t.Errorf("at the next look, %v: %s", news, diff)
+	}
+}
+
+func TestTrackExecutors(t *testing.T) {
+	live, over, broken := in(lifecycle.Running), in(lifecycle.Retained, ended(lifecycle.Succeeded)), in(lifecycle.Retained, ended(lifecycle.Failed))
+	type states = map[string]v1beta2.ExecutorState
+	for _, c := range []struct {
+		name   string
+		m      lifecycle.Memory
+		before states
+		pods   []lifecycle.Executor
+		want   states
+		counts v1beta2.ExecutorCounts
+		news   []string
+	}{
+		{"none", live, nil, nil, nil, v1beta2.ExecutorCounts{}, nil},
+		{"every state", live, nil, []lifecycle.Executor{
+			executor("e1", lifecycle.DriverPending), executor("e2", lifecycle.DriverRunning), executor("e3", lifecycle.DriverSucceeded),
+			executor("e4", lifecycle.DriverFailed), executor("e5", lifecycle.DriverUnknown),
+		}, states{"e1": pending, "e2": running, "e3": completed, "e4": failed, "e5": v1beta2.ExecutorStateUnknown},
+			v1beta2.ExecutorCounts{Pending: 1, Running: 1, Completed: 1, Failed: 1, Unknown: 1}, []string{"e4"}},
+		{"of another attempt", live, nil, []lifecycle.Executor{{Name: "old", Attempt: 7, Phase: lifecycle.DriverRunning}}, nil, v1beta2.ExecutorCounts{}, nil},
+		{"failed already", live, states{"e4": failed}, []lifecycle.Executor{executor("e4", lifecycle.DriverFailed)}, states{"e4": failed}, v1beta2.ExecutorCounts{Failed: 1}, nil},
+		{"gone while all is well", live, states{"e1": running, "e2": pending}, nil, states{"e1": completed, "e2": completed}, v1beta2.ExecutorCounts{Completed: 2}, nil},
+		{"gone with a driver that succeeded", over, states{"e1": running}, nil, states{"e1": completed}, v1beta2.ExecutorCounts{Completed: 1}, nil},
+		{"not gone yet after a driver that succeeded", over, states{"e1": running},
+			[]lifecycle.Executor{executor("e1", lifecycle.DriverRunning), executor("e2", lifecycle.DriverPending), executor("e3", lifecycle.DriverUnknown)},
+			states{"e1": completed, "e2": completed, "e3": v1beta2.ExecutorStateUnknown}, v1beta2.ExecutorCounts{Completed: 2, Unknown: 1}, nil},
+		{"failed with a driver that succeeded", over, states{"e1": completed}, []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)},
+			states{"e1": failed}, v1beta2.ExecutorCounts{Failed: 1}, []string{"e1"}},
+		{"not gone yet after a driver that failed", broken, states{"e1": running}, []lifecycle.Executor{executor("e1", lifecycle.DriverRunning)},
+			states{"e1": running}, v1beta2.ExecutorCounts{Running: 1}, nil},
+		{"gone with a driver that failed", broken, states{"e1": running, "e2": completed}, nil, states{"e1": completed, "e2": completed}, v1beta2.ExecutorCounts{Completed: 2}, nil},
+		{"gone with its node", live, states{"e1": v1beta2.ExecutorStateUnknown, "e2": running}, []lifecycle.Executor{executor("e2", lifecycle.DriverRunning)},
+			states{"e1": failed, "e2": running}, v1beta2.ExecutorCounts{Running: 1, Failed: 1}, nil},
+		{"its node is back", live, states{"e1": v1beta2.ExecutorStateUnknown}, []lifecycle.Executor{executor("e1", lifecycle.DriverRunning)},
+			states{"e1": running}, v1beta2.ExecutorCounts{Running: 1}, nil},
+		{"failed on a node that was lost", live, states{"e1": v1beta2.ExecutorStateUnknown}, []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)},
+			states{"e1": failed}, v1beta2.ExecutorCounts{Failed: 1}, []string{"e1"}},
+		{"one of many failed and gone, another comes", live, states{"e1": failed, "e2": running}, []lifecycle.Executor{executor("e2", lifecycle.DriverRunning), executor("e3", lifecycle.DriverPending)},
+			states{"e1": failed, "e2": running, "e3": pending}, v1beta2.ExecutorCounts{Pending: 1, Running: 1, Failed: 1}, nil},
+		{"failed and gone", over, states{"e1": failed}, nil, states{"e1": failed}, v1beta2.ExecutorCounts{Failed: 1}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s v1beta2.SparkApplicationStatus
+			track(t, &s, live, asStates(c.before), 1000)
+			var names []string
+			for _, n := range track(t, &s, c.m, c.pods, 1000) {
+				names = append(names, n.Name)
+			}
+			if diff := cmp.Diff(c.want, s.ExecutorState); diff != "" {
+				t.Errorf("states (-want +got):\n%s", diff)
+			}
+			var got v1beta2.ExecutorCounts
+			if s.Executors != nil {
+				got = *s.Executors
+			}
+			if diff := cmp.Diff(c.counts, got); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.news, names); diff != "" {
+				t.Errorf("news (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCountsAreExact plays applications whose executors come, wait, run, end, are evicted, are lost and are taken away, many or few at once, and compares
+// the counts with what the operator saw of each, whatever the map has room for. Each that was taken away is reported once, at once or after it was counted as
+// one that completed. A second look at the same changes nothing.
+func TestCountsAreExact(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		limit := []int{0, 1, 5, 1000}[r.IntN(4)]
+		crowd := 1 + r.IntN(50)
+		var s v1beta2.SparkApplicationStatus
+		var pods []lifecycle.Executor
+		saw := map[string]v1beta2.ExecutorState{} // the last of each that was seen
+		going := map[string]bool{}                // and whether it was being lost then
+		reported := map[string]int{}
+		var late []lifecycle.Executor // taken away, as is noted after a pass that missed them
+		next := 0
+		for range 60 {
+			for range r.IntN(1 + crowd/4) {
+				next += 1 + r.IntN(2)*r.IntN(3) // the API server refuses some
+				if len(pods) < crowd {
+					pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", next), lifecycle.DriverPending))
+				}
+			}
+			for i := range pods {
+				worldMoves(r, &pods[i])
+			}
+			var gone []lifecycle.Executor
+			gone, late = late, nil
+			pods = slices.DeleteFunc(pods, func(e lifecycle.Executor) bool {
+				_, wasSeen := saw[e.Name]
+				leaves := (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
+				if leaves && e.Phase == lifecycle.DriverRunning && !dialect.Leaving(&e) && r.IntN(2) == 0 {
+					if wasSeen && !going[e.Name] && r.IntN(2) == 0 {
+						late = append(late, e.Taken())
+					} else {
+						gone = append(gone, e.Taken())
+					}
+				}
+				return leaves
+			})
+			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+			news := trackBoth(t, &s, in(lifecycle.Running), pods, gone, limit)
+			for _, n := range news {
+				reported[n.Name]++
+			}
+			for i := range gone {
+				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(news) < dialect.MaxExecutorNews {
+					t.Fatalf("life %d: %s, which was taken away, is reported %d times", seed, gone[i].Name, reported[gone[i].Name])
+				}
+			}
+
+			want, exists := v1beta2.ExecutorCounts{}, map[string]bool{}
+			for i := range pods {
+				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase], dialect.Leaving(&pods[i])
+			}
+			for name, state := range saw {
+				if !exists[name] {
+					state = lastState(state, going[name])
+				}
+				dialect.Count(&want, state)
+				if kept, tracked := s.ExecutorState[name]; tracked && kept != state {
+					t.Fatalf("life %d: %s is %s, want %s", seed, name, kept, state)
+				}
+			}
+			if want != (v1beta2.ExecutorCounts{}) && cmp.Diff(&want, s.Executors) != "" {
+				t.Fatalf("life %d, at most %d entries (-want +got):\n%s", seed, limit, cmp.Diff(&want, s.Executors))
+			}
+			if len(s.ExecutorState) > limit {
+				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
+			}
+			if len(gone) > 0 { // from now on they are a number among those that failed
+				if news := track(t, &s, in(lifecycle.Running), pods, limit); len(news) > 0 || cmp.Diff(&want, s.Executors) != "" {
+					t.Fatalf("life %d: those that are gone are reported again, or counted otherwise: %v", seed, news)
+				}
+			}
+			before := s.DeepCopy()
+			if news := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(news) > 0 {
+				t.Fatalf("life %d: a second look tells of %d and changes\n%s", seed, len(news), cmp.Diff(before, &s))
+			}
+		}
+	}
+}
+
+// worldMoves takes an executor on as a cluster would.
+func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
+	switch e.Phase {
+	case lifecycle.DriverPending:
+		if r.IntN(2) == 0 {
+			e.Phase, e.Why = lifecycle.DriverRunning, lifecycle.Cause{}
+		}
+	case lifecycle.DriverUnknown:
+		if r.IntN(3) == 0 {
+			e.Phase = lifecycle.DriverRunning
+		}
+	case lifecycle.DriverRunning:
+		switch r.IntN(20) {
+		case 0:
+			e.Phase = lifecycle.DriverSucceeded
+		case 1, 2:
+			e.Phase = lifecycle.DriverFailed
+		case 3:
+			e.Phase = lifecycle.DriverUnknown
+		case 4:
+			e.Why.Reason = lifecycle.ReasonEvicted
+		}
+	}
+}
+
+// TestTallyIsBounded: numbers that were left out and failed pods that are kept do not make a status that cannot be stored. What does not fit is
+// not told of again and again, and what is there is counted.
+func TestTallyIsBounded(t *testing.T) {
+	var s v1beta2.SparkApplicationStatus
+	var pods []lifecycle.Executor
+	for i := range 3000 {
+		pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", 2*i+1), lifecycle.DriverFailed))
+	}
+	track(t, &s, in(lifecycle.Running), pods, 10)
+	if o := s.Operator.Executors; len(o.Seen)+len(o.Failed) > 10_000 || s.Executors.Failed != 3000 || s.Executors.Completed != 0 {
+		t.Errorf("%d and %d bytes, counts %+v", len(o.Seen), len(o.Failed), s.Executors)
+	}
+	before := s.DeepCopy()
+	if news := track(t, &s, in(lifecycle.Running), pods, 10); len(news) > 0 || cmp.Diff(before, &s) != "" {
+		t.Errorf("a second look tells of %d and changes\n%s", len(news), cmp.Diff(before, &s))
+	}
+}
+
+func TestExecutorID(t *testing.T) {
+	for name, want := range map[string]int64{
+		"pi-0123-exec-1": 1, "exec-7": 7, "a-exec-b-exec-12": 12, "pi-exec-2147483647": 2147483647,
+	} {
+		if got := dialect.ExecutorID(name); got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+	others := map[int64]string{}
+	for _, name := range []string{"pi-exec-", "pi-exec-x", "pi-exec--1", "pi-exec-2147483648", "spark-s-1-0-0", "spark-s-1-1-0", "pi", ""} {
+		id := dialect.ExecutorID(name)
+		if id <= 1<<31 || id > dialect.MaxID || others[id] != "" {
+			t.Errorf("%q is %d, as is %q", name, id, others[id])
+		}
+		others[id] = name
+	}
+}
+
+// TestMoreExecutorsThanTheMap: those that live are counted whatever the map may hold; a second look changes nothing.
+func TestMoreExecutorsThanTheMap(t *testing.T) {
+	for _, limit := range []int{0, 1, 5} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			var pods []lifecycle.Executor
+			phases := []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverUnknown, lifecycle.DriverFailed}
+			for i := range 40 {
+				pods = append(pods, executor(fmt.Sprintf("e%02d", i), phases[i%4]))
+			}
+			var s v1beta2.SparkApplicationStatus
+			news := track(t, &s, in(lifecycle.Running), pods, limit)
+			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || e.Failed != 10 || len(news) != 10 || len(s.ExecutorState) != limit {
+				t.Errorf("counts %+v, %d events, %d entries", e, len(news), len(s.ExecutorState))
+			}
+			before := s.DeepCopy()
+			if again := track(t, &s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
+				t.Errorf("a second look: %d events\n%s", len(again), cmp.Diff(before, &s))
+			}
+		})
+	}
+}
+
+// TestManyFailuresAtOnce: a node that goes takes many executors along; the events stay few.
+func TestManyFailuresAtOnce(t *testing.T) {
+	var s v1beta2.SparkApplicationStatus
+	var pods []lifecycle.Executor
+	for i := range 500 {
+		pods = append(pods, executor(fmt.Sprint("e", i), lifecycle.DriverFailed))
+	}
+	if news := track(t, &s, in(lifecycle.Running), pods, 1000); len(news) != dialect.MaxExecutorNews || s.Executors.Failed != 500 {
+		t.Errorf("%d events, %d counted", len(news), s.Executors.Failed)
+	}
+}
+
+// TestMapKeepsWhatExists: when the map is full, executors that exist have a place before those that are gone.
+func TestMapKeepsWhatExists(t *testing.T) {
+	s := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"a1": completed, "a2": failed}}
+	track(t, &s, in(lifecycle.Running), []lifecycle.Executor{executor("z9", lifecycle.DriverRunning), executor("z10", lifecycle.DriverPending)}, 3)
+	want := map[string]v1beta2.ExecutorState{"z9": running, "z10": pending, "a1": completed}
+	if diff := cmp.Diff(want, s.ExecutorState); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
+// TestCountsOfALaterAttempt start anew.
+func TestCountsOfALaterAttempt(t *testing.T) {
+	app := sample()
+	seen := lifecycle.Observed{Executors: []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)}}
+	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: in(lifecycle.Running)}, seen, t0)
+	if app.Status.Executors == nil || app.Status.Executors.Failed != 1 {
+		t.Fatalf("executors %+v", app.Status.Executors)
+	}
+	second := in(lifecycle.Launched, func(m *lifecycle.Memory) { m.Attempt, m.AttemptID = 2, "id2" })
+	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: second}, seen, t0)
+	if app.Status.Executors != nil || app.Status.ExecutorState != nil || app.Status.Operator.Executors != nil {
+		t.Errorf("executors %+v, %v, %+v", app.Status.Executors, app.Status.ExecutorState, app.Status.Operator.Executors)
+	}
+}

@@ -1,0 +1,370 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	difference "github.com/google/go-cmp/cmp"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+)
+
+const fieldsDocument = "../../../docs/fields.md"
+
+// Where the part about SparkConnects begins and ends in it, which the tests of those hold.
+const (
+	connectHeading = "## spec of a SparkConnect"
+	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
+)
+
+// A fieldSample is a value of a field, and what has to be beside it for it to mean something. Both are YAML of what the field is in: spec, or
+// a role for one of a pod's.
+type fieldSample struct{ value, with string }
+
+// specSamples are the fields of spec but for driver and executor.
+var specSamples = map[string]fieldSample{
+	"type":                {value: `type: Scala`},
+	"sparkVersion":        {value: `sparkVersion: 4.1.3`},
+	"mode":                {value: `mode: client`},
+	"proxyUser":           {value: `proxyUser: u`},
+	"image":               {value: `image: other`},
+	"imagePullPolicy":     {value: `imagePullPolicy: Always`},
+	"imagePullSecrets":    {value: `imagePullSecrets: [s]`},
+	"mainClass":           {value: `mainClass: Other`},
+	"mainApplicationFile": {value: `mainApplicationFile: local:///other.jar`},
+	"arguments":           {value: `arguments: [a]`},
+	"sparkConf":           {value: `sparkConf: {spark.NAME: v}`},
+	"hadoopConf":          {value: `hadoopConf: {NAME: v}`},
+	"sparkConfigMap":      {value: `sparkConfigMap: c`},
+	"hadoopConfigMap":     {value: `hadoopConfigMap: c`},
+	"volumes": {value: `volumes: [{name: v, secret: {secretName: s}}]`,
+		with: `{volumes: [{name: v, emptyDir: {}}], driver: {volumeMounts: [{name: v, mountPath: /v}]}, executor: {volumeMounts: [{name: v, mountPath: /v}]}}`},
+	"deps.jars":             {value: `deps: {jars: [local:///a.jar]}`},
+	"deps.files":            {value: `deps: {files: [local:///a]}`},
+	"deps.pyFiles":          {value: `deps: {pyFiles: [local:///a.py]}`},
+	"deps.packages":         {value: `deps: {packages: ["g:a:1"]}`},
+	"deps.excludePackages":  {value: `deps: {excludePackages: ["g:a"]}`},
+	"deps.repositories":     {value: `deps: {repositories: [https://r]}`},
+	"deps.archives":         {value: `deps: {archives: ["local:///a.zip#a"]}`},
+	"nodeSelector":          {value: `nodeSelector: {NAME: v}`},
+	"pythonVersion":         {value: `pythonVersion: "3"`},
+	"memoryOverheadFactor":  {value: `memoryOverheadFactor: "0.5"`},
+	"batchScheduler":        {value: `batchScheduler: volcano`},
+	"batchSchedulerOptions": {with: `batchScheduler: yunikorn`, value: `batchSchedulerOptions: {queue: q}`},
+	"sparkUIOptions":        {value: `sparkUIOptions: {servicePort: 80}`},
+	"driverIngressOptions":  {value: `driverIngressOptions: [{servicePort: 1, servicePortName: a}]`},
+
+	"dynamicAllocation.enabled":                {value: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.initialExecutors":       {value: `dynamicAllocation: {initialExecutors: 2}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.minExecutors":           {value: `dynamicAllocation: {minExecutors: 1}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.maxExecutors":           {value: `dynamicAllocation: {maxExecutors: 3}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`, with: `dynamicAllocation: {enabled: true}`},
+
+	"monitoring.exposeDriverMetrics":   {value: `monitoring: {exposeDriverMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
+	"monitoring.exposeExecutorMetrics": {value: `monitoring: {exposeExecutorMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
+	"monitoring.metricsProperties":     {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsProperties: p}`},
+	"monitoring.metricsPropertiesFile": {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsPropertiesFile: /f}`},
+	"monitoring.prometheus":            {value: `monitoring: {prometheus: {jmxExporterJar: /j}}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
+	"monitoring.prometheusServlet":     {value: `monitoring: {prometheusServlet: true}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
+}
+
+// podSamples are the fields that driver and executors share.
+var podSamples = map[string]fieldSample{
+	"template":                      {value: `template: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x}], volumes: [{name: v, emptyDir: {}}]}}`},
+	"cores":                         {value: `cores: 2`},
+	"coreLimit":                     {value: `coreLimit: "4"`},
+	"coreRequest":                   {value: `coreRequest: 500m`},
+	"memory":                        {value: `memory: 2g`},
+	"memoryLimit":                   {value: `memoryLimit: 4g`},
+	"memoryOverhead":                {value: `memoryOverhead: 1g`},
+	"gpu":                           {value: `gpu: {name: nvidia.com/gpu, quantity: 1}`},
+	"image":                         {value: `image: own`},
+	"configMaps":                    {value: `configMaps: [{name: c, path: /c}]`},
+	"secrets":                       {value: `secrets: [{name: s, path: /s, secretType: GCPServiceAccount}, {name: t, path: /t, secretType: HadoopDelegationToken}]`},
+	"env":                           {value: `env: [{name: NAME, value: v}]`},
+	"envVars":                       {value: `envVars: {NAME: v}`},
+	"envFrom":                       {value: `envFrom: [{secretRef: {name: s}}]`},
+	"envSecretKeyRefs":              {value: `envSecretKeyRefs: {NAME: {name: s, key: k}}`},
+	"labels":                        {value: `labels: {NAME: v}`},
+	"annotations":                   {value: `annotations: {NAME: v}`},
+	"volumeMounts":                  {value: `volumeMounts: [{name: mine, mountPath: /m}]`, with: `template: {spec: {containers: [{name: x}], volumes: [{name: mine, emptyDir: {}}]}}`},
+	"affinity":                      {value: `affinity: {podAntiAffinity: {}}`},
+	"tolerations":                   {value: `tolerations: [{key: k, operator: Exists}]`},
+	"podSecurityContext":            {value: `podSecurityContext: {fsGroup: 1}`},
+	"securityContext":               {value: `securityContext: {runAsUser: 1, allowPrivilegeEscalation: false}`},
+	"schedulerName":                 {value: `schedulerName: s`},
+	"sidecars":                      {value: `sidecars: [{name: s, image: i}]`},
+	"initContainers":                {value: `initContainers: [{name: s, image: i}]`},
+	"hostNetwork":                   {value: `hostNetwork: true`},
+	"nodeSelector":                  {value: `nodeSelector: {NAME: v}`},
+	"dnsConfig":                     {value: `dnsConfig: {nameservers: [10.0.0.1]}`},
+	"terminationGracePeriodSeconds": {value: `terminationGracePeriodSeconds: 5`},
+	"serviceAccount":                {value: `serviceAccount: a`},
+	"hostAliases":                   {value: `hostAliases: [{ip: 10.0.0.1}]`},
+	"shareProcessNamespace":         {value: `shareProcessNamespace: true`},
+	"podName":                       {value: `podName: mine`},
+	"javaOptions":                   {value: `javaOptions: -Da=b`},
+	"lifecycle":                     {value: `lifecycle: {preStop: {exec: {command: [a]}}}`},
+	"kubernetesMaster":              {value: `kubernetesMaster: https://api:6443`},
+	"serviceAnnotations":            {value: `serviceAnnotations: {NAME: v}`},
+	"serviceLabels":                 {value: `serviceLabels: {NAME: v}`},
+	"ports":                         {value: `ports: [{name: p, protocol: TCP, containerPort: 80}]`},
+	"priorityClassName":             {value: `priorityClassName: p`},
+	"instances":                     {value: `instances: 7`},
+	"deleteOnTermination":           {value: `deleteOnTermination: false`},
+}
+
+// steering are the fields that reach no pod, by their beginning, and what they do.
+var steering = []struct{ path, does string }{
+	{"suspend", "holds the application, or stops it"},
+	{"type", "nothing: the ending of `mainApplicationFile` tells the language; another `type` is told by an event"},
+	{"mode", "nothing: the driver always runs in a pod of its own"},
+	{"restartPolicy.", "when the application is run again"},
+	{"failureRetries", "nothing, as ever"},
+	{"retryInterval", "nothing, as ever"},
+	{"timeToLiveSeconds", "when the finished application is deleted"},
+	{"timeouts.", "when an attempt is given up"},
+	{"submission.mode", "who makes the driver pod"},
+	{"sparkUIOptions", "what leads to the web UI ([ui.md](ui.md)), while it goes on too"},
+	{"driverIngressOptions", "what leads to other ports of the driver ([ui.md](ui.md)), while it goes on too"},
+	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget keeps the driver from evictions while it goes on"},
+}
+
+// whole are the parts of the spec that are one field here, whatever is in them.
+var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
+
+// place is where a field ends up.
+type place struct {
+	conf             []string
+	driver, executor []string
+	service          []string
+	refused          string
+}
+
+// placeOf lays a sample over the small application and sees what changes.
+func placeOf(t *testing.T, wrap string, s fieldSample) place {
+	t.Helper()
+	in := func(text string) string {
+		if !strings.HasPrefix(text, "{") {
+			text = "{" + text + "}"
+		}
+		return strings.Replace(wrap, "%", text, 1)
+	}
+	base, app := appOf(t, in(s.with)), appOf(t, in(s.with), in(s.value))
+	if wrong := Validate(app); len(wrong) > 0 {
+		return place{refused: wrong[0].Message}
+	}
+	before, after := launched(t, base), launched(t, app)
+	var p place
+	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
+		if before.conf[key] != after.conf[key] {
+			p.conf = append(p.conf, key)
+		}
+	}
+	p.driver = fieldtable.PodChanges(before.driver, before.driverContainer, after.driver, after.driverContainer)
+	p.executor = fieldtable.PodChanges(before.executor, before.executorContainer, after.executor, after.executorContainer)
+	for _, part := range []string{"labels", "annotations"} {
+		was, is := before.services[0]["metadata"].(map[string]any)[part], after.services[0]["metadata"].(map[string]any)[part]
+		if difference.Diff(was, is) != "" {
+			p.service = append(p.service, "metadata."+part)
+		}
+	}
+	return p
+}
+
+// TestFieldsDocument writes, with -update, or compares docs/fields.md: every field of the API, and where it ends up.
+func TestFieldsDocument(t *testing.T) {
+	d := document{t: t}
+	d.line("# Where each field ends up")
+	d.line("")
+	d.line("Written by `go test -p 1 ./dialect/sparkoperator/{application,connect} -run TestFieldsDocument -update`, which sets every field of the API and looks at what changes; the same test")
+	d.line("fails when a field is missing here. *container* is the Spark container. Configuration reaches driver and executors in `spark.properties`; what is said")
+	d.line("of executors' pods is in the template that Spark makes them from. No webhook is involved.")
+	d.spec()
+	d.roles()
+	d.overwritten()
+	fieldtable.Hold(t, fieldsDocument, "", connectHeading, d.text.String(), *update)
+	var end document
+	end.t, end.refused = t, d.refused
+	end.refusals()
+	fieldtable.Hold(t, fieldsDocument, refusalsStart, "", end.text.String(), *update)
+}
+
+type document struct {
+	t       *testing.T
+	text    strings.Builder
+	refused []string
+}
+
+func (d *document) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+
+func (d *document) refuse(path, message string) {
+	d.refused = append(d.refused, fmt.Sprintf("| `%s` | %s |", path, message))
+}
+
+func (d *document) spec() {
+	d.line("")
+	d.line("## spec")
+	d.line("")
+	d.line("| field | configuration | driver pod | executors' pods |")
+	d.line("|---|---|---|---|")
+	var steers []string
+	for _, path := range fieldtable.Leaves(reflect.TypeFor[v1beta2.SparkApplicationSpec](), "", whole...) {
+		if path == "driver" || path == "executor" {
+			continue
+		}
+		if i := slices.IndexFunc(steering, func(s struct{ path, does string }) bool {
+			return path == s.path || strings.HasSuffix(s.path, ".") && strings.HasPrefix(path, s.path)
+		}); i >= 0 {
+			steers = append(steers, fmt.Sprintf("| `%s` | %s |", path, steering[i].does))
+			if s, ok := specSamples[path]; ok {
+				if p := placeOf(d.t, "spec: %", s); len(p.conf)+len(p.driver)+len(p.executor) > 0 {
+					d.t.Errorf("%s reaches pods: %+v", path, p)
+				}
+			}
+			continue
+		}
+		s, ok := specSamples[path]
+		if !ok {
+			d.t.Errorf("spec.%s is not in specSamples", path)
+			continue
+		}
+		switch p := placeOf(d.t, "spec: %", s); {
+		case p.refused != "":
+			d.refuse(path, p.refused)
+		case len(p.conf)+len(p.driver)+len(p.executor) == 0:
+			d.t.Errorf("spec.%s has no effect", path)
+		default:
+			d.line("| `%s` | %s | %s | %s |", path, fieldtable.Codes(p.conf), fieldtable.Codes(p.driver), fieldtable.Codes(p.executor))
+		}
+	}
+	d.line("")
+	d.line("A typed field wins over the same key in `sparkConf`, but for `imagePullPolicy`, `imagePullSecrets`, `pythonVersion` and `memoryOverheadFactor`, where")
+	d.line("`sparkConf` wins, as it always has. Labels of the application's own metadata reach both pods too, but for Kueue's.")
+	d.line("")
+	d.line("These steer the operator, and reach no pod:")
+	d.line("")
+	d.line("| field | what it decides |")
+	d.line("|---|---|")
+	for _, line := range steers {
+		d.line("%s", line)
+	}
+}
+
+func (d *document) roles() {
+	drivers, executors := fieldtable.Leaves(reflect.TypeFor[v1beta2.DriverSpec](), "", whole...), fieldtable.Leaves(reflect.TypeFor[v1beta2.ExecutorSpec](), "", whole...)
+	d.line("")
+	d.line("## spec.driver and spec.executor")
+	d.line("")
+	d.line("ROLE is `driver` or `executor`.")
+	d.line("")
+	d.line("| field | configuration | driver pod | executors' pods |")
+	d.line("|---|---|---|---|")
+	for _, path := range append(slices.Clone(drivers), slices.DeleteFunc(slices.Clone(executors), func(p string) bool { return slices.Contains(drivers, p) })...) {
+		s, ok := podSamples[path]
+		if !ok {
+			d.t.Errorf("spec.driver.%s is not in podSamples", path)
+			continue
+		}
+		var places [2]place
+		var keys []string
+		for i, role := range []string{"driver", "executor"} {
+			if !slices.Contains([][]string{drivers, executors}[i], path) {
+				continue
+			}
+			p := placeOf(d.t, "spec: {"+role+": %}", s)
+			if p.refused != "" || len(p.conf)+len(p.driver)+len(p.executor)+len(p.service) == 0 {
+				d.t.Errorf("spec.%s.%s: no effect, or refused: %s", role, path, p.refused)
+			}
+			places[i] = p
+		}
+		for i, role := range []string{"driver", "executor"} {
+			for _, key := range places[i].conf {
+				other := []string{"executor", "driver"}[i]
+				if slices.Contains(places[1-i].conf, strings.Replace(key, "."+role+".", "."+other+".", 1)) {
+					key = strings.Replace(key, "."+role+".", ".ROLE.", 1)
+				}
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		name := path
+		switch {
+		case !slices.Contains(executors, path):
+			name = "driver." + path
+		case !slices.Contains(drivers, path):
+			name = "executor." + path
+		}
+		onDriver := fieldtable.Codes(places[0].driver)
+		if len(places[0].service) > 0 {
+			onDriver = cmp.Or(onDriver, "of its Service: "+fieldtable.Codes(places[0].service))
+		}
+		if executorFields := places[0].executor; len(executorFields) > 0 {
+			d.t.Errorf("spec.driver.%s reaches executors: %v", path, executorFields)
+		}
+		d.line("| `%s` | %s | %s | %s |", name, fieldtable.Codes(slices.Compact(keys)), onDriver, fieldtable.Codes(places[1].executor))
+	}
+	d.line("")
+	d.line("A template of the user's lies under these: lists are added to, maps merged by key, and single values replaced. The Spark container of a template is the one named")
+	d.line("`spark-kubernetes-driver` or `spark-kubernetes-executor`, else the first. A volume of `volumes` whose name begins with `spark-local-dir-` becomes")
+	d.line("`spark.kubernetes.ROLE.volumes.*`; a mount may also name a volume of the template.")
+}
+
+// overwritten tabulates what Spark sets over the executors' template, line by line.
+func (d *document) overwritten() {
+	d.line("")
+	d.line("## What Spark sets over the executors' template")
+	d.line("")
+	d.line("Where Spark has a key for it, the field goes by that and works. The rest has no effect, which the condition `FieldsOverwritten` tells with the way out; only a")
+	d.line("webhook that sees the pods after Spark could keep it. Proven on the pods that Spark's own code makes (dialect/sparkoperator/application/testdata/executors).")
+	d.line("")
+	header, rule := "| field of `spec.executor` |", "|---|"
+	for _, version := range executorVersions {
+		header, rule = header+" "+version[:3]+" |", rule+"---|"
+	}
+	d.line("%s by |", header)
+	d.line("%s---|", rule)
+	for _, row := range []struct{ name, piece, by string }{
+		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "nothing; use `memoryOverhead`"},
+		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "nothing"},
+		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "nothing"},
+		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "nothing; volumes named `spark-local-dir-...`"},
+		{"`env` of `SPARK_USER` and the like, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "nothing"},
+		{"`env` of `SPARK_USER` and the like, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
+		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` set too", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the others are left out"},
+		{"`sparkConfigMap`", `sparkConfigMap: c`, "`spark.executorEnv.SPARK_CONF_DIR`"},
+		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`, "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
+		{"`securityContext.allowPrivilegeEscalation`", `executor: {securityContext: {allowPrivilegeEscalation: true}}`, "`spark.kubernetes.executor.securityContext.allowPrivilegeEscalation`"},
+		{"`schedulerName`", `executor: {schedulerName: a}`, "`spark.kubernetes.executor.scheduler.name`"},
+		{"`nodeSelector`", `executor: {nodeSelector: {a: b}}`, "`spark.kubernetes.executor.node.selector.*`"},
+	} {
+		line := "| " + row.name + " |"
+		for _, version := range executorVersions {
+			word := "works"
+			piece := row.piece
+			if !strings.HasPrefix(piece, "{") {
+				piece = "{" + piece + "}"
+			}
+			if len(overwritten(appOf(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece))) > 0 {
+				word = "**no**"
+			}
+			line += " " + word + " |"
+		}
+		d.line("%s %s |", line, row.by)
+	}
+}
+
+func (d *document) refusals() {
+	for _, line := range d.refused {
+		d.t.Errorf("a field of the API is not served: %s", line)
+	}
+	d.line("")
+	d.line("[validation.md](validation.md) lists the values that are refused.")
+}

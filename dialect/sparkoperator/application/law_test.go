@@ -1,0 +1,244 @@
+package application
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The law of every dialect: what was decided to be remembered is what the next decision remembers, through the JSON of a status.
+
+// stored is the status as the API server gives it back.
+func roundTrip(t testing.TB, s *v1beta2.SparkApplicationStatus) {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*s = v1beta2.SparkApplicationStatus{}
+	if err := json.Unmarshal(text, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzMemory(f *testing.F) {
+	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "1:abc", int32(3), int64(1_770_000_000_000_001), int64(0))
+	f.Add("Done", "", "", "", "", int32(0), int64(0), int64(-5))
+	f.Fuzz(func(t *testing.T, phase, outcome, reason, message, digest string, n int32, at, later int64) {
+		moment := func(us int64) time.Time {
+			if us == 0 {
+				return time.Time{}
+			}
+			return time.UnixMicro(us % (1 << 52)).UTC()
+		}
+		m := lifecycle.Memory{
+			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, Spared: n / 2,
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
+			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
+		}
+		if digest := valid(digest); digest != "" {
+			m.SpecHash = fmt.Sprintf("%d:%s", hashVersion, digest)
+		}
+		var s v1beta2.SparkApplicationStatus
+		encodeMemory(&s, m)
+		roundTrip(t, &s)
+		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
+			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
+		}
+	})
+}
+
+// valid is text that JSON can hold.
+func valid(text string) string {
+	quoted, _ := json.Marshal(text)
+	_ = json.Unmarshal(quoted, &text)
+	return text
+}
+
+// TestLawOverLives walks applications at random and holds every stored status to the law, and a decision that changes nothing to an
+// unchanged status: only then is a pass at rest free of writes.
+func TestLawOverLives(t *testing.T) {
+	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
+	phases := map[lifecycle.Phase]int{}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		app := sample(func(a *v1beta2.SparkApplication) { a.UID = types.UID(fmt.Sprint("uid-", seed)) })
+		if r.IntN(2) == 0 {
+			app.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways
+		}
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 60 {
+			now = now.Add(time.Duration(1+r.IntN(20_000_000)) * time.Microsecond)
+			switch r.IntN(25) {
+			case 0:
+				app.Spec.Suspend = new(r.IntN(2) == 0)
+			case 1:
+				app.Spec.Arguments = []string{fmt.Sprint(r.IntN(4))}
+			}
+			seen := observedAt(r, app.Status, now)
+			plan := d.Decide(app, seen, now)
+			if asks(plan) {
+				continue // never stored
+			}
+			roundTrip(t, &app.Status)
+			if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
+				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
+			}
+			checkShape(t, app)
+			checkBuilt(t, d, app, plan, now)
+			checkConcluded(t, d, app, plan, seen, now)
+			checkAtRest(t, d, app, seen, now)
+			phases[plan.Next.Phase]++
+		}
+	}
+	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Unknown, lifecycle.Suspended, lifecycle.Retained, lifecycle.Editing} {
+		if phases[p] == 0 {
+			t.Errorf("no life came through %s", p)
+		}
+	}
+}
+
+func asks(plan lifecycle.Plan) bool {
+	for _, a := range plan.Do {
+		if a.Verb == lifecycle.Confirm {
+			return true
+		}
+	}
+	return false
+}
+
+// checkAtRest decides again about what was just stored.
+func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) {
+	t.Helper()
+	if seen.Refusal != nil {
+		return // it was of that pass alone
+	}
+	seen.Confirmed, seen.Probed = false, nil
+	again := app.DeepCopy()
+	plan := d.Decide(again, seen, now)
+	if len(plan.Trail) > 0 || asks(plan) {
+		return
+	}
+	roundTrip(t, &again.Status)
+	if diff := cmp.Diff(app.Status, again.Status); diff != "" {
+		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
+	}
+}
+
+// checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
+func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
+	t.Helper()
+	for _, launch := range plan.Do {
+		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
+			continue
+		}
+		if launch.Built == nil {
+			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+		}
+		for _, at := range []time.Time{now, now, now.Add(time.Second)} {
+			want, err := d.Render(app, createAttempt(launch.Attempt), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := d.Render(app, launch, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Fatalf("attempt %d of %s, %s after the decision (-built for it +built for the decision):\n%s", launch.Attempt, app.Name, at.Sub(now), cmp.Diff(fieldtable.Plain(t, want), fieldtable.Plain(t, got)))
+			}
+			got.Driver.Labels["ours"], got.Before = "no more", slices.Insert(got.Before, 0, got.Before[0]) // what it gives is the caller's
+		}
+	}
+}
+
+// checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
+// it asks for the look.
+func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
+	t.Helper()
+	next := d.Decide(app.DeepCopy(), seen, now)
+	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
+		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Do, next.Trail, next.Tell)
+	}
+}
+
+// checkShape holds a status to what the API server lets in and to what readers rely on.
+func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	s := app.Status
+	if len(s.Operator.History) > v1beta2.MaxHistory || len(s.ExecutorState) > 3 {
+		t.Fatalf("%d transitions, %d executors in the status", len(s.Operator.History), len(s.ExecutorState))
+	}
+	ready := 0
+	for _, c := range s.Conditions {
+		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
+			t.Fatalf("no API server stores %+v", c)
+		}
+		if c.Type == sparkoperator.ConditionReady {
+			ready++
+		}
+	}
+	if ready != 1 {
+		t.Fatalf("%d Ready conditions", ready)
+	}
+}
+
+func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) lifecycle.Observed {
+	seen := lifecycle.Observed{Confirmed: r.IntN(2) == 0}
+	phases := []lifecycle.DriverPhase{
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+	}
+	if s.Operator == nil {
+		return seen
+	}
+	if r.IntN(3) > 0 {
+		d := lifecycle.Driver{Name: "pi-driver", Attempt: s.Operator.Attempt, Phase: phases[r.IntN(len(phases))], Ready: r.IntN(2) == 0, CreatedAt: now}
+		if d.Phase == lifecycle.DriverPending {
+			d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}
+		}
+		seen.Drivers = append(seen.Drivers, d)
+	}
+	for i := range r.IntN(6) {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{
+			Name: fmt.Sprint("exec-", i), Attempt: s.Operator.Attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
+		})
+	}
+	if r.IntN(3) > 0 {
+		seen.Probed = &lifecycle.Cause{}
+		if r.IntN(2) == 0 {
+			seen.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
+		}
+	}
+	if r.IntN(6) == 0 {
+		seen.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
+	}
+	return seen
+}
+
+// sample is a SparkApplication that can be rendered, changed as asked.
+func sample(change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{}
+	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1
+	app.Spec = v1beta2.SparkApplicationSpec{
+		Type: v1beta2.SparkApplicationTypeJava, Mode: v1beta2.DeployModeCluster, SparkVersion: "4.1.4", Image: new("spark:4.1.4"),
+		MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
+	}
+	app.Spec.Executor.Instances = new(int32(2))
+	for _, c := range change {
+		c(app)
+	}
+	return app
+}

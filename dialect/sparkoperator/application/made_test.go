@@ -1,0 +1,163 @@
+package application
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+)
+
+// made is what an application is launched as: plain JSON of the pods, so that tests can say it in YAML.
+type made struct {
+	app *v1beta2.SparkApplication
+	// driver pod and executor template, and the Spark container of each.
+	driver, executor                   map[string]any
+	driverContainer, executorContainer map[string]any
+	services                           []map[string]any
+	conf                               map[string]string
+	warnings                           []string
+}
+
+// role returns the pod of a role and its Spark container.
+func (m made) role(name string) (pod, container map[string]any) {
+	if name == "driver" {
+		return m.driver, m.driverContainer
+	}
+	return m.executor, m.executorContainer
+}
+
+// appOf is a small application with pieces of YAML laid over it.
+func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
+	t.Helper()
+	whole := fieldtable.Plain(t, sample())
+	for _, piece := range pieces {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			t.Fatalf("%v in\n%s", err, piece)
+		}
+		fieldtable.Merge(whole, over)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &v1beta2.SparkApplication{}
+	if err := yaml.UnmarshalStrict(text, app); err != nil {
+		t.Fatalf("%v in\n%s", err, strings.Join(pieces, "\n"))
+	}
+	return app
+}
+
+// launched renders an application that has to be right.
+func launched(t testing.TB, app *v1beta2.SparkApplication) made {
+	t.Helper()
+	if wrong := Validate(app); len(wrong) > 0 {
+		t.Fatalf("refused: %v", wrong)
+	}
+	objects, err := usual.Render(app, createAttempt(1), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := made{app: app, driver: fieldtable.Plain(t, objects.Driver), conf: map[string]string{}, warnings: objects.Warnings}
+	for _, object := range objects.Before {
+		switch o := object.(type) {
+		case *corev1.Service:
+			m.services = append(m.services, fieldtable.Plain(t, o))
+		case *corev1.ConfigMap:
+			if text, ok := o.Data["podspec-configmap-key"]; ok {
+				if err := yaml.Unmarshal([]byte(text), &m.executor); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if text, ok := o.Data["spark.properties"]; ok {
+				m.conf = properties(t, text)
+			}
+		}
+	}
+	m.driverContainer = fieldtable.SparkContainer(t, m.driver, -1)
+	m.executorContainer = fieldtable.SparkContainer(t, m.executor, 0)
+	return m
+}
+
+// properties reads a file of Java properties as the operator writes it: a key a line.
+func properties(t testing.TB, text string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	plain := strings.NewReplacer(`\:`, ":", `\=`, "=", `\ `, " ", `\\`, `\`, `\#`, "#", `\!`, "!")
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			key, value, _ := strings.Cut(strings.ReplaceAll(line, `\=`, "\x00"), "=")
+			out[plain.Replace(strings.ReplaceAll(key, "\x00", `\=`))] = plain.Replace(strings.ReplaceAll(value, "\x00", `\=`))
+		}
+	}
+	return out
+}
+
+// lacks says what of want is not in have: maps may have more keys, and lists more entries between those wanted.
+func lacks(have, want any, at string) []string {
+	switch w := want.(type) {
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		var missing []string
+		for key, below := range w {
+			missing = append(missing, lacks(h[key], below, at+"."+key)...)
+		}
+		return missing
+	case []any:
+		h, _ := have.([]any)
+		for i, below := range w {
+			found := slices.IndexFunc(h, func(entry any) bool { return len(lacks(entry, below, "")) == 0 })
+			if found < 0 {
+				return []string{fmt.Sprintf("%s[%d]: no %v follows in %v", at, i, below, have)}
+			}
+			h = h[found+1:]
+		}
+		return nil
+	}
+	if fmt.Sprint(have) != fmt.Sprint(want) {
+		return []string{fmt.Sprintf("%s is %v, want %v", at, have, want)}
+	}
+	return nil
+}
+
+// doubled are the lists of a pod in which an entry comes twice. Of variables the last one counts, so only equal ones are doubled.
+func doubled(pod map[string]any) (found []string) {
+	var walk func(at string, value any)
+	walk = func(at string, value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for key, below := range v {
+				walk(at+"."+key, below)
+			}
+		case []any:
+			seen := map[string]bool{}
+			for _, entry := range v {
+				text := fmt.Sprint(entry)
+				if e, ok := entry.(map[string]any); ok && !strings.HasSuffix(at, ".env") {
+					for _, key := range []string{"mountPath", "name", "uid"} {
+						if e[key] != nil {
+							text = fmt.Sprint(e[key])
+							break
+						}
+					}
+				}
+				if seen[text] {
+					found = append(found, at+": "+text)
+				}
+				seen[text] = true
+				walk(at, entry)
+			}
+		}
+	}
+	walk("", pod["spec"])
+	walk(".metadata", pod["metadata"])
+	return found
+}

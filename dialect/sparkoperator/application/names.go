@@ -1,0 +1,61 @@
+package application
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+)
+
+// confDriverPodName is the Spark configuration key by which a user may also name the driver pod.
+const confDriverPodName = "spark.kubernetes.driver.pod.name"
+
+// DriverPodName is the name of every attempt's driver pod: spec.driver.podName, else spark.kubernetes.driver.pod.name, else "<app>-driver".
+func DriverPodName(app *v1beta2.SparkApplication) string {
+	if name := app.Spec.Driver.PodName; name != nil && *name != "" {
+		return *name
+	}
+	if name := app.Spec.SparkConf[confDriverPodName]; name != "" {
+		return name
+	}
+	return app.Name + "-driver"
+}
+
+// attemptLabels are put on everything of an attempt: ours for identity, the group's for its readers.
+func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID string) map[string]string {
+	labels := map[string]string{
+		sparkoperator.LabelAppName:      app.Name,
+		sparkoperator.LabelLaunchedBy:   "true",
+		sparkoperator.LabelSubmissionID: submissionID,
+		sparkoperator.LabelAppUID:       string(app.UID),
+		sparkoperator.LabelAttempt:      strconv.Itoa(int(attempt)),
+		sparkoperator.LabelManaged:      "true",
+	}
+	if schedule := app.Labels[sparkoperator.LabelScheduledAppName]; schedule != "" {
+		labels[sparkoperator.LabelScheduledAppName] = schedule
+	}
+	return labels
+}
+
+// namePrefixLimit leaves room for "-driver-svc" in a Service name of 63 characters (RFC 1035).
+const namePrefixLimit = 63 - len("-driver-svc")
+
+// namePrefix begins the names of an attempt's ConfigMaps and Service: the application's name, cut, and eight digits that follow from the
+// attempt's submission id, so that the objects of two attempts, or of two applications whose names are cut alike, never meet.
+func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
+	sum := sha256.Sum256([]byte(submissionID))
+	suffix := "-" + hex.EncodeToString(sum[:4])
+	name := app.Name
+	if limit := namePrefixLimit - len(suffix); len(name) > limit {
+		name = strings.TrimRight(name[:limit], "-.")
+	}
+	return name + suffix
+}
+
+// appID is spark.app.id: "spark-" and 32 hexadecimal digits, as Spark makes them, here of the attempt's submission id.
+func appID(submissionID string) string {
+	return "spark-" + strings.ReplaceAll(submissionID, "-", "")
+}

@@ -1,0 +1,117 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// driverOverlay is what the driver pod gets beyond what Spark's configuration can say.
+func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
+	driver := &app.Spec.Driver
+	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
+	if err != nil {
+		return o, err
+	}
+	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.Value(driver.PriorityClassName)
+	// What the pod was made from: a launch that was not remembered is known by it, also when the spec was edited meanwhile.
+	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
+	return o, nil
+}
+
+// executorOverlay is laid over the template that Spark makes executors from. What Spark would set over it, and has a key for, goes by that
+// key (executorConf). The plain owner reference to the application is what
+// Kueue finds executors by; it does not keep one alive longer than its driver is watched, since an attempt's end deletes them.
+func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
+	executor := &app.Spec.Executor
+	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
+	if err != nil {
+		return o, err
+	}
+	o.Lifecycle, o.PriorityClassName = executor.Lifecycle, sparkoperator.Value(executor.PriorityClassName)
+	owner := ownerReference(app)
+	owner.Controller, owner.BlockOwnerDeletion = nil, nil
+	o.OwnerReferences = []metav1.OwnerReference{owner}
+	o.EnableServiceLinks = new(false)
+	if slices.Contains(submit.Overwritten(app.Spec.SparkVersion, o), "TerminationGracePeriodSeconds") {
+		o.TerminationGracePeriodSeconds = nil
+	}
+	return o, nil
+}
+
+// podOverlay is what driver and executor have in common. Node selectors and the scheduler's name go by configuration (podConf), which Spark sets over
+// a template.
+func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
+	o := overlay.Overlay{
+		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
+		HadoopConfigMap: sparkoperator.Value(app.Spec.HadoopConfigMap), SparkConfigMap: sparkoperator.Value(app.Spec.SparkConfigMap),
+		HostNetwork: pod.HostNetwork != nil && *pod.HostNetwork, HostAliases: pod.HostAliases, DNSConfig: pod.DNSConfig,
+		InitContainers: pod.InitContainers, Sidecars: pod.Sidecars,
+		Affinity: pod.Affinity, Tolerations: pod.Tolerations,
+		SecurityContext: pod.SecurityContext, PodSecurityContext: pod.PodSecurityContext,
+		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
+		ShareProcessNamespace:         pod.ShareProcessNamespace != nil && *pod.ShareProcessNamespace,
+	}
+	for _, config := range pod.ConfigMaps {
+		o.ConfigMaps = append(o.ConfigMaps, overlay.ConfigMap{Name: config.Name, Path: config.Path})
+	}
+	if pod.GPU != nil {
+		o.GPU = overlay.GPU{Name: pod.GPU.Name, Quantity: pod.GPU.Quantity}
+	}
+	if pod.MemoryLimit != nil {
+		limit, err := memoryQuantity(*pod.MemoryLimit)
+		if err != nil {
+			return o, &sparkoperator.FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
+		}
+		o.MemoryLimit = &limit
+	}
+	mounts(&o, app.Spec.Volumes, pod)
+	monitoringOverlay(&o, app, role)
+	return o, nil
+}
+
+// memoryQuantity reads a Java memory string, such as "2g", as the binary quantity that Kubernetes means by 2Gi, also with a fraction, which Spark
+// would not read. A quantity that Kubernetes can read and Java cannot, such as "2Gi", is taken as it is.
+func memoryQuantity(text string) (resource.Quantity, error) {
+	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
+		return *resource.NewQuantity(bytes, resource.BinarySI), nil
+	}
+	size := strings.TrimSpace(text)
+	if number := strings.TrimSuffix(strings.ToLower(size), "b"); strings.TrimRight(number, "kmgtp") != number {
+		last := len(number) - 1
+		size = number[:last] + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti", "p": "Pi"}[number[last:]]
+	}
+	q, err := bounds.Quantity(size)
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return q, fault
+	}
+	if err != nil || q.Sign() <= 0 {
+		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
+	}
+	return q, nil
+}
+
+func declaredPorts(spec *v1beta2.SparkApplicationSpec, role string) []corev1.ContainerPort {
+	in := spec.Executor.Ports
+	if role == "driver" {
+		in = spec.Driver.Ports
+	}
+	var out []corev1.ContainerPort
+	for _, p := range in {
+		out = append(out, corev1.ContainerPort{Name: p.Name, Protocol: corev1.Protocol(p.Protocol), ContainerPort: p.ContainerPort})
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package application
+
+import "testing"
+
+// TestMemoryQuantity: a limit is written as Spark's users write memory, or as Kubernetes' do.
+func TestMemoryQuantity(t *testing.T) {
+	for text, want := range map[string]string{
+		"2g": "2Gi", "2G": "2Gi", "2gb": "2Gi", "512m": "512Mi", "1t": "1Ti", "1k": "1Ki", "4096": "4Gi", " 2g ": "2Gi",
+		"1.5g": "1536Mi", "0.5GB": "512Mi", "2Gi": "2Gi", "1.5Gi": "1536Mi", "500M": "500Mi", "1e9": "1e9",
+	} {
+		if got, err := memoryQuantity(text); err != nil || got.String() != want {
+			t.Errorf("%q is %s (%v), want %s", text, got.String(), err, want)
+		}
+	}
+	for _, text := range []string{"", "g", "much", "-1g", "0g", "1.5.5g", "1 g b", "NaN"} {
+		if got, err := memoryQuantity(text); err == nil {
+			t.Errorf("%q is %s", text, got.String())
+		}
+	}
+}
+
+// TestInitialExecutors: how many executors an application waits for, and always wants, of all that may say so.
+func TestInitialExecutors(t *testing.T) {
+	for _, c := range []struct {
+		piece       string
+		want, least int32
+	}{
+		{`{executor: {instances: null}}`, 1, 1},
+		{`{executor: {instances: 3}}`, 3, 3},
+		{`{executor: {instances: null}, sparkConf: {spark.executor.instances: "4"}}`, 4, 4},
+		{`{executor: {instances: 3}, sparkConf: {spark.executor.instances: "4"}}`, 3, 3},
+		{`{executor: {instances: null}, dynamicAllocation: {enabled: true}}`, 0, 0},
+		{`{executor: {instances: 2}, dynamicAllocation: {enabled: true, minExecutors: 1, initialExecutors: 5}}`, 5, 1},
+		{`{executor: {instances: 7}, dynamicAllocation: {enabled: true, initialExecutors: 5}}`, 7, 0},
+		{`{executor: {instances: null}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.minExecutors: "2"}}`, 2, 2},
+		{`{executor: {instances: null}, dynamicAllocation: {enabled: true, minExecutors: 3}, sparkConf: {spark.dynamicAllocation.minExecutors: "2"}}`, 3, 3},
+		{`{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 3}}`, 0, 0},
+		{`{driver: {kubernetesMaster: "local[2]"}, dynamicAllocation: {enabled: true, minExecutors: 3}}`, 0, 0},
+	} {
+		app := appOf(t, "spec: "+c.piece)
+		if got := initialExecutors(&app.Spec); got != c.want {
+			t.Errorf("%s: waits for %d executors, want %d", c.piece, got, c.want)
+		}
+		if got := (Dialect{}).app(app).MinExecutors; got != c.least {
+			t.Errorf("%s: always wants %d executors, want %d", c.piece, got, c.least)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package application
+
+import (
+	"fmt"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// ConditionFieldsOverwritten is True while there are fields of spec.executor that Spark sets on every executor itself, with the fields and the
+// way out in its message; else it is absent.
+const ConditionFieldsOverwritten = "FieldsOverwritten"
+
+// reasonSetBySpark is its reason.
+const reasonSetBySpark = "SetBySpark"
+
+// overwrittenWays tell the way out of each field that submit.Overwritten and submit.OverwrittenByConf know.
+var overwrittenWays = map[string]struct{ field, way string }{
+	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
+	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled brings Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
+	"GPU":             {"spec.executor.gpu", "spark.executor.resource.* asks for another amount of the same device; make them the same"},
+	"Env":             {"spec.executor.env", "Spark sets this variable last"},
+	"SparkConfigMap":  {"spec.sparkConfigMap", "Spark sets SPARK_CONF_DIR of executors last"},
+	"HadoopConfigMap": {"spec.hadoopConfigMap", "spark.kubernetes.hadoop.configMapName sets HADOOP_CONF_DIR of executors; use one of the two"},
+	// What has a key is not overwritten: executorConf sets it.
+	"TerminationGracePeriodSeconds": {"spec.executor.terminationGracePeriodSeconds", "set spark.kubernetes.executor.terminationGracePeriodSeconds"},
+	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark makes it of the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
+}
+
+// overwritten are the fields of an application's executors that have no effect, each with the way out. The peer of this API set them by a
+// webhook that saw the pods after Spark had made them.
+func overwritten(app *v1beta2.SparkApplication) (told []string) {
+	const most = 20 // a condition's message has an end
+	executor := &app.Spec.Executor
+	if executor.MemoryLimit == nil && executor.Lifecycle == nil && executor.GPU == nil && len(executor.Env) == 0 && app.Spec.HadoopConfigMap == nil {
+		return nil // as most, and every pass asks
+	}
+	o, err := executorOverlay(app)
+	c, confErr := sparkConf(app)
+	if err != nil || confErr != nil {
+		return nil // refused
+	}
+	all := append(submit.Overwritten(app.Spec.SparkVersion, o), submit.OverwrittenByConf(c, o)...)
+	for _, lost := range all[:min(len(all), most)] {
+		name, entry, listed := strings.Cut(strings.TrimSuffix(lost, "]"), "[")
+		way, ok := overwrittenWays[lost]
+		if !ok {
+			way = overwrittenWays[name]
+		}
+		if listed && name == "Env" {
+			way.field += "[" + entry + "]"
+		}
+		told = append(told, way.field+" has no effect: "+way.way)
+	}
+	if more := len(all) - most; more > 0 {
+		told = append(told, fmt.Sprintf("and %d more", more))
+	}
+	return told
+}

@@ -1,0 +1,145 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+const validationDocument = "../../../docs/validation.md"
+
+// refusals are what an application is refused for when it is looked at: the field that is named, when, and such an application.
+var refusals = []struct{ field, when, piece string }{
+	{"metadata.name", "is no DNS label that begins with a letter (RFC 1035): Services are named after it", `metadata: {name: 1pi}`},
+	{"spec.sparkConf[KEY]", "is one of the keys below", `spec: {sparkConf: {spark.master: local}}`},
+	{"spec.nodeSelector", "is set together with `driver.nodeSelector` or `executor.nodeSelector`", `spec: {nodeSelector: {a: b}, driver: {nodeSelector: {a: b}}}`},
+	{"spec.driver.template", "is no pod template", `spec: {driver: {template: {spec: {containers: none}}}}`},
+	{"spec.executor.template", "is no pod template", `spec: {executor: {template: {spec: {containers: none}}}}`},
+	{"spec.driver.memory", "is no size that Spark and Java read, such as `512m` or `4g`; nor is a number without a unit, which Java takes for bytes", `spec: {driver: {memory: "4096"}}`},
+	{"spec.executor.memory", "is no size that Spark reads", `spec: {executor: {memory: 4Gi}}`},
+	{"spec.driver.memoryLimit", "is no size, or below the memory that the driver requests", `spec: {driver: {memoryLimit: 512m}}`},
+	{"spec.executor.memoryLimit", "is no size", `spec: {executor: {memoryLimit: much}}`},
+	{"spec.driver.coreRequest", "is no amount of CPU", `spec: {driver: {coreRequest: a few}}`},
+	{"spec.executor.coreRequest", "is no amount of CPU", `spec: {executor: {coreRequest: a few}}`},
+	{"spec.driver.coreLimit", "is no amount of CPU, or below the request", `spec: {driver: {cores: 2, coreLimit: "1"}}`},
+	{"spec.executor.coreLimit", "is no amount of CPU, or below the request", `spec: {executor: {cores: 2, coreLimit: "1"}}`},
+	{"spec.memoryOverheadFactor", "is no positive number", `spec: {memoryOverheadFactor: 20%}`},
+	{"spec.driver.volumeMounts[0].name", "names a volume that is neither in `volumes` nor in the template", `spec: {driver: {volumeMounts: [{name: a, mountPath: /a}]}}`},
+	{"spec.executor.volumeMounts[0].name", "the same; and a volume named `spark-local-dir-...` is an emptyDir, hostPath, nfs or persistentVolumeClaim",
+		`spec: {volumes: [{name: spark-local-dir-1, secret: {secretName: s}}], executor: {volumeMounts: [{name: spark-local-dir-1, mountPath: /a}]}}`},
+	{"spec.executor.volumeMounts[0].mountPath", "is also where something else is mounted", `spec: {sparkConfigMap: c, volumes: [{name: a}], executor: {volumeMounts: [{name: a, mountPath: /etc/spark/conf}]}}`},
+	{"spec.executor.secrets[0].path", "the same", `spec: {executor: {configMaps: [{name: c, path: /a}], secrets: [{name: s, path: /a, secretType: Generic}]}}`},
+	{"spec.executor.configMaps[1].path", "the same", `spec: {executor: {configMaps: [{name: c, path: /a}, {name: d, path: /a}]}}`},
+	{"spec.driver.volumeMounts", "meet at one path", `spec: {volumes: [{name: a}, {name: b}], driver: {volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]}}`},
+	{"spec.volumes", "has the name of another volume of the pod", `spec: {volumes: [{name: a, emptyDir: {}}], driver: {volumeMounts: [{name: a, mountPath: /a}], template: {spec: {containers: [{name: x}], volumes: [{name: a, secret: {secretName: s}}]}}}}`},
+	{"spec.driver.ports", "has a name that another port has", `spec: {driver: {ports: [{name: spark-ui, protocol: TCP, containerPort: 1}]}}`},
+	{"spec.driver.sidecars", "has the name of another container of the pod, with another image", `spec: {driver: {sidecars: [{name: spark-kubernetes-driver, image: i}]}}`},
+	{"spec.executor.initContainers", "the same", `spec: {executor: {initContainers: [{name: a, image: i}, {name: a, image: j}]}}`},
+	{"spec.driver.labels[spark-role]", "is Spark's own, as `spark-version`, `spark-app-selector` and `spark-app-name` are", `spec: {driver: {labels: {spark-role: a}}}`},
+	{"metadata.labels[spark-role]", "the same: labels of the application reach its pods", `metadata: {labels: {spark-role: a}}`},
+	{"metadata.labels[sparkoperator.dev/content]", "begins with `sparkoperator.dev/`, as the operator's own labels do", `metadata: {labels: {sparkoperator.dev/content: a}}`},
+	{"spec.driver.labels[sparkoperator.dev/a]", "the same", `spec: {driver: {labels: {sparkoperator.dev/a: b}}}`},
+	{"spec.driver.serviceLabels[sparkoperator.dev/content]", "the same", `spec: {driver: {serviceLabels: {sparkoperator.dev/content: a}}}`},
+	{"spec.executor.labels[sparkoperator.dev/attempt]", "the same", `spec: {executor: {labels: {sparkoperator.dev/attempt: "9"}}}`},
+	{"spec.driver.template.metadata.labels[sparkoperator.dev/a]", "the same", `spec: {driver: {template: {metadata: {labels: {sparkoperator.dev/a: b}}}}}`},
+	{"spec.executor.template.metadata.labels[sparkoperator.dev/a]", "the same", `spec: {executor: {template: {metadata: {labels: {sparkoperator.dev/a: b}}}}}`},
+	{"spec.sparkConf[spark.kubernetes.driver.service.label.sparkoperator.dev/content]", "the same; and so for all keys that are labels of pods, Services or claims",
+		`spec: {sparkConf: {spark.kubernetes.driver.service.label.sparkoperator.dev/content: a}}`},
+	{"spec.mode", "is neither `cluster` nor `client`, as only Go's types allow", `spec: {mode: in-cluster-client}`},
+	{"spec.driver.kubernetesMaster", "is no address of an API server; `https://`, `k8s://https://` and `local[...]` are", `spec: {driver: {kubernetesMaster: "spark://a:7077"}}`},
+	{"spec.monitoring.prometheus.jmxExporterJar", "is empty, a URI, or has a blank, a quote or an equals sign",
+		`spec: {monitoring: {prometheus: {jmxExporterJar: ""}}}`},
+	{"spec.monitoring.prometheus.configFile", "is a URI, or has such a sign", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, configFile: s3a://b/c}}}`},
+	{"spec.monitoring.metricsPropertiesFile", "the same", `spec: {monitoring: {metricsPropertiesFile: https://b/c}}`},
+	{"spec.monitoring.prometheus.port", "is below 1024 or above 49151, as only Go's types allow", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, port: 80}}}`},
+	{"spec.monitoring.prometheus.portName", "is no name of a port, or that of a port of Spark's or of `executor.ports`", `spec: {monitoring: {prometheus: {jmxExporterJar: /j, portName: spark-ui}}}`},
+	{"spec.mainClass", "is missing for a jar", `spec: {mainClass: null}`},
+	{"spec.image", "is missing, and `driver.image` or `executor.image` too", `spec: {image: null}`},
+	{"spec.batchScheduler", "is none that the operator knows: `volcano`, `yunikorn`, or one of its `batchScheduler.kubeSchedulerNames`; only where `batchScheduler.enabled` is set", `spec: {batchScheduler: whoever}`},
+	{"spec.batchSchedulerOptions.queue", "is no name of a queue of Volcano, or no label that YuniKorn could read it from", `spec: {batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`},
+	{"spec.batchSchedulerOptions.priorityClassName", "is no name of a priority class", `spec: {batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`},
+	{"spec.batchSchedulerOptions.resources[cpu]", "is negative, as any other resource", `spec: {batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`},
+}
+
+// TestRefusalsDocument writes, with -update, or compares what docs/validation.md says of applications that are refused when they are looked at, and
+// looks at each.
+func TestRefusalsDocument(t *testing.T) {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	fired := make([]bool, len(rules))
+	line("| field | refused when it |")
+	line("|---|---|")
+	for _, r := range refusals {
+		line("| `%s` | %s |", r.field, r.when)
+		app := appOf(t, r.piece)
+		for i, rule := range rules {
+			fired[i] = fired[i] || len(rule(app)) > 0
+		}
+		want := strings.ReplaceAll(r.field, "KEY", "spark.master")
+		if got := refusedField(app); got != want {
+			t.Errorf("%s: refused for %q, want %q", r.piece, got, want)
+		}
+	}
+	for i, was := range fired {
+		if !was {
+			t.Errorf("rule %d of Validate refuses none of these", i)
+		}
+	}
+	line("")
+	line("Keys of `sparkConf`, whatever their case:")
+	line("")
+	line("| key | instead |")
+	line("|---|---|")
+	for _, key := range slices.Sorted(maps.Keys(denied)) {
+		line("| `%s` | %s |", key, strings.TrimPrefix(denied[key], "use "))
+	}
+	line("| `%s*`, but for `%s*` and `%s` | the service accounts of `driver.serviceAccount` and `executor.serviceAccount` |", sparkoperator.CredentialPrefix, mountedPrefix, submit.RunnerAccountKey)
+	line("| `spark.kubernetes.namespace` of another namespace | the application's own |")
+	compareSection(t, validationDocument, "looked at", text.String())
+}
+
+// refusedField is the field for which an application is refused.
+func refusedField(app *v1beta2.SparkApplication) string {
+	if wrong := Validate(app); len(wrong) > 0 {
+		return wrong[0].Field
+	}
+	_, err := usual.Render(app, createAttempt(1), t0)
+	if wrong, ok := errors.AsType[*sparkoperator.FieldError](err); ok {
+		return wrong.Field
+	}
+	return fmt.Sprint(err)
+}
+
+// compareSection compares what stands between two marks of a document, or writes it.
+func compareSection(t *testing.T, file, mark, want string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- begin "+mark+" -->\n", "<!-- end "+mark+" -->"
+	before, rest, ok := strings.Cut(string(text), begin)
+	was, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no marks %q and %q", file, begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(was, want); diff != "" {
+		t.Errorf("%s is out of date; run with -update (-written +now):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,78 @@
+package application
+
+import (
+	"cmp"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// ownerReference makes the application the controller of what is created for it. Deleting it in the foreground waits for its pods.
+func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
+	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
+}
+
+// submissionID is an attempt's. One that was remembered is used again, so that a newer operator that computes other ids adopts what an older one
+// launched.
+func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
+	if id := app.Status.SubmissionID; id != "" && decodeMemory(&app.Status).Attempt == attempt {
+		return id
+	}
+	return lifecycle.AttemptID(string(app.UID), attempt)
+}
+
+// request reads one attempt of an application as a submission.
+func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
+	id := submissionID(app, attempt)
+	c, err := sparkConf(app)
+	if err != nil {
+		return submit.Request{}, err
+	}
+	d.uiConf(c, app, id, attempt)
+	if d.Authenticate {
+		submit.Protect(c, app.Spec.SparkVersion)
+	}
+	driver, err := driverOverlay(app)
+	if err != nil {
+		return submit.Request{}, err
+	}
+	executor, err := executorOverlay(app)
+	if err != nil {
+		return submit.Request{}, err
+	}
+	prefix := namePrefix(app, id)
+	r := submit.Request{
+		SparkVersion:       app.Spec.SparkVersion,
+		Namespace:          app.Namespace,
+		AppName:            app.Name,
+		AppID:              appID(id),
+		ResourceNamePrefix: prefix,
+		DriverPodName:      DriverPodName(app),
+		Master:             cmp.Or(d.Master, sparkoperator.DefaultMaster),
+		SubmitTime:         now,
+		MainClass:          sparkoperator.Value(app.Spec.MainClass),
+		Resource:           app.Spec.MainApplicationFile,
+		Arguments:          app.Spec.Arguments,
+		ProxyUser:          sparkoperator.Value(app.Spec.ProxyUser),
+		Conf:               c,
+		DriverTemplate:     sparkoperator.Raw(app.Spec.Driver.Template),
+		ExecutorTemplate:   sparkoperator.Raw(app.Spec.Executor.Template),
+		Driver:             driver,
+		Executor:           executor,
+		ExecutorPorts:      executorPorts(&app.Spec),
+		Owner:              ownerReference(app),
+		Labels:             attemptLabels(app, attempt, id),
+
+		RunnerServiceAccount: d.RunnerAccount,
+		DeniedServiceAccount: d.Own.In(app.Namespace),
+	}
+	if err := d.schedule(app, &r); err != nil {
+		return submit.Request{}, err
+	}
+	return r, nil
+}

@@ -1,0 +1,123 @@
+package application
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// modeField is where an application chooses.
+const modeField = "spec.submission.mode"
+
+// BuildAttempt renders an attempt in the way that the application, or the operator's configuration, chooses: the driver pod itself, or a pod that makes
+// it by spark-submit. Of the latter it says why.
+func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
+	r, err := d.request(app, attempt, now)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	objects, why, err := d.submitted(app, r)
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	group, err := d.podGroup(app, attempt, r)
+	objects.Before = append(group, objects.Before...)
+	return objects, why, err
+}
+
+// submitted is what makes the driver of a request, and why by spark-submit.
+func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
+	mode, chosenBy := d.mode(app)
+	switch {
+	case mode == v1beta2.SubmissionModeSparkSubmit && d.Submission == v1beta2.SubmissionModeNative:
+		return submit.Objects{}, nil, &sparkoperator.FieldError{Field: modeField,
+			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
+	case mode == v1beta2.SubmissionModeSparkSubmit:
+		objects, err := runner(app, r)
+		return objects, dialect.BySparkSubmit(chosenBy), err
+	}
+	objects, why := d.native(app, r)
+	switch {
+	case why == nil:
+		return objects, nil, nil
+	case !why.notNative:
+		return submit.Objects{}, nil, why.FieldError
+	case d.Submission == v1beta2.SubmissionModeNative:
+		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (submission.mode: Native)"
+		return submit.Objects{}, nil, why.FieldError
+	case mode == v1beta2.SubmissionModeNative:
+		why.Message += "; or let spark-submit do it, with " + modeField + " Auto or SparkSubmit"
+		return submit.Objects{}, nil, why.FieldError
+	}
+	objects, err := runner(app, r)
+	return objects, dialect.BySparkSubmit(why.Statement()), err
+}
+
+// mode is how an application is to be submitted, and who says so.
+func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
+	if s := app.Spec.Submission; s != nil && s.Mode != "" {
+		return s.Mode, modeField + " is " + string(s.Mode)
+	}
+	mode = cmp.Or(d.Submission, v1beta2.SubmissionModeAuto)
+	return mode, "the operator's configuration says so (submission.mode: " + string(mode) + ")"
+}
+
+// obstacle is why the operator cannot make a driver pod itself.
+type obstacle struct {
+	*sparkoperator.FieldError
+	notNative bool // spark-submit could
+}
+
+// native builds the driver pod and what it needs.
+func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
+	objects, err := submit.Build(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, &obstacle{asFieldError(app, refused), refused.NotNative}
+	}
+	if err != nil {
+		return submit.Objects{}, &obstacle{&sparkoperator.FieldError{Field: "spec", Message: err.Error()}, false}
+	}
+	if claims := driverClaims(app); len(claims) > 0 {
+		return submit.Objects{}, &obstacle{claims[0], true}
+	}
+	if foreign := d.foreignKind(objects); foreign != "" {
+		return submit.Objects{}, &obstacle{&sparkoperator.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
+			Message: "needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
+	}
+	return objects, nil
+}
+
+// featureSteps names classes that Spark lets in among its own steps.
+const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
+
+// foreignKind is the kind of an object that is none of Kubernetes' own: Volcano's PodGroup, which Spark's VolcanoFeatureStep makes. Unless batch
+// schedulers are switched on the operator neither watches it nor may it make one; the service account of a pod that runs spark-submit may be given the right.
+func (d Dialect) foreignKind(objects submit.Objects) string {
+	for _, object := range objects.Before {
+		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
+			return object.GetObjectKind().GroupVersionKind().Kind
+		}
+	}
+	return ""
+}
+
+// runner builds the pod that makes the driver pod by spark-submit. What spark-submit could do with a key that is not the user's does not make it the
+// user's, also past validation.
+func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
+	if wrong := validSparkConf(app); len(wrong) > 0 {
+		return submit.Objects{}, wrong[0]
+	}
+	objects, err := dialect.Runner(r)
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return submit.Objects{}, asFieldError(app, refused)
+	}
+	return objects, err
+}

@@ -1,0 +1,80 @@
+package application
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Surroundings returns what is to stand beside the driver of an application whose status Decide wrote: of an attempt from its launch on. Beside a driver
+// that has ended its Service stays as long as the pod does, so that an end costs no deletion; the next attempt takes it over. Addresses are bounded by driver pods.
+func (d Dialect) Surroundings(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.Surroundings {
+	m := decodeMemory(&app.Status)
+	switch {
+	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
+		return sparkoperator.Surroundings{Unsettled: true}
+	case !m.Phase.Live():
+		return sparkoperator.Surroundings{Stays: seen.Driver(m.Attempt) != nil, Told: func(is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // where the UI was is part of the record of what is over
+				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
+			}
+			return tellExposed(app, sparkoperator.Exposure{}, is, now)
+		}}
+	}
+	e := d.exposure(app, m)
+	for _, object := range e.Objects {
+		dialect.MarkContent(object)
+	}
+	wanted := sparkoperator.Surroundings{Objects: e.Objects, Told: func(is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, is)
+		return tellExposed(app, e, is, now)
+	}}
+	if info := app.Status.DriverInfo; e.Service != "" && (info.WebUIServiceName != e.Service || info.WebUIPort != e.Port || info.WebUIAddress == "") {
+		wanted.Read = []string{e.Service}
+	}
+	return wanted
+}
+
+// uiOf is what the status says of a live driver once it is known what stands.
+func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, is []lifecycle.Surrounding) v1beta2.DriverInfo {
+	info := withoutUI(known)
+	if service := dialect.Named(is, "Service", e.Service); service != nil && service.Stands {
+		info.WebUIServiceName, info.WebUIPort = e.Service, e.Port
+		switch {
+		case service.Address != "":
+			info.WebUIAddress = hostPort(service.Address, e.Port)
+		case known.WebUIServiceName == e.Service && known.WebUIPort == e.Port:
+			info.WebUIAddress = known.WebUIAddress
+		}
+	}
+	for _, door := range e.Doors {
+		if made := dialect.Named(is, door.Kind, door.Name); made != nil && made.Stands {
+			info.WebUIIngressName, info.WebUIIngressAddress = door.Name, door.Address.String()
+			break
+		}
+	}
+	return info
+}
+
+func withoutUI(info v1beta2.DriverInfo) v1beta2.DriverInfo {
+	info.WebUIServiceName, info.WebUIPort, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress = "", 0, "", "", ""
+	return info
+}
+
+func hostPort(host string, port int32) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // IPv6
+	}
+	return host + ":" + strconv.Itoa(int(port))
+}
+
+// tellExposed sets the condition, and returns an event where it is bad news.
+func tellExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+	told := dialect.Exposed{Objects: e.Objects, Wrong: e.Wrong, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
+	return told.Tell(&app.Status.Conditions, is, now)
+}

@@ -1,0 +1,16 @@
+package application
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+)
+
+// templateContainer is the name to choose the Spark container of a role's template by (dialect.TemplateContainer).
+func templateContainer(raw *runtime.RawExtension, role string) string {
+	if role == "executor" {
+		return dialect.TemplateContainer(raw, sparkoperator.ExecutorContainer)
+	}
+	return dialect.TemplateContainer(raw, sparkoperator.DriverContainer)
+}

@@ -1,0 +1,121 @@
+package application
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// The Service of a UI, and where the UI is.
+const (
+	uiPortName    = "spark-driver-ui-port"
+	defaultUIPort = int32(4040) // spark.ui.port
+)
+
+// exposure says what is to stand beside the driver of the current attempt.
+func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) sparkoperator.Exposure {
+	var e sparkoperator.Exposure
+	id := submissionID(app, m.Attempt)
+	d.exposeUI(&e, app, id, m.Attempt)
+	d.exposePorts(&e, app, id, m.Attempt)
+	return e
+}
+
+// exposeUI adds the web UI's Service, and what leads to it from outside.
+func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, id string, attempt int32) {
+	options := v1beta2.SparkUIConfiguration{}
+	if app.Spec.SparkUIOptions != nil {
+		options = *app.Spec.SparkUIOptions
+	}
+	switch {
+	case !uiEnabled(&app.Spec):
+		return
+	case !d.UI.Service:
+		if app.Spec.SparkUIOptions != nil {
+			e.Refuse(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true (chart: controller.uiService.enable=true)")
+		}
+		return
+	}
+	target, ok := exposedUIPort(e, app)
+	port := target
+	if options.ServicePort != nil {
+		port = *options.ServicePort
+	}
+	if !ok || !e.ValidPort("spec.sparkUIOptions.servicePort", port) {
+		return
+	}
+	service := d.service(app, id, attempt)
+	if service.Type, ok = d.serviceType(e, "spec.sparkUIOptions.serviceType", options.ServiceType); !ok {
+		return
+	}
+	service.Name, service.Port, service.TargetPort = expose.Name(app.Name, sparkoperator.UIServiceSuffix), port, target
+	service.PortName = cmp.Or(sparkoperator.Value(options.ServicePortName), uiPortName)
+	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
+	e.Objects = append(e.Objects, expose.DriverService(service))
+	e.Service, e.Port = service.Name, port
+	d.uiIngress(e, app, &options, id, attempt)
+	d.uiRoute(e, app, &options, id, attempt)
+}
+
+// service is what all Services of an attempt's driver have in common.
+func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32) expose.Service {
+	return expose.Service{
+		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
+	}
+}
+
+// surroundingLabels are those of an attempt, and the one by which readers of this API find what an operator made.
+func surroundingLabels(app *v1beta2.SparkApplication, id string, attempt int32) map[string]string {
+	labels := attemptLabels(app, attempt, id)
+	labels[sparkoperator.LabelCreatedBy] = "true"
+	return labels
+}
+
+// serviceType is the type of a Service for which an application asks, as far as the operator's configuration allows it; false where there can be no Service.
+func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
+	switch {
+	case asked == nil || expose.IsInside(*asked):
+		return corev1.ServiceTypeClusterIP, true
+	case *asked == corev1.ServiceTypeExternalName:
+		_, why := expose.ServiceFault(&corev1.ServiceSpec{Type: *asked})
+		e.Refuse(sparkoperator.ReasonInvalidSpec, field, "%s", why)
+		return "", false
+	case !d.UI.Outside:
+		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "%s", expose.SwitchedOff(*asked))
+		return corev1.ServiceTypeClusterIP, true
+	}
+	return *asked, true
+}
+
+// uiEnabled reports whether the driver serves a web UI (spark.ui.enabled, which is true unless said otherwise).
+func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
+	return !strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.ui.enabled"]), "false")
+}
+
+// exposedUIPort is where the driver serves its UI.
+func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
+	const field = "spec.sparkConf[spark.ui.port]"
+	text, set := app.Spec.SparkConf["spark.ui.port"]
+	if !set {
+		return defaultUIPort, true
+	}
+	port, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	switch {
+	case err != nil:
+		e.Refuse(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
+	case port == 0:
+		e.Refuse(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a port that nobody else knows, so there is no Service for it; write a number from 1 to 65535")
+	default:
+		return int32(port), e.ValidPort(field, int32(port))
+	}
+	return 0, false
+}

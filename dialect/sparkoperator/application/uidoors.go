@@ -1,0 +1,133 @@
+package application
+
+import (
+	"strconv"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+)
+
+const routeField = "spec.sparkUIOptions.route"
+
+// uiIngress adds the Ingress that leads to the UI's Service, where the operator's configuration has an address for it.
+func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
+	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
+		return
+	}
+	address, err := expose.ParseIngressAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
+	if err != nil {
+		e.Refuse(sparkoperator.ReasonInvalidAddress, sparkoperator.IngressFormatField, "%v", err)
+		return
+	}
+	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
+	ingress.Name, ingress.Address, ingress.Service, ingress.Port = expose.Name(app.Name, sparkoperator.UIIngressSuffix), address, e.Service, e.Port
+	object := expose.DriverIngress(ingress)
+	e.Objects = append(e.Objects, object)
+	e.Doors = append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
+}
+
+// ingress is what all Ingresses of an attempt's driver have in common. What the application says replaces the operator's word; the two are not mixed.
+func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
+	i := expose.Ingress{
+		Namespace: app.Namespace, Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		ClassName: d.UI.Ingress.ClassName, Annotations: d.UI.Ingress.Annotations, TLS: d.UI.Ingress.TLS,
+	}
+	if len(annotations) > 0 {
+		i.Annotations = annotations
+	}
+	if len(tls) > 0 {
+		i.TLS = tls
+	}
+	return i
+}
+
+// uiRoute adds the HTTPRoute that leads to the UI's Service, where the application or the operator's configuration asks for one.
+func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, options *v1beta2.SparkUIConfiguration, id string, attempt int32) {
+	d.UI.AddRoute(e, sparkoperator.RouteWish{
+		Asked: options.Route, Field: routeField, Format: d.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: addressNames(app, id),
+		Route: expose.Route{
+			Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIRouteSuffix), Labels: surroundingLabels(app, id, attempt), Owner: ownerReference(app),
+		},
+	})
+}
+
+// addressNames are what the placeholders of an address stand for. The id is the one that the operator gives, also where spark-submit makes another: it is
+// known before the launch, and the path that the driver is told must be the one that leads to it.
+func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
+	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
+}
+
+// uiConf tells the driver under which path its UI is reached, so that its links and redirects lead back there (UIUtils.uiRoot,
+// ProxyRedirectHandler). A user who says so knows better.
+func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
+	var e sparkoperator.Exposure
+	d.exposeUI(&e, app, id, attempt)
+	if len(e.Doors) == 0 || e.Doors[0].Address.Path == "" {
+		return
+	}
+	c.SetIfMissing("spark.ui.proxyBase", e.Doors[0].Address.Path)
+	c.SetIfMissing("spark.ui.proxyRedirectUri", "/")
+}
+
+// exposePorts adds the Services and Ingresses of driverIngressOptions.
+func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, id string, attempt int32) {
+	ports, addresses := map[int32]int{}, map[string]int{}
+	for i := range app.Spec.DriverIngressOptions {
+		option := &app.Spec.DriverIngressOptions[i]
+		field := "spec.driverIngressOptions[" + strconv.Itoa(i) + "]"
+		port := int32(0)
+		if option.ServicePort != nil {
+			port = *option.ServicePort
+		}
+		if !e.ValidPort(field+".servicePort", port) {
+			continue
+		}
+		if first, taken := ports[port]; taken {
+			e.Refuse(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is that of entry %d too; leave one of them out", port, first)
+			continue
+		}
+		ports[port] = i
+		kind, ok := d.serviceType(e, field+".serviceType", option.ServiceType)
+		if !ok {
+			continue
+		}
+		service := d.service(app, id, attempt)
+		service.Type = kind
+		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
+		service.PortName = sparkoperator.Value(option.ServicePortName)
+		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
+		e.Objects = append(e.Objects, expose.DriverService(service))
+		if option.IngressURLFormat != "" {
+			d.portIngress(e, app, option, field+".ingressURLFormat", service, addresses, id, attempt)
+		}
+	}
+}
+
+// portIngress adds the Ingress of one entry of driverIngressOptions. Addresses hold those of the entries before it.
+func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, field string, service expose.Service,
+	addresses map[string]int, id string, attempt int32,
+) {
+	if d.UI.Ingress == nil {
+		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		return
+	}
+	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))
+	if err != nil {
+		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%v", err)
+		return
+	}
+	key := address.Host + address.Path
+	if first, taken := addresses[key]; taken {
+		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%s is the address of another entry's port %d too; give each its own", key, first)
+		return
+	}
+	addresses[key] = int(service.Port)
+	ingress := d.ingress(app, option.IngressAnnotations, option.IngressTLS, id, attempt)
+	ingress.Name = expose.Name(app.Name, "-ing-"+strconv.Itoa(int(service.Port)))
+	ingress.Address, ingress.Service, ingress.Port = address, service.Name, service.Port
+	e.Objects = append(e.Objects, expose.DriverIngress(ingress))
+}

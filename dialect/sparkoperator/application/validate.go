@@ -1,0 +1,153 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// rule finds what is wrong with one aspect of an application.
+type rule func(*v1beta2.SparkApplication) []*sparkoperator.FieldError
+
+// rules are all that Validate asks, in the order of the fields.
+var rules = []rule{
+	validName,
+	validSparkConf,
+	validNodeSelectors,
+	validTemplates,
+	validLabels,
+	validSizes,
+	validMounts,
+	validMode,
+	validMaster,
+	validMonitoring,
+}
+
+// Validate says everything about an application that could never work, without looking at a cluster. It is what a webhook refuses and what
+// ends an application that got past it; submit.Build finds what else is wrong with values.
+func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
+		return wrong
+	}
+	var wrong []*sparkoperator.FieldError
+	for _, r := range rules {
+		wrong = append(wrong, r(app)...)
+	}
+	return wrong
+}
+
+// validName holds the name to a DNS label (RFC 1035): names of Services are made from it.
+func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+	}
+	return nil
+}
+
+// denied are the Spark configuration keys that are the operator's or have a field of their own, with the way out. Namespace, owner, pod
+// name, master and credentials of a submission are never a tenant's word: the operator acts with rights that the tenant has not.
+var denied = map[string]string{
+	"spark.master":                                              "the operator sets it",
+	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
+	"spark.kubernetes.container.image":                          "use spec.image",
+	"spark.kubernetes.driver.container.image":                   "use spec.driver.image",
+	"spark.kubernetes.executor.container.image":                 "use spec.executor.image",
+	"spark.kubernetes.authenticate.driver.serviceaccountname":   "use spec.driver.serviceAccount",
+	"spark.kubernetes.authenticate.executor.serviceaccountname": "use spec.executor.serviceAccount",
+	"spark.kubernetes.driver.podtemplatefile":                   "use spec.driver.template",
+	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
+}
+
+// Credentials of every kind begin with credentialPrefix; files that are mounted into the driver's own pod are the tenant's business, and so is the
+// account of the pod that runs spark-submit (submit.RunnerAccountKey): it is one of the tenant's namespace, as the driver's is.
+const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
+
+// validSparkConf refuses the keys that are not the user's. Spark's keys mind the case, but nothing good is ever meant by a variant.
+func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
+		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
+		if way, ok := denied[folded]; ok {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: "is not allowed: " + way})
+			continue
+		}
+		if strings.HasPrefix(folded, sparkoperator.CredentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) && key != submit.RunnerAccountKey {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
+			continue
+		}
+		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%q is not allowed: an application runs in its own namespace, %q; remove the key", value, app.Namespace)})
+		}
+	}
+	return wrong
+}
+
+// validNodeSelectors refuses the old field beside the new ones, since it is not clear which should win.
+func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	if len(app.Spec.NodeSelector) == 0 {
+		return nil
+	}
+	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec} {
+		if len(pod.NodeSelector) > 0 {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: "spec.nodeSelector", Message: fmt.Sprintf("cannot be set together with spec.%s.nodeSelector; move its entries there", role)})
+		}
+	}
+	slices.SortFunc(wrong, func(a, b *sparkoperator.FieldError) int { return strings.Compare(a.Message, b.Message) })
+	return wrong
+}
+
+// validTemplates decodes the pod templates, which the API server stores unseen.
+func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	return append(sparkoperator.ReadsAsTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", app.Spec.Executor.Template)...)
+}
+
+// validLabels refuses labels that only this operator may set, wherever a user's label reaches one of its objects: it finds them by these, and deletes by
+// them. Those of sparkUIOptions and driverIngressOptions give way to its own instead, as the rest of what they say never fails an application.
+func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.OwnConfLabels(app.Spec.SparkConf)...)
+	driver, executor := &app.Spec.Driver, &app.Spec.Executor
+	for _, of := range []struct {
+		field string
+		keys  []string
+	}{
+		{"spec.driver.labels", slices.Sorted(maps.Keys(driver.Labels))},
+		{"spec.driver.serviceLabels", slices.Sorted(maps.Keys(driver.ServiceLabels))},
+		{"spec.executor.labels", slices.Sorted(maps.Keys(executor.Labels))},
+		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
+		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
+	} {
+		wrong = append(wrong, dialect.OwnKeys(of.field, "labels", of.keys)...)
+	}
+	return wrong
+}
+
+func templateLabels(template *runtime.RawExtension) []string {
+	labels, _ := dialect.TemplateMetadata(template)
+	return slices.Sorted(maps.Keys(labels))
+}
+
+// validMode refuses what no schema lets through, but a Go client's definition may.
+func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	switch app.Spec.Mode {
+	case "", v1beta2.DeployModeCluster, v1beta2.DeployModeClient:
+		return nil
+	}
+	return []*sparkoperator.FieldError{{Field: "spec.mode", Message: fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
+}
+
+// validMaster holds the driver's own view of the API server to what its client can talk to; it would fail when the driver has started.
+func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	master := sparkoperator.Value(app.Spec.Driver.KubernetesMaster)
+	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
+		return nil
+	}
+	return []*sparkoperator.FieldError{{Field: "spec.driver.kubernetesMaster", Message: fmt.Sprintf("%q is no address of an API server; write one such as https://kubernetes.default.svc", master)}}
+}

@@ -1,0 +1,214 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// The exporter's port, as the definition bounds it.
+const (
+	minAgentPort = 1024
+	maxAgentPort = 49151
+)
+
+// sparkPortNames are those of the ports that Spark declares itself (Constants); another port of the same name in one pod is refused by Kubernetes.
+var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "spark-connect"}
+
+// validMonitoring refuses what no JVM could start with, and what Kubernetes would refuse each executor for.
+func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	m := monitoringOf(&app.Spec)
+	refuse := func(field, format string, args ...any) {
+		wrong = append(wrong, &sparkoperator.FieldError{Field: "spec.monitoring." + field, Message: fmt.Sprintf(format, args...)})
+	}
+	file := func(field, text string) {
+		if problem := notInImage(text); text != "" && problem != "" {
+			refuse(field, "%q %s; write a path inside the image, such as /opt/metrics/%s", text, problem, field[strings.LastIndexByte(field, '.')+1:])
+		}
+	}
+	file("metricsPropertiesFile", sparkoperator.Value(m.MetricsPropertiesFile))
+	if p := m.Prometheus; p != nil {
+		if p.JmxExporterJar == "" {
+			refuse("prometheus.jmxExporterJar", "is empty; write the path of the JMX exporter's jar inside the image, or use prometheusServlet, which needs none")
+		}
+		file("prometheus.jmxExporterJar", p.JmxExporterJar)
+		file("prometheus.configFile", sparkoperator.Value(p.ConfigFile))
+		if port := m.agentPort(); port < minAgentPort || port > maxAgentPort {
+			refuse("prometheus.port", "%d should be from %d to %d", port, minAgentPort, maxAgentPort)
+		}
+		name := m.agentPortName()
+		if problems := validation.IsValidPortName(name); len(problems) > 0 {
+			refuse("prometheus.portName", "%q is no name of a port: %s", name, problems[0])
+		} else if slices.Contains(sparkPortNames, name) {
+			refuse("prometheus.portName", "%q is the name of a port of Spark's own; choose another", name)
+		}
+		if port, taken := portOfName(app.Spec.Executor.Ports, name); taken && m.agent("executor") && port != m.agentPort() {
+			refuse("prometheus.portName", "%q is also the name of port %d of spec.executor.ports; choose another", name, port)
+		}
+	}
+	size := 0
+	for name, content := range m.files() {
+		size += len(name) + len(content)
+	}
+	if size > corev1.MaxSecretSize { // a ConfigMap's limit is the same
+		refuse("metricsProperties", "takes %d bytes with prometheus.configuration, more than a ConfigMap holds (%d); "+
+			"put them into the image, and name them by metricsPropertiesFile and prometheus.configFile", size, corev1.MaxSecretSize)
+	}
+	return wrong
+}
+
+// notInImage says why a path cannot be one of the image; empty where it can. It becomes a part of an option of a JVM, which ends at a blank.
+func notInImage(text string) string {
+	switch text = imagePath(text); {
+	case strings.Contains(text, "://"):
+		return "is a URI, which a JVM does not fetch"
+	case strings.ContainsAny(text, " \t\n\"'"):
+		return "has a blank or a quote, at which the option for the JVM would end"
+	case strings.Contains(text, "="):
+		return "has an equals sign, at which the path would end"
+	}
+	return ""
+}
+
+func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
+	at := slices.IndexFunc(ports, func(p v1beta2.Port) bool { return p.Name == name })
+	if at < 0 {
+		return 0, false
+	}
+	return ports[at].ContainerPort, true
+}
+
+// ConditionMonitoringImpaired is True while spec.monitoring asks for metrics that nobody will see, or not where they are expected, with why and the
+// way out in its message; else it is absent. The application runs all the same. A warning event tells once an attempt.
+const ConditionMonitoringImpaired = "MonitoringImpaired"
+
+// Its reasons: of several troubles that of the first.
+const (
+	reasonNoExporter      = "NoExporter"     // nothing shows the metrics
+	reasonNothingExposed  = "NothingExposed" // neither role's metrics are to be shown
+	reasonServletMissing  = "ServletMissing" // this Spark has none, or its web server is switched off
+	reasonPortTaken       = "PortTaken"      // the exporter's port is also somebody else's
+	servletField          = "spec.monitoring.prometheusServlet"
+	firstLineWithServlets = 3
+)
+
+// mostTroubles is how many containers are named that have the exporter's port too: a message and the events of a launch have an end.
+const mostTroubles = 10
+
+// trouble is a part of monitoring that will not do what is expected of it.
+type trouble struct{ reason, message string }
+
+// monitoringTroubles are those of an application that is otherwise right.
+func monitoringTroubles(app *v1beta2.SparkApplication) (found []trouble) {
+	m := monitoringOf(&app.Spec)
+	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
+	if !shown && !exposes {
+		return nil // as most, and every pass asks
+	}
+	c, err := sparkConf(app)
+	switch {
+	case err != nil:
+		return nil // refused
+	case !shown && (m.properties() != "" || ownMetricsConf(c)):
+		return nil // by a sink of the user's
+	case !shown:
+		return []trouble{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
+			", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"}}
+	case !exposes:
+		return []trouble{{reasonNothingExposed, "spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"}}
+	}
+	if m.servlet() {
+		found = servletTroubles(app, c)
+	}
+	for _, role := range []string{"driver", "executor"} {
+		if m.agent(role) {
+			found = append(found, portTroubles(app, c, role)...)
+		}
+	}
+	return found
+}
+
+// impairment is what the condition says of troubles; there is one at least.
+func impairment(troubles []trouble) (reason, message string) {
+	var all []string
+	for _, t := range troubles {
+		all = append(all, t.message)
+	}
+	return troubles[0].reason, strings.Join(all, "; ")
+}
+
+func servletTroubles(app *v1beta2.SparkApplication, c *conf.Conf) []trouble {
+	major, _, _ := strings.Cut(lineOf(app.Spec.SparkVersion), ".")
+	if n, err := strconv.Atoi(major); err == nil && n < firstLineWithServlets {
+		return []trouble{{reasonServletMissing, servletField + " has no effect: Spark " + app.Spec.SparkVersion +
+			" has no servlet for Prometheus; use Spark 3.0 or newer, or spec.monitoring.prometheus"}}
+	}
+	if enabled, err := c.Bool(confUIEnabled, true); err == nil && !enabled {
+		return []trouble{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
+			"remove that, or use spec.monitoring.prometheus"}}
+	}
+	return nil
+}
+
+// portTroubles finds who else listens where the exporter does. The JVM starts the exporter first, so that it is Spark who takes the next port, and a
+// sidecar who has none.
+func portTroubles(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []trouble) {
+	port := monitoringOf(&app.Spec).agentPort()
+	taken := func(by, then string) {
+		found = append(found, trouble{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, by, role, then)})
+	}
+	const next = "the exporter has it, and Spark takes the next that is free"
+	for _, own := range sparkPorts(role) {
+		for i, key := range own.keys {
+			if n, err := c.Int(key, own.otherwise); err == nil && (c.Has(key) || i == len(own.keys)-1) {
+				if n == int(port) {
+					taken(key, next)
+				}
+				break
+			}
+		}
+	}
+	pod := &app.Spec.Executor.SparkPodSpec
+	if role == "driver" {
+		pod = &app.Spec.Driver.SparkPodSpec
+	}
+	template := dialect.PodTemplate(pod.Template).Spec.Containers
+	for _, container := range slices.Concat(pod.Sidecars, template[min(1, len(template)):]) {
+		for _, p := range container.Ports {
+			if p.ContainerPort == port && p.Protocol != corev1.ProtocolUDP {
+				taken("a port of the container "+conf.Shorten(container.Name), "one of the two cannot start")
+			}
+			if len(found) == mostTroubles {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// ownPort is a port of Spark's: the first key that is set has it.
+type ownPort struct {
+	keys      []string
+	otherwise int
+}
+
+// sparkPorts are those that Spark listens on in a role (BasicDriverFeatureStep, BasicExecutorFeatureStep).
+func sparkPorts(role string) []ownPort {
+	if role == "executor" {
+		return []ownPort{{[]string{"spark.blockManager.port"}, 7079}}
+	}
+	return []ownPort{
+		{[]string{"spark.driver.port"}, 7078},
+		{[]string{"spark.driver.blockManager.port", "spark.blockManager.port"}, 7079},
+		{[]string{confUIPort}, 4040},
+	}
+}

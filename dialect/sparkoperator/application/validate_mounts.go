@@ -1,0 +1,57 @@
+package application
+
+import (
+	"fmt"
+	"path"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// sparkConfDir is where Spark mounts its own configuration into every pod (Constants.SPARK_CONF_DIR_INTERNAL).
+const sparkConfDir = "/opt/spark/conf"
+
+// validMounts refuses two mounts at one path of an executor. Kubernetes would refuse each of their pods, and the driver ask for ever. The
+// driver's own are found when its pod is built.
+func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	executor := &app.Spec.Executor
+	taken := map[string]string{}
+	mount := func(field, at, what string) {
+		at = path.Clean(at)
+		if other, ok := taken[at]; ok {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
+			return
+		}
+		taken[at] = conf.Shorten(what) // it may be told of every other mount
+	}
+	if app.Spec.SparkConf["spark.kubernetes.executor.disableConfigMap"] != "true" {
+		taken[sparkConfDir] = "Spark's own configuration"
+	}
+	if name := sparkoperator.Value(app.Spec.HadoopConfigMap); name != "" {
+		taken[overlay.HadoopConfDir] = "spec.hadoopConfigMap"
+	}
+	if name := sparkoperator.Value(app.Spec.SparkConfigMap); name != "" {
+		taken[overlay.SparkConfDir] = "spec.sparkConfigMap"
+	}
+	if monitoringOf(&app.Spec).files() != nil {
+		taken[metricsConfigDir] = "spec.monitoring"
+	}
+	for i, c := range executor.ConfigMaps {
+		mount(fmt.Sprintf("spec.executor.configMaps[%d].path", i), c.Path, "ConfigMap "+c.Name)
+	}
+	secrets := map[string]int{}
+	for i, s := range executor.Secrets {
+		secrets[s.Name] = i // the last path of a Secret counts
+	}
+	for i, s := range executor.Secrets {
+		if secrets[s.Name] == i {
+			mount(fmt.Sprintf("spec.executor.secrets[%d].path", i), s.Path, "Secret "+s.Name)
+		}
+	}
+	for i, m := range executor.VolumeMounts {
+		mount(fmt.Sprintf("spec.executor.volumeMounts[%d].mountPath", i), m.MountPath, "volume "+m.Name)
+	}
+	return wrong
+}

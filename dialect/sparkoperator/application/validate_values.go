@@ -1,0 +1,83 @@
+package application
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// validSizes reads the amounts of driver and executors as Spark will. Those of executors are read by the driver only, when it has started: an
+// application would wait for executors that it never gets. What holds a reference ("${...}") is known to the driver alone.
+func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+	check := func(field string, value *string, read func(string) error) {
+		if value == nil || *value == "" || strings.Contains(*value, "${") {
+			return
+		}
+		if err := read(*value); err != nil {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: err.Error()})
+		}
+	}
+	pod := func(path string, p *v1beta2.SparkPodSpec, coreRequest *string) {
+		check(path+".memory", p.Memory, sparkoperator.MemorySize)
+		check(path+".memoryOverhead", p.MemoryOverhead, func(text string) error {
+			if size, err := conf.ParseSize(text, conf.MiB); err == nil && size == 0 {
+				return nil // none is a choice
+			}
+			return sparkoperator.MemorySize(text)
+		})
+		check(path+".memoryLimit", p.MemoryLimit, func(text string) error {
+			_, err := memoryQuantity(text)
+			return err
+		})
+		check(path+".coreLimit", p.CoreLimit, cpuQuantity)
+		check(path+".coreRequest", coreRequest, cpuQuantity)
+	}
+	pod("spec.driver", &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.CoreRequest)
+	pod("spec.executor", &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.CoreRequest)
+	check("spec.memoryOverheadFactor", app.Spec.MemoryOverheadFactor, positiveNumber)
+	return append(wrong, executorLimit(&app.Spec)...)
+}
+
+// executorLimit refuses a CPU limit of executors below their request: Kubernetes would refuse each of their pods, and the driver ask for ever.
+// The driver's own is found when its pod is built.
+func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldError {
+	executor := &spec.Executor
+	cores := cmp.Or(spec.SparkConf["spark.executor.cores"], "1")
+	if executor.Cores != nil {
+		cores = strconv.Itoa(int(*executor.Cores))
+	}
+	request := cmp.Or(sparkoperator.Value(executor.CoreRequest), spec.SparkConf["spark.kubernetes.executor.request.cores"], cores)
+	limit := cmp.Or(sparkoperator.Value(executor.CoreLimit), spec.SparkConf["spark.kubernetes.executor.limit.cores"])
+	wanted, err1 := bounds.Quantity(strings.TrimSpace(request))
+	most, err2 := bounds.Quantity(strings.TrimSpace(limit))
+	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
+		return nil
+	}
+	return []*sparkoperator.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
+}
+
+func cpuQuantity(text string) error {
+	q, err := bounds.Quantity(strings.TrimSpace(text))
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return fault
+	}
+	if err != nil || q.Sign() <= 0 {
+		return fmt.Errorf("%q is not an amount of CPU; write one such as 500m or 2", text)
+	}
+	return nil
+}
+
+func positiveNumber(text string) error {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n > 0) {
+		return fmt.Errorf("%q is not a positive number; write one such as 0.2", text)
+	}
+	return nil
+}

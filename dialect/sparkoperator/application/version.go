@@ -1,0 +1,69 @@
+package application
+
+import (
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// ConditionSparkVersionMismatch is True while the attempt's pods tell that the image runs a Spark of another line than spec.sparkVersion says;
+// else it is absent. An event of the same name tells once.
+const ConditionSparkVersionMismatch = "SparkVersionMismatch"
+
+// reasonAnotherVersion is its reason.
+const reasonAnotherVersion = "ImageRunsAnotherVersion"
+
+// versionLine is the line of a version of Spark, such as 4.1 of 4.1.4: what the driver pod is built by (submit.Build).
+var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
+
+func lineOf(version string) string {
+	if match := versionLine.FindStringSubmatch(version); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+// versionMismatch says that the image runs another line of Spark than was declared. Executors tell which, since the Spark in the driver makes them,
+// and so does a driver that spark-submit made; one that the operator made carries what was declared. While no pod tells, what was said of this
+// attempt stays.
+func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
+	if !hasAttempt(m) {
+		return ""
+	}
+	runs := ""
+	if d := seen.Driver(m.Attempt); d != nil && d.Submitter != "" {
+		runs = d.SparkVersion
+	}
+	for i := range seen.Executors {
+		if e := &seen.Executors[i]; e.Attempt == m.Attempt && lineOf(e.SparkVersion) != "" {
+			runs = e.SparkVersion
+			break
+		}
+	}
+	declared := app.Spec.SparkVersion
+	switch line := lineOf(runs); {
+	case line == "":
+		if c := meta.FindStatusCondition(app.Status.Conditions, ConditionSparkVersionMismatch); c != nil {
+			return c.Message
+		}
+		return ""
+	case line == lineOf(declared):
+		return ""
+	}
+	return fmt.Sprintf("spec.sparkVersion is %q and the image runs Spark %s; the driver pod is built by the declared version, so set spec.sparkVersion to %s",
+		declared, runs, runs)
+}
+
+// mismatchNews is what to tell of a mismatch that was not known, with the conditions as they were before.
+func mismatchNews(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
+	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
+		return nil
+	}
+	return []lifecycle.Notice{{
+		Part: lifecycle.Application, Attempt: attempt, Cause: lifecycle.Cause{Reason: ConditionSparkVersionMismatch, Message: mismatch},
+	}}
+}

@@ -1,0 +1,119 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// localVolumePrefix marks volumes that Spark uses as local directories. They travel as Spark configuration, not as pod volumes
+// (LocalDirsFeatureStep).
+const localVolumePrefix = "spark-local-dir-"
+
+// localVolumes turns the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
+func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
+	places := volumePlaces(volumes)
+	var ofTemplate map[string]int // nil until a mount needs it
+	for i, mount := range pod.VolumeMounts {
+		at, found := places[mount.Name]
+		local := strings.HasPrefix(mount.Name, localVolumePrefix)
+		if !found && !local {
+			if ofTemplate == nil {
+				ofTemplate = volumePlaces(dialect.PodTemplate(pod.Template).Spec.Volumes)
+			}
+			_, found = ofTemplate[mount.Name]
+		}
+		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
+		if !found {
+			return &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
+		}
+		if !local {
+			continue
+		}
+		kind, options, readOnly := localVolumeOptions(volumes[at])
+		if kind == "" {
+			return &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf(
+				"volume %q is a Spark local directory by its name; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or a name without the prefix %q",
+				mount.Name, localVolumePrefix)}
+		}
+		prefix := fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.", role, kind, mount.Name)
+		c.Set(prefix+"mount.path", mount.MountPath)
+		if mount.SubPath != "" {
+			c.Set(prefix+"mount.subPath", mount.SubPath)
+		}
+		if mount.SubPathExpr != "" {
+			c.Set(prefix+"mount.subPathExpr", mount.SubPathExpr)
+		}
+		if mount.ReadOnly || readOnly {
+			c.Set(prefix+"mount.readOnly", "true")
+		}
+		setMap(c, prefix+"options.", options)
+	}
+	return nil
+}
+
+// volumePlaces are the places of volumes by their names; of those with one name that of the first.
+func volumePlaces(volumes []corev1.Volume) map[string]int {
+	places := make(map[string]int, len(volumes))
+	for i := range slices.Backward(volumes) {
+		places[volumes[i].Name] = i
+	}
+	return places
+}
+
+// localVolumeOptions returns Spark's volume type and options (MountVolumesFeatureStep), or "" for a source that Spark does not know. That a
+// source is read-only is no option: Spark reads mount.readOnly alone.
+func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
+	options = map[string]string{}
+	switch {
+	case v.EmptyDir != nil:
+		if v.EmptyDir.Medium != "" {
+			options["medium"] = string(v.EmptyDir.Medium)
+		}
+		if v.EmptyDir.SizeLimit != nil {
+			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
+		}
+		return "emptyDir", options, false
+	case v.HostPath != nil:
+		options["path"] = v.HostPath.Path
+		if v.HostPath.Type != nil {
+			options["type"] = string(*v.HostPath.Type)
+		}
+		return "hostPath", options, false
+	case v.NFS != nil:
+		options["path"], options["server"] = v.NFS.Path, v.NFS.Server
+		return "nfs", options, v.NFS.ReadOnly
+	case v.PersistentVolumeClaim != nil:
+		options["claimName"] = v.PersistentVolumeClaim.ClaimName
+		return "persistentVolumeClaim", options, v.PersistentVolumeClaim.ReadOnly
+	}
+	return "", nil, false
+}
+
+// mounts adds the volumes that a pod mounts, each once. Those that its template brings are only mounted; localVolumes has refused the rest.
+func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
+	if len(pod.VolumeMounts) == 0 {
+		return
+	}
+	places, added := volumePlaces(volumes), volumePlaces(o.Volumes)
+	for _, mount := range pod.VolumeMounts {
+		if strings.HasPrefix(mount.Name, localVolumePrefix) {
+			continue
+		}
+		o.VolumeMounts = append(o.VolumeMounts, mount)
+		if at, found := places[mount.Name]; found {
+			if _, twice := added[mount.Name]; !twice {
+				added[mount.Name] = len(o.Volumes)
+				o.Volumes = append(o.Volumes, volumes[at])
+			}
+		}
+	}
+}

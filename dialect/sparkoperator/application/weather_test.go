@@ -1,0 +1,74 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestWeatherIsShown: what keeps the operator from going on is why an application is not Ready, or what degrades it, and says nothing of one at rest.
+func TestWeatherIsShown(t *testing.T) {
+	for _, test := range []struct {
+		memory lifecycle.Memory
+		kind   string
+		shown  bool
+	}{
+		{lifecycle.Memory{}, sparkoperator.ConditionReady, true},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed)), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Resuming), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Editing), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Suspending), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Launched), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Unknown), sparkoperator.ConditionReady, true},
+		{in(lifecycle.Running), sparkoperator.ConditionDegraded, true},
+		{in(lifecycle.Running), sparkoperator.ConditionReady, false},
+		{in(lifecycle.Suspended), sparkoperator.ConditionReady, false},
+		{in(lifecycle.Done, ended(lifecycle.Failed)), sparkoperator.ConditionReady, false},
+		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), sparkoperator.ConditionReady, false},
+	} {
+		app := &v1beta2.SparkApplication{}
+		encodeConditions(app, lifecycle.App{}, test.memory, "", t0)
+		encodeWeather(app, test.memory, &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
+		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
+		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {
+			t.Errorf("%s: %+v", test.memory.Phase, c)
+		}
+	}
+}
+
+// TestWeatherOfALaunch: a new application has no state before it was launched, is not taken for another operator's, and its condition keeps still
+// until the reason changes or the weather does.
+func TestWeatherOfALaunch(t *testing.T) {
+	app := sample()
+	decide := func(second int, weather *lifecycle.Weather) v1beta2.SparkApplicationStatus {
+		usual.Decide(app, lifecycle.Observed{Weather: weather}, t0.Add(time.Duration(second)*time.Second))
+		return *app.Status.DeepCopy()
+	}
+	words := func(reason, message string) *lifecycle.Weather {
+		return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: reason, Message: message}, Since: t0}
+	}
+	ready := func(s v1beta2.SparkApplicationStatus) metav1.Condition {
+		return *meta.FindStatusCondition(s.Conditions, sparkoperator.ConditionReady)
+	}
+	first := decide(3, words("ServerError", "request 1"))
+	if first.AppState != (v1beta2.ApplicationState{}) || first.SubmissionAttempts != 0 || ready(first).Message != "request 1" {
+		t.Errorf("the status is %+v", first)
+	}
+	if diff := cmp.Diff(first, decide(6, words("ServerError", "request 2"))); diff != "" {
+		t.Errorf("written again:\n%s", diff)
+	}
+	if got := ready(decide(9, words("Timeout", "request 3"))); got.Reason != "Timeout" || got.Message != "request 3" {
+		t.Errorf("Ready is %+v", got)
+	}
+	last := decide(12, nil)
+	if last.AppState.State != v1beta2.ApplicationStateSubmitted || ready(last).Reason != "Launched" || last.SubmissionAttempts != 1 {
+		t.Errorf("the status is %+v", last)
+	}
+}

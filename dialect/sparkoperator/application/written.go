@@ -1,0 +1,155 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// specFields are the fields of a SparkApplication that a Spark configuration key, or a field of a Request, comes from: what a refusal
+// names is what the user wrote.
+var specFields = map[string]string{
+	"MainClass":        "spec.mainClass",
+	"Resource":         "spec.mainApplicationFile",
+	"Arguments":        "spec.arguments",
+	"ProxyUser":        "spec.proxyUser",
+	"SparkVersion":     "spec.sparkVersion",
+	"DriverTemplate":   "spec.driver.template",
+	"ExecutorTemplate": "spec.executor.template",
+	"Driver":           "spec.driver",
+	"Executor":         "spec.executor",
+	"DriverPodName":    "spec.driver.podName",
+
+	"spark.driver.extraJavaOptions":                             "spec.driver.javaOptions",
+	"spark.executor.extraJavaOptions":                           "spec.executor.javaOptions",
+	"spark.executor.instances":                                  "spec.executor.instances",
+	"spark.kubernetes.container.image":                          "spec.image",
+	"spark.kubernetes.container.image.pullPolicy":               "spec.imagePullPolicy",
+	"spark.kubernetes.container.image.pullSecrets":              "spec.imagePullSecrets",
+	"spark.kubernetes.memoryOverheadFactor":                     "spec.memoryOverheadFactor",
+	"spark.kubernetes.pyspark.pythonVersion":                    "spec.pythonVersion",
+	"spark.kubernetes.executor.terminationGracePeriodSeconds":   "spec.executor.terminationGracePeriodSeconds",
+	"spark.kubernetes.authenticate.driver.serviceAccountName":   "spec.driver.serviceAccount",
+	"spark.kubernetes.authenticate.executor.serviceAccountName": "spec.executor.serviceAccount",
+	"spark.jars":              "spec.deps.jars",
+	"spark.files":             "spec.deps.files",
+	"spark.archives":          "spec.deps.archives",
+	"spark.submit.pyFiles":    "spec.deps.pyFiles",
+	"spark.jars.packages":     "spec.deps.packages",
+	"spark.jars.excludes":     "spec.deps.excludePackages",
+	"spark.jars.repositories": "spec.deps.repositories",
+}
+
+// roleFields are the fields of driver and executor by what follows spark.ROLE. or spark.kubernetes.ROLE. in a key.
+var roleFields = map[string]string{
+	"cores": "cores", "memory": "memory", "memoryOverhead": "memoryOverhead",
+	"request.cores": "coreRequest", "limit.cores": "coreLimit", "container.image": "image", "master": "kubernetesMaster",
+	"scheduler.name": "schedulerName", "podTemplateContainerName": "template", "deleteOnTermination": "deleteOnTermination",
+	"securityContext.allowPrivilegeEscalation": "securityContext.allowPrivilegeEscalation",
+}
+
+// families are the fields that are maps, by what begins the keys that they become; ROLE stands for the role.
+var families = []struct{ prefix, field string }{
+	{"spark.kubernetes.node.selector.", "spec.nodeSelector"},
+	{"spark.kubernetes.ROLE.node.selector.", "spec.ROLE.nodeSelector"},
+	{"spark.kubernetes.ROLE.annotation.", "spec.ROLE.annotations"},
+	{"spark.kubernetes.ROLE.service.annotation.", "spec.ROLE.serviceAnnotations"},
+	{"spark.kubernetes.ROLE.service.label.", "spec.ROLE.serviceLabels"},
+	{"spark.kubernetes.ROLE.secretKeyRef.", "spec.ROLE.envSecretKeyRefs"},
+	{"spark.kubernetes.driverEnv.", "spec.driver.envVars"},
+	{executorEnvPrefix, "spec.executor.envVars"},
+	{"spark.hadoop.", "spec.hadoopConf"},
+}
+
+// asFieldError names the field of the custom resource that a submission was refused for: the typed one where the value is its, else the
+// entry of sparkConf.
+func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
+	field := specFields[refused.Field]
+	switch {
+	case refused.Key != "":
+		field = keyField(app, refused.Key)
+	case field == "":
+		field = overlayField(refused.Field)
+	}
+	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
+}
+
+// overlayField names a field of an overlay, such as Driver.Volumes. Some are the spec's own, the rest the pod's.
+func overlayField(name string) string {
+	role, part, _ := strings.Cut(name, ".")
+	whole := specFields[role]
+	switch part {
+	case "Volumes":
+		return "spec.volumes"
+	case "HadoopConfigMap":
+		return "spec.hadoopConfigMap"
+	case "SparkConfigMap":
+		return "spec.sparkConfigMap"
+	case "ConfigMaps", "VolumeMounts", "Ports", "InitContainers", "Sidecars", "MemoryLimit":
+		return whole + "." + strings.ToLower(part[:1]) + part[1:]
+	}
+	return cmp.Or(whole, "spec")
+}
+
+// volumeKeys begins the keys of one volume.
+var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
+
+// keyField is the field that gave a key its value.
+func keyField(app *v1beta2.SparkApplication, key string) string {
+	if text, ok := app.Spec.SparkConf[key]; ok {
+		c, err := sparkConf(app)
+		if effective, _ := c.Get(key); err != nil || effective == text {
+			return fmt.Sprintf("spec.sparkConf[%s]", key)
+		}
+	}
+	// A key that is missed belongs to its volume, which may be of sparkConf.
+	if volume := volumeKeys.FindString(key); volume != "" {
+		for other := range app.Spec.SparkConf {
+			if strings.HasPrefix(other, volume) {
+				return fmt.Sprintf("spec.sparkConf[%s]", key)
+			}
+		}
+	}
+	if field := specFields[key]; field != "" {
+		return field
+	}
+	for _, role := range []string{"driver", "executor"} {
+		if field := roleField(app, role, key); field != "" {
+			return field
+		}
+	}
+	return fmt.Sprintf("spec.sparkConf[%s]", key)
+}
+
+func roleField(app *v1beta2.SparkApplication, role, key string) string {
+	for _, prefix := range []string{"spark." + role + ".", "spark.kubernetes." + role + "."} {
+		if rest, ok := strings.CutPrefix(key, prefix); ok && roleFields[rest] != "" {
+			return "spec." + role + "." + roleFields[rest]
+		}
+	}
+	for _, f := range families {
+		if name, ok := strings.CutPrefix(key, strings.ReplaceAll(f.prefix, "ROLE", role)); ok {
+			return fmt.Sprintf("%s[%s]", strings.ReplaceAll(f.field, "ROLE", role), name)
+		}
+	}
+	kube := "spark.kubernetes." + role + "."
+	if name, ok := strings.CutPrefix(key, kube+"label."); ok {
+		pod := map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec}[role]
+		if _, own := pod.Labels[name]; !own {
+			return fmt.Sprintf("metadata.labels[%s]", name)
+		}
+		return fmt.Sprintf("spec.%s.labels[%s]", role, name)
+	}
+	switch {
+	case strings.HasPrefix(key, kube+"volumes."):
+		return "spec.volumes"
+	case strings.HasPrefix(key, kube+"secrets."):
+		return "spec." + role + ".secrets"
+	}
+	return ""
+}

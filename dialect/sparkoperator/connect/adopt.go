@@ -1,0 +1,55 @@
+package connect
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Adopt returns those of the pods that another operator of this API made for the SparkConnect, each with the identity that its maker did not give it (in
+// the copy that is returned alone). Candidates are pods without our labels that name the SparkConnect (LabelConnectName).
+//
+// A server is one that the SparkConnect controls. Its id is its UID: one that is remembered is that attempt, and any other is the next, whose launch
+// nobody wrote down. It carries no hash of a spec, so nothing restarts until somebody edits. Executors are their server's.
+func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
+	m := decodeConnect(&sc.Status)
+	attempts := map[string]int32{} // by the server's UID
+	var out []corev1.Pod
+	identify := func(pod *corev1.Pod, attempt int32, id string) {
+		adopted := *pod.DeepCopy()
+		adopted.Labels[sparkoperator.LabelAppUID], adopted.Labels[sparkoperator.LabelAttempt] = string(sc.UID), strconv.Itoa(int(attempt))
+		metav1.SetMetaDataAnnotation(&adopted.ObjectMeta, lifecycle.AdoptedAnnotation, id)
+		out = append(out, adopted)
+	}
+	for i := range candidates {
+		pod := &candidates[i]
+		if pod.Labels[submit.RoleLabel] != connect.RoleServer || !metav1.IsControlledBy(pod, sc) {
+			continue
+		}
+		id := string(pod.UID)
+		attempt := m.Attempt
+		if id != m.AttemptID {
+			attempt++
+		}
+		attempts[id] = attempt
+		identify(pod, attempt, id)
+	}
+	for i := range candidates {
+		pod := &candidates[i]
+		owner := metav1.GetControllerOf(pod)
+		if pod.Labels[submit.RoleLabel] != submit.RoleExecutor || owner == nil {
+			continue
+		}
+		if attempt, ours := attempts[string(owner.UID)]; ours {
+			identify(pod, attempt, string(owner.UID))
+		}
+	}
+	return out
+}

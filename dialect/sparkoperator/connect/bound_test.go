@@ -1,0 +1,28 @@
+package connect
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestServerExposedIsBounded: however much the API server says against an Ingress, the condition can be stored, and is told once.
+func TestServerExposedIsBounded(t *testing.T) {
+	sc := &v1alpha1.SparkConnect{}
+	refused := []lifecycle.Surrounding{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}
+	for i, want := range []int{1, 0} {
+		if events := tellServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
+			t.Errorf("look %d: %d events, want %d", i, len(events), want)
+		}
+		got := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
+		if got == nil || got.Reason != "Invalid" || len(got.Message) > lifecycle.MaxMessage+10 || !strings.HasSuffix(got.Message, "...") {
+			t.Fatalf("look %d: %+v", i, got)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package connect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Types of a SparkConnect's conditions beside those that SparkApplications have too and v1alpha1.ConditionServerPodReady.
+const (
+	// ConditionProgressing is True while a server is on its way: the first, one of an edited spec, or the next after one that ended.
+	ConditionProgressing = "Progressing"
+	// ConditionServiceReady tells whether the Service is there, as it is wanted, by which clients find the server. False makes Ready False where none leads to it.
+	ConditionServiceReady = "ServiceReady"
+)
+
+// Reasons of the condition Progressing. In a back-off it is that of what ended the last server.
+const (
+	reasonStarting   = "ServerStarting" // the first server, or the next after one that ended
+	reasonRollingOut = "RollingOut"     // that of an edited spec
+	reasonComplete   = "ServerReady"
+)
+
+// passing are the conditions that are absent unless they are True.
+var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
+
+// encodeConnectConditions sets what holds, and returns what is news of a spec that cannot be used beside a server that goes on (outlived). What stands
+// beside the server is told of where it is known (Surroundings).
+func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weather *lifecycle.Weather, outlived *lifecycle.Cause, now time.Time) (news []lifecycle.Notice) {
+	why := connectAccount(m, weather, sc.Status.Conditions)
+	hold := map[string]lifecycle.Cause{}
+	switch m.Phase {
+	case lifecycle.Running:
+		if why.Reason != "" {
+			hold[sparkoperator.ConditionDegraded] = why
+		}
+	case lifecycle.Retained, lifecycle.Done:
+		hold[sparkoperator.ConditionStalled] = why
+	case lifecycle.Suspended:
+		hold[sparkoperator.ConditionSuspended] = why
+	default:
+		hold[sparkoperator.ConditionReconciling] = why
+	}
+	if outlived != nil {
+		hold[sparkoperator.ConditionStalled] = *outlived
+		before := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled)
+		if before == nil || before.Message != outlived.Message {
+			news = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
+				Message: fmt.Sprintf("the server of attempt %d goes on; none can be made of the edited spec: %s", m.Attempt, outlived.Message)}}}
+		}
+	}
+	for _, kind := range passing {
+		if cause, holds := hold[kind]; holds {
+			setCondition(sc, kind, metav1.ConditionTrue, cause, now)
+		} else {
+			meta.RemoveStatusCondition(&sc.Status.Conditions, kind)
+		}
+	}
+	encodeProgress(sc, m, why, outlived, now)
+	if m.Phase == lifecycle.Running {
+		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
+	} else {
+		unready := why
+		if m.Cause.Reason == "" && weather == nil {
+			unready.Reason = v1alpha1.ReasonServerPodNotReady
+		}
+		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
+	}
+	encodeReady(sc, m, why, now)
+	return news
+}
+
+// encodeReady sets the condition Ready: a server that takes sessions, and a Service that leads to it. It is set again when it is known what became of the
+// Service; until then what was known last holds.
+func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
+	if m.Phase == lifecycle.Running {
+		encodeServing(sc, now)
+		return
+	}
+	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, why, now)
+}
+
+// encodeServing sets the condition Ready of a server that takes sessions: one that a Service leads to, be it not the one that is wanted.
+func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
+	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
+		setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
+		return
+	}
+	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
+	if stalled := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		why.Message = "the server is of the spec before it was edited; none can be made of this one: " + stalled.Message
+	}
+	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
+}
+
+// underWay are the phases in which a server is on its way.
+var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
+
+// encodeProgress sets the condition Progressing. A roll-out is one until its server is Ready or has ended.
+func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, outlived *lifecycle.Cause, now time.Time) {
+	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
+	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
+	status := metav1.ConditionFalse
+	switch {
+	case m.Phase == lifecycle.Running && outlived != nil:
+		why = *outlived
+	case m.Phase == lifecycle.Running:
+		why = lifecycle.Cause{Reason: reasonComplete, Message: "the server of the current spec takes sessions"}
+	case m.Phase == lifecycle.Editing:
+		status, why.Reason = metav1.ConditionTrue, reasonRollingOut
+	case slices.Contains(underWay, m.Phase):
+		status = metav1.ConditionTrue
+		switch {
+		case m.Phase == lifecycle.Started && sc.Status.State == v1alpha1.SparkConnectStateNotReady:
+			status = metav1.ConditionFalse // it was there already
+		case m.Phase == lifecycle.Ended || backsOff(m):
+		case rolling:
+			why.Reason = reasonRollingOut
+		default:
+			why.Reason = reasonStarting
+		}
+	}
+	setCondition(sc, ConditionProgressing, status, why, now)
+}
+
+// awaitedServer says what a phase waits for where nothing keeps it.
+var awaitedServer = map[lifecycle.Phase]string{
+	lifecycle.New:        "the server is to be made",
+	lifecycle.Launched:   "the server's pod waits to start",
+	lifecycle.Started:    "the server's pod runs and is not ready",
+	lifecycle.Unknown:    "the server's node does not answer",
+	lifecycle.Ended:      "the server is over; what is left of it is being cleared away",
+	lifecycle.Waiting:    "what the last server left is being cleared away, then the next is made",
+	lifecycle.Suspending: "the server is being stopped",
+	lifecycle.Suspended:  "the server is suspended",
+	lifecycle.Resuming:   "the suspension is lifted; the server is made when nothing of the last is left",
+	lifecycle.Editing:    "the server of the old spec is being stopped",
+}
+
+// connectAccount says why a server is not Ready, or what degrades one that is; the zero Cause where nothing does. While what is said goes by the same
+// reason its words are kept, where they come from an answer to the operator: each may be worded anew and is no news.
+func connectAccount(m lifecycle.Memory, weather *lifecycle.Weather, before []metav1.Condition) lifecycle.Cause {
+	if weather != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
+		why := weather.Cause
+		i := slices.IndexFunc(before, func(c metav1.Condition) bool {
+			return c.Reason == why.Reason && (c.Type == sparkoperator.ConditionReady || c.Type == sparkoperator.ConditionDegraded)
+		})
+		if i >= 0 {
+			why.Message = before[i].Message
+		}
+		return why
+	}
+	why := m.Cause
+	if m.Phase == lifecycle.Running {
+		return why
+	}
+	if why.Reason == "" {
+		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
+	}
+	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited {
+		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // what was asked for is known; this is where it stands
+	}
+	if backsOff(m) {
+		why.Message += "; the next server is made at " + m.NextAttempt.UTC().Format(time.RFC3339)
+	}
+	return why
+}

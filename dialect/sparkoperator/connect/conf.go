@@ -1,0 +1,120 @@
+package connect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+const hadoopPrefix = "spark.hadoop."
+
+// connectConf is the configuration of a server: sparkConf, over it hadoopConf, and over both what the typed fields say. What connect.Build sets itself
+// comes over all of it.
+func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
+	spec := &sc.Spec
+	c := conf.FromMap(spec.SparkConf)
+	c.Delete(foreignCredentials(spec)...)
+	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
+		c.Set(hadoopPrefix+strings.TrimPrefix(key, hadoopPrefix), spec.HadoopConf[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(sc.Labels)) {
+		if !strings.HasPrefix(key, sparkoperator.KueuePrefix) {
+			c.Set("spark.kubernetes.driver.label."+key, sc.Labels[key])
+			c.Set("spark.kubernetes.executor.label."+key, sc.Labels[key])
+		}
+	}
+	for key, value := range connectTyped(spec).All() {
+		c.Set(key, value)
+	}
+	return c
+}
+
+// connectTyped is what the typed fields say.
+func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
+	c := conf.FromMap(nil)
+	server, executor := &spec.Server, &spec.Executor
+	sparkoperator.SetNumber(c, "spark.driver.cores", server.Cores)
+	sparkoperator.Set(c, "spark.driver.memory", server.Memory)
+	sparkoperator.SetNumber(c, "spark.executor.instances", executor.Instances)
+	sparkoperator.SetNumber(c, "spark.executor.cores", executor.Cores)
+	sparkoperator.Set(c, "spark.executor.memory", executor.Memory)
+	sparkoperator.DynamicAllocation(c, spec.DynamicAllocation)
+	return c
+}
+
+// sparkInstances is how many executors Spark asks for where nobody says (spark.executor.instances).
+const sparkInstances = 2
+
+// connectExecutors is how many executors a server always wants: with dynamic allocation those that Spark never lets go.
+func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
+	number := func(field *int32, key string, otherwise int32) int32 {
+		if field != nil {
+			return *field
+		}
+		if parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32); err == nil {
+			return int32(parsed)
+		}
+		return otherwise
+	}
+	d := spec.DynamicAllocation
+	switch {
+	case d != nil && d.Enabled:
+		return number(d.MinExecutors, "spark.dynamicAllocation.minExecutors", 0)
+	case strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true"):
+		return number(nil, "spark.dynamicAllocation.minExecutors", 0)
+	}
+	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
+}
+
+// foreignCredentials are the keys of sparkConf by which a server would show other credentials to the API server than its pod's service account: they would
+// stand in its command line, and the master that they are for is the operator's to say.
+func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
+		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// connectWarnings are what may be wrong with a spec that is served all the same.
+func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
+	for _, key := range foreignCredentials(spec) {
+		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
+			"name one in spec.server.template.spec.serviceAccountName", key))
+	}
+	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
+		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
+			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] says the same and wins; remove one of them", key, hadoopPrefix+key))
+		}
+	}
+	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || bringsConnect(spec.SparkConf) {
+		return warnings
+	}
+	return append(warnings, fmt.Sprintf("spec.sparkVersion: the distribution of Spark %s has no Connect server; use 4.0.0 or newer, or name the artifact in sparkConf: "+
+		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
+}
+
+// EventWarning is the reason of events that tell of something said in vain.
+const EventWarning = "SubmissionWarning"
+
+// serviceWarnings tell what of spec.server.service has no effect. They follow from the generation, as that may be edited while no server is made.
+func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (news []lifecycle.Notice) {
+	for _, text := range inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service)) {
+		news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
+	}
+	return news
+}
+
+// bringsConnect reports whether a configuration names the artifact of the Connect server, or jars that nobody can look into.
+func bringsConnect(sparkConf map[string]string) bool {
+	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
+}

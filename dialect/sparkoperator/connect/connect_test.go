@@ -1,0 +1,532 @@
+package connect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+var connectBegan = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// aConnect is a SparkConnect as its users write it.
+func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
+	sc := &v1alpha1.SparkConnect{
+		ObjectMeta: metav1.ObjectMeta{Name: "hub", Namespace: "team", UID: "3f0c", Generation: 1},
+		Spec: v1alpha1.SparkConnectSpec{
+			SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4"),
+			Executor: v1alpha1.ExecutorSpec{Instances: new(int32(2))},
+		},
+	}
+	for _, mod := range mods {
+		mod(sc)
+	}
+	return sc
+}
+
+// stay is one SparkConnect's life with an operator that stores its status between looks.
+type stay struct {
+	t        *testing.T
+	connects Connects
+	sc       *v1alpha1.SparkConnect
+	now      time.Time
+	plan     lifecycle.Plan
+	told     []string
+}
+
+func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
+	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
+}
+
+// look lets time pass, and the operator look at what is there then, with everything standing beside the server that is to stand there. A second look at
+// the same changes nothing.
+func (s *stay) look(d time.Duration, seen lifecycle.Observed, around ...lifecycle.Surrounding) *stay {
+	s.t.Helper()
+	s.now = s.now.Add(d)
+	s.plan, s.told = s.connects.Decide(s.sc, seen, s.now), nil
+	for _, event := range s.connects.Events(s.sc, s.plan) {
+		s.told = append(s.told, event.Reason)
+	}
+	s.told = append(s.told, s.surround(around)...)
+	s.store()
+	if slices.ContainsFunc(s.plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Refusal != nil {
+		return s
+	}
+	before := s.sc.Status.DeepCopy()
+	seen.Probed = nil
+	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
+	if asks := slices.ContainsFunc(again.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
+		s.surround(around)
+		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
+			s.t.Fatalf("a second look changes the status:\n%s", diff)
+		}
+	}
+	s.sc.Status = *before
+	return s
+}
+
+func (s *stay) surround(around []lifecycle.Surrounding) (told []string) {
+	wanted := s.connects.Surroundings(s.sc)
+	if wanted.Unsettled {
+		return nil
+	}
+	if len(around) == 0 {
+		for _, object := range wanted.Objects {
+			around = append(around, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+		}
+	}
+	for _, event := range wanted.Told(around, s.now) {
+		told = append(told, event.Reason)
+	}
+	return told
+}
+
+// store writes the status and reads it back.
+func (s *stay) store() {
+	s.t.Helper()
+	text, err := json.Marshal(s.sc.Status)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sc.Status = v1alpha1.SparkConnectStatus{}
+	if err := json.Unmarshal(text, &s.sc.Status); err != nil {
+		s.t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.plan.Next, decodeConnect(&s.sc.Status)); diff != "" {
+		s.t.Fatalf("remembered (-decided +read):\n%s", diff)
+	}
+}
+
+// is holds the state and the conditions, each as "Type=Status Reason".
+func (s *stay) is(state v1alpha1.SparkConnectState, conditions ...string) *stay {
+	s.t.Helper()
+	var got []string
+	for _, c := range s.sc.Status.Conditions {
+		got = append(got, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+		if c.Status == metav1.ConditionFalse && c.Message == "" && c.Type != ConditionProgressing {
+			s.t.Errorf("condition %s does not say why", c.Type)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(conditions)
+	if diff := cmp.Diff(conditions, got); diff != "" || s.sc.Status.State != state {
+		s.t.Fatalf("state %q, want %q; conditions (-want +got):\n%s", s.sc.Status.State, state, diff)
+	}
+	return s
+}
+
+// tells holds the reasons of the events.
+func (s *stay) tells(want ...string) *stay {
+	s.t.Helper()
+	if diff := cmp.Diff(want, s.told); diff != "" {
+		s.t.Fatalf("told (-want +got):\n%s", diff)
+	}
+	return s
+}
+
+// says holds a part of a condition's message.
+func (s *stay) says(kind, part string) *stay {
+	s.t.Helper()
+	c := meta.FindStatusCondition(s.sc.Status.Conditions, kind)
+	if c == nil || !strings.Contains(c.Message, part) {
+		s.t.Fatalf("condition %s does not say %q: %+v", kind, part, c)
+	}
+	return s
+}
+
+// aServer is what is seen of one.
+func aServer(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
+	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan, Address: "10.0.0.7"}
+	for _, mod := range mods {
+		mod(&d)
+	}
+	return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
+}
+
+func isReady(d *lifecycle.Driver) { d.Ready = true }
+
+func waitsBecause(reason, message string) func(*lifecycle.Driver) {
+	return func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: reason, Message: message} }
+}
+
+var noServer = lifecycle.Observed{Confirmed: true}
+
+const (
+	service     = "ServiceReady=True ServiceReady"
+	reconciling = "Reconciling=True "
+	notReady    = "Ready=False "
+	podNotReady = "ServerPodReady=False "
+	progressing = "Progressing=True "
+)
+
+// runs is a server that takes sessions.
+func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
+	s := stays(t, aConnect(mods...)).look(0, noServer).tells(EventServerCreated)
+	return s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+}
+
+func TestConnectComesUp(t *testing.T) {
+	s := stays(t, aConnect()).look(0, noServer).tells(EventServerCreated)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
+		t.Errorf("status %+v", s.sc.Status)
+	}
+	s.look(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).tells(EventServerPending)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
+	s.says(sparkoperator.ConditionReady, "no such image").says(ConditionProgressing, "no such image")
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning)).tells()
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	seen := aServer(1, lifecycle.DriverRunning, isReady)
+	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverPending} {
+		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
+	}
+	s.look(time.Second, seen).tells(EventServerReady)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	want := v1alpha1.SparkConnectStatus{
+		State: v1alpha1.SparkConnectStateReady, ObservedGeneration: 1,
+		Server:    v1alpha1.SparkConnectServerStatus{PodName: "hub-server", PodIP: "10.0.0.7", ServiceName: "hub-server"},
+		Executors: map[string]int{"running": 2, "pending": 1}, StartTime: metav1.NewTime(connectBegan), LastUpdateTime: metav1.NewTime(s.now),
+	}
+	got := *s.sc.Status.DeepCopy()
+	got.Conditions, got.Operator = nil, nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	s.look(time.Hour, seen).tells()
+	if !s.sc.Status.LastUpdateTime.Equal(&want.LastUpdateTime) {
+		t.Errorf("nothing changed, and lastUpdateTime is %s", s.sc.Status.LastUpdateTime)
+	}
+}
+
+// TestConnectEnds tells of a server that ends, of its back-off, and of the next.
+func TestConnectEnds(t *testing.T) {
+	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
+		tells(EventServerFailed, EventServerBackOff)
+	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
+	s.says(sparkoperator.ConditionReady, "exit code 137; the next server is made at 2026-03-01T12:01:11Z")
+	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.Check != 10*time.Second {
+		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.Check)
+	}
+	s.look(10*time.Second, aServer(1, lifecycle.DriverFailed)).tells()
+	s.look(time.Second, noServer).tells(EventServerCreated)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	if !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
+		t.Errorf("startTime is %s, not that of the first server", s.sc.Status.StartTime)
+	}
+}
+
+func TestConnectNotReady(t *testing.T) {
+	s := runs(t).look(time.Minute, aServer(1, lifecycle.DriverRunning)).tells(EventServerNotReady)
+	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
+	s.look(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.look(time.Minute, aServer(1, lifecycle.DriverUnknown)).tells(EventServerUnknown)
+	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
+}
+
+// TestConnectRollsOut follows an edit to the server of the edited spec.
+func TestConnectRollsOut(t *testing.T) {
+	s := runs(t)
+	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSpecChanged).says(sparkoperator.ConditionReady, "the server of the old spec is being stopped")
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
+	s.look(time.Second, noServer).tells(EventServerCreated)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
+	s.look(time.Second, aServer(2, lifecycle.DriverPending, waitsBecause("Unschedulable", "no room"))).tells(EventServerPending)
+	s.says(ConditionProgressing, "no room")
+	s.look(time.Second, aServer(2, lifecycle.DriverRunning)).tells()
+	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	if s.sc.Status.ObservedGeneration != 2 {
+		t.Errorf("observedGeneration %d", s.sc.Status.ObservedGeneration)
+	}
+	s.look(time.Minute, aServer(2, lifecycle.DriverRunning)).look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventServerReady)
+}
+
+func TestConnectSuspends(t *testing.T) {
+	s := runs(t)
+	s.sc.Spec.Suspend = new(true)
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectSuspending).says(sparkoperator.ConditionReady, "the server is being stopped")
+	s.is(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.look(time.Second, noServer).tells(EventConnectSuspended)
+	s.says(sparkoperator.ConditionReady, "the server is suspended").is(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
+		t.Errorf("server %+v", s.sc.Status.Server)
+	}
+	s.sc.Spec.Suspend = nil
+	s.look(time.Hour, noServer).tells(EventConnectResuming, EventServerCreated)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+}
+
+func TestConnectRefused(t *testing.T) {
+	refused := noServer
+	refused.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
+	s := stays(t, aConnect()).look(0, refused).tells(EventServerRefused, EventServerBackOff)
+	s.is(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
+	s.look(10*time.Second, noServer).tells(EventServerCreated)
+}
+
+func TestConnectInvalid(t *testing.T) {
+	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).look(0, noServer).tells(EventConnectInvalid)
+	s.is(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.says(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.sc.Spec.Server.Memory = new("2g")
+	s.look(time.Minute, noServer).tells(EventConnectSpecChanged, EventServerCreated)
+}
+
+// TestConnectUnusableEdit leaves the server alone that runs, says which field is wrong, and rolls out the next edit that can be used.
+func TestConnectUnusableEdit(t *testing.T) {
+	s := runs(t)
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	ready.Drivers[0].SpecHash = ConnectHash(&s.sc.Spec)
+	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
+	s.look(time.Second, ready).tells(EventConnectInvalid)
+	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
+	s.is(v1alpha1.SparkConnectStateReady, stalled...)
+	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").says(sparkoperator.ConditionReady, "spec.executor.memory").says(ConditionProgressing, "spec.executor.memory")
+	if len(s.plan.Do) > 0 || s.sc.Status.ObservedGeneration != 2 {
+		t.Errorf("asked for %v, observedGeneration %d", s.plan.Do, s.sc.Status.ObservedGeneration)
+	}
+	s.look(time.Hour, ready).tells().is(v1alpha1.SparkConnectStateReady, stalled...)
+	if len(s.plan.Do) > 0 {
+		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Do)
+	}
+	unready := aServer(1, lifecycle.DriverRunning)
+	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
+	s.look(time.Second, unready).tells(EventServerNotReady)
+	s.says(sparkoperator.ConditionStalled, "spec.executor.memory").look(time.Second, ready).tells(EventServerReady).is(v1alpha1.SparkConnectStateReady, stalled...)
+
+	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
+	s.look(time.Second, ready).tells(EventConnectInvalid).says(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
+	s.look(time.Second, ready).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+
+	s.sc.Spec.Server.Memory = new("most")
+	s.look(time.Second, ready).tells(EventConnectInvalid)
+	s.sc.Spec.Server.Memory = new("2g")
+	s.look(time.Second, ready).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
+	s.look(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).tells(EventConnectRolledOut)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+}
+
+// TestConnectEndsWithAnUnusableSpec tells of the end, and that no other server follows.
+func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
+	s := runs(t)
+	s.sc.Spec.Server.Memory = new("most")
+	s.look(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).tells(EventConnectInvalid)
+	s.look(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).tells(EventServerFailed, EventConnectInvalid)
+	s.is(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.says(sparkoperator.ConditionReady, "spec.server.memory")
+	s.sc.Spec.Server.Memory = new("2g")
+	s.look(time.Hour, aServer(1, lifecycle.DriverFailed)).tells(EventConnectSpecChanged).look(time.Second, noServer).tells(EventServerCreated)
+}
+
+// TestConnectShortOfExecutors tells what the API server says against executors, on a server that goes on.
+func TestConnectShortOfExecutors(t *testing.T) {
+	s := runs(t)
+	s.look(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
+	probed := aServer(1, lifecycle.DriverRunning, isReady)
+	probed.Probed = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
+	s.look(time.Second, probed).tells(sparkoperator.EventExecutorPending)
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
+	s.says(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
+}
+
+// TestConnectExecutorFails tells of an executor that failed, once, and of another of the same number in the next server.
+func TestConnectExecutorFails(t *testing.T) {
+	failing := func(attempt int32) lifecycle.Observed {
+		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
+		seen.Executors = []lifecycle.Executor{
+			{Name: "hub-exec-1", Attempt: attempt, Phase: lifecycle.DriverFailed, Why: lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed"}},
+			{Name: "hub-exec-2", Attempt: attempt, Phase: lifecycle.DriverRunning},
+			{Name: "hub-exec-9", Attempt: attempt - 1, Phase: lifecycle.DriverFailed},
+		}
+		return seen
+	}
+	s := runs(t).look(time.Second, failing(1)).tells(sparkoperator.EventExecutorFailed)
+	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
+		t.Errorf("executors (-want +got):\n%s", diff)
+	}
+	s.look(time.Second, failing(1)).tells()
+	s.look(time.Second, aServer(1, lifecycle.DriverFailed)).look(time.Minute, noServer).tells(EventServerCreated)
+	s.look(time.Second, failing(2)).tells(EventServerReady, sparkoperator.EventExecutorFailed)
+	many := aServer(2, lifecycle.DriverRunning, isReady)
+	for i := range 100 {
+		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
+	}
+	if s.look(time.Second, many); len(s.told) != dialect.MaxExecutorNews {
+		t.Errorf("%d events of one pass", len(s.told))
+	}
+	s.look(time.Second, many).tells()
+}
+
+func TestConnectWeather(t *testing.T) {
+	bad := noServer
+	bad.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
+	s := stays(t, aConnect()).look(time.Minute, bad)
+	s.is(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
+	bad.Weather.Cause.Message = "slow: 2"
+	s.look(time.Minute, bad).says(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
+}
+
+// TestConnectService lets a Service that cannot be made be the reason of a server that nobody finds.
+func TestConnectService(t *testing.T) {
+	taken := lifecycle.Surrounding{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	s := stays(t, aConnect()).look(0, noServer, taken).tells(EventServerCreated, "NameTaken")
+	s.look(time.Second, ready, taken).tells(EventServerReady)
+	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.says(sparkoperator.ConditionReady, "it belongs to somebody")
+	if s.sc.Status.Server.ServiceName != "" {
+		t.Errorf("status names Service %s", s.sc.Status.Server.ServiceName)
+	}
+	since := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime
+	s.look(time.Hour, ready, taken).tells()
+	if now := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime; !now.Equal(&since) {
+		t.Errorf("Ready went over at %s, and again at %s", since, now)
+	}
+	s.look(time.Second, ready).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+}
+
+// TestConnectInvalidService leaves the Service that stands, and the server that runs.
+func TestConnectInvalidService(t *testing.T) {
+	s := runs(t)
+	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
+	ready := aServer(1, lifecycle.DriverRunning, isReady)
+	s.look(time.Second, ready).tells(reasonInvalidService)
+	s.is(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.says(ConditionServiceReady, "spec.server.service: spec.type")
+	s.look(time.Minute, ready).tells()
+	s.sc.Spec.Server.Service = nil
+	s.look(time.Second, ready).tells()
+	s.is(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+}
+
+// TestConnectDeleted keeps the status of what is being deleted, and leaves what stands beside it to the garbage collector.
+func TestConnectDeleted(t *testing.T) {
+	s := runs(t)
+	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))
+	before := s.sc.Status.DeepCopy()
+	s.connects.Decide(s.sc, noServer, s.now.Add(time.Hour))
+	if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
+		t.Errorf("the status changed:\n%s", diff)
+	}
+	if !s.connects.Surroundings(s.sc).Unsettled {
+		t.Error("something is wanted beside it")
+	}
+}
+
+func TestConnectRender(t *testing.T) {
+	nasty := `it's "quoted" $HOME $(POD_IP) and\done`
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.SparkConf = map[string]string{
+			"spark.app.note": nasty, "spark.kubernetes.namespace": "elsewhere", "spark.kubernetes.authenticate.oauthToken": "s3cret",
+		}
+		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"labels":{"spark-role":"x"}},"spec":{"serviceAccountName":"spark"}}`)}
+	})
+	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := objects.Driver
+	want := map[string]string{
+		LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c", sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
+		submit.RoleLabel: "connect-server", "spark-version": "4.1.4",
+	}
+	if diff := cmp.Diff(want, pod.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != ConnectHash(&sc.Spec) || !metav1.IsControlledBy(pod, sc) {
+		t.Errorf("metadata %+v", pod.ObjectMeta)
+	}
+	config := objects.Before[0]
+	if len(objects.Before) != 1 || config.GetName() != "hub-conf" || config.GetLabels()[sparkoperator.LabelAttempt] != "3" || !metav1.IsControlledBy(config, sc) {
+		t.Errorf("before the pod: %+v", objects.Before)
+	}
+	args := pod.Spec.Containers[0].Args
+	if !slices.Contains(args, "spark.app.note="+strings.ReplaceAll(nasty, "$(", "$$(")) {
+		t.Errorf("the value does not arrive as it is: %q", args)
+	}
+	all := strings.Join(args, "\n")
+	if strings.Contains(all, "s3cret") || strings.Contains(all, "elsewhere") || !slices.Contains(args, "spark.kubernetes.namespace=team") {
+		t.Errorf("arguments %q", args)
+	}
+	told := strings.Join(objects.Warnings, "\n")
+	for _, field := range []string{
+		"spec.sparkConf[spark.kubernetes.authenticate.oauthToken]: has no effect", "spec.sparkConf[spark.kubernetes.namespace]: ", "spec.server.template: metadata.labels",
+	} {
+		if !strings.Contains(told, field) {
+			t.Errorf("no warning %q in:\n%s", field, told)
+		}
+	}
+	if strings.Contains(told, "s3cret") {
+		t.Error("a secret is told")
+	}
+	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission}, {Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {
+		if _, err := (Connects{}).Render(sc, action, connectBegan); err == nil {
+			t.Errorf("%v is rendered", action)
+		}
+	}
+}
+
+func TestConnectExecutor(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Labels = map[string]string{"team": "a"}
+		sc.Spec.Executor.Memory, sc.Spec.Executor.Cores = new("2g"), new(int32(3))
+		sc.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
+	})
+	pod, err := Connects{}.Executor(sc, 2, 1, "server-uid", connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spark := pod.Spec.Containers[0]
+	memory := spark.Resources.Requests[corev1.ResourceMemory]
+	if pod.Namespace != "team" || pod.Labels["team"] != "a" || pod.Labels[sparkoperator.LabelAttempt] != "2" || pod.Spec.NodeSelector["disk"] != "ssd" ||
+		spark.Image != "docker.io/apache/spark:4.1.4" || memory.String() != "2432Mi" || pod.OwnerReferences[0].UID != "server-uid" {
+		t.Errorf("executor %+v", pod)
+	}
+}
+
+// TestConnectQueued: what docs/batch-schedulers.md says in sparkConf puts the pods of a server into Kueue's queue.
+func TestConnectQueued(t *testing.T) {
+	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.SparkConf = map[string]string{
+			"spark.kubernetes.driver.label.kueue.x-k8s.io/queue-name":                   "research",
+			"spark.kubernetes.executor.label.kueue.x-k8s.io/queue-name":                 "research",
+			"spark.kubernetes.executor.label.kueue.x-k8s.io/managed":                    "true",
+			"spark.kubernetes.executor.annotation.kueue.x-k8s.io/pod-suspending-parent": "spark-driver",
+		}
+	})
+	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := objects.Driver.Labels["kueue.x-k8s.io/queue-name"]; got != "research" {
+		t.Errorf("the server is in queue %q", got)
+	}
+	pod, err := Connects{}.Executor(sc, 1, 1, "server-uid", connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pod.Labels["kueue.x-k8s.io/queue-name"] != "research" || pod.Labels["kueue.x-k8s.io/managed"] != "true" ||
+		pod.Annotations["kueue.x-k8s.io/pod-suspending-parent"] != "spark-driver" {
+		t.Errorf("an executor has labels %v and annotations %v", pod.Labels, pod.Annotations)
+	}
+}

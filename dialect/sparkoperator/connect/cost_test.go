@@ -1,0 +1,72 @@
+package connect
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestListsOfServersCostLinearTime does so for SparkConnect.
+func TestListsOfServersCostLinearTime(t *testing.T) {
+	c := Connects{Options{MissingGrace: 10 * time.Second}}
+	for _, field := range worst.Fields(reflect.TypeFor[v1alpha1.SparkConnect]()) {
+		worst.Linear(t, "SparkConnect"+field.Path, func(n int) func() {
+			sc := aConnect()
+			field.Fill(sc, n)
+			return func() { connectPasses(c, sc.DeepCopy()) }
+		})
+	}
+}
+
+func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
+	now := connectBegan
+	seen := lifecycle.Observed{Confirmed: true}
+	for range 3 {
+		plan := c.Decide(sc, seen, now)
+		for _, action := range plan.Do {
+			if action.Verb == lifecycle.Create {
+				_, _ = c.Render(sc, action, now)
+			}
+		}
+		c.Events(sc, plan)
+		s := c.Surroundings(sc)
+		var is []lifecycle.Surrounding
+		for _, object := range s.Objects {
+			is = append(is, lifecycle.Surrounding{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Stands: true})
+		}
+		if s.Told != nil {
+			s.Told(is, now)
+		}
+		_, _ = json.Marshal(sc.Status)
+		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}
+	}
+}
+
+// TestConfigurationsOfServersCostLinearTime gives a server many keys of each family that is read.
+func TestConfigurationsOfServersCostLinearTime(t *testing.T) {
+	for key, value := range worst.KeyFamilies {
+		worst.Linear(t, "sparkConf "+key, func(n int) func() {
+			sc := aConnect()
+			sc.Spec.SparkConf = worst.KeysOf(key, value, n)
+			return func() { connectPasses(Connects{}, sc.DeepCopy()) }
+		})
+	}
+}
+
+// TestTemplatesOfServersCostLinearTime gives the pod templates of both roles long lists.
+func TestTemplatesOfServersCostLinearTime(t *testing.T) {
+	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
+		worst.Linear(t, "SparkConnect template"+field.Path, func(n int) func() {
+			sc := aConnect()
+			sc.Spec.Server.Template, sc.Spec.Executor.Template = worst.Raw[corev1.PodTemplateSpec](t, field, n), worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			return func() { connectPasses(Connects{}, sc.DeepCopy()) }
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package connect
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// decodeConnect reads back what rememberConnect stored. A status of another operator holds nothing of ours, and a server that it made is found by its
+// pod (Adopt).
+func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
+	if o := s.Operator; o != nil {
+		dialect.Recall(&m, &o.OperatorStatus)
+		m.AttemptID, m.Runs, m.Submissions = o.AttemptID, o.Runs, o.Submissions
+	}
+	return m
+}
+
+// rememberConnect stores a memory so that decodeConnect reads back the same.
+func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
+	if s.Operator == nil {
+		s.Operator = &v1alpha1.OperatorStatus{}
+	}
+	dialect.Remember(&s.Operator.OperatorStatus, m)
+	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
+}
+
+// stampChange notes when a status changed last, where what it is told to do changes it.
+func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
+	before := sc.Status.DeepCopy()
+	change()
+	if !equality.Semantic.DeepEqual(*before, sc.Status) {
+		sc.Status.LastUpdateTime = metav1.NewTime(now.Truncate(time.Second)) // as it is stored
+	}
+}
+
+// encodeConnect writes a decision into the status: what this API's readers expect, and what must be remembered.
+// It returns which executors have failed since the last time.
+func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
+	s, m := &sc.Status, plan.Next
+	told := toldFailures(s, m)
+	rememberConnect(s, m)
+	s.Operator.History = dialect.History(s.Operator.History, plan.Trail)
+	s.ObservedGeneration = sc.Generation
+	s.State = connectState(s.State, m)
+	s.Server.PodName, s.Server.PodIP = "", ""
+	server := seen.Driver(m.Attempt)
+	switch {
+	case server != nil:
+		s.Server.PodName = server.Name
+		if m.Phase.Live() {
+			s.Server.PodIP = server.Address
+		}
+	case m.Phase == lifecycle.Launched:
+		s.Server.PodName = connect.ServerName(sc.Name)
+	}
+	if s.StartTime.IsZero() && m.Runs > 0 {
+		s.StartTime = metav1.NewTime(m.SubmittedAt.Truncate(time.Second))
+	}
+	s.Executors = executorsByPhase(m, seen)
+	return tellFailures(s.Operator, m, seen, told)
+}
+
+// toldFailures are the executors of the current attempt that were told to have failed.
+func toldFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
+	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
+		return nil
+	}
+	return dialect.ParseIDs(s.Operator.Executors.Failed)
+}
+
+// tellFailures returns the executors that have failed and were not told of, a few of them where it is many at once, and remembers those that exist.
+func tellFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, told dialect.IDSet) (news []lifecycle.Notice) {
+	var failed dialect.IDSet
+	for i := range seen.Executors {
+		e := &seen.Executors[i]
+		if e.Attempt != m.Attempt || e.Phase != lifecycle.DriverFailed {
+			continue
+		}
+		id := dialect.ExecutorID(e.Name)
+		failed.Add(id)
+		if !told.Has(id) && len(told) < dialect.MaxRanges && len(news) < dialect.MaxExecutorNews {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
+		}
+	}
+	o.Executors = nil
+	if len(failed) > 0 {
+		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
+	}
+	return news
+}
+
+// connectState is the word of this API for where a server stands; before is the word stored last. A pod that was Ready once is NotReady when it is not, and
+// one that was not yet is still Provisioning.
+func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
+	switch m.Phase {
+	case lifecycle.Running:
+		return v1alpha1.SparkConnectStateReady
+	case lifecycle.Started:
+		if before == v1alpha1.SparkConnectStateReady || before == v1alpha1.SparkConnectStateNotReady {
+			return v1alpha1.SparkConnectStateNotReady
+		}
+	case lifecycle.Unknown, lifecycle.Suspending, lifecycle.Suspended:
+		return v1alpha1.SparkConnectStateNotReady
+	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done:
+		return v1alpha1.SparkConnectStateFailed
+	case lifecycle.Waiting:
+		if backsOff(m) {
+			return v1alpha1.SparkConnectStateFailed
+		}
+	}
+	return v1alpha1.SparkConnectStateProvisioning
+}
+
+// backsOff reports whether a server is over and its time before the next is not.
+func backsOff(m lifecycle.Memory) bool {
+	return m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero()
+}
+
+// executorPhases are this API's words for a pod's phase: Kubernetes' own, in lower case.
+var executorPhases = map[lifecycle.DriverPhase]string{
+	lifecycle.DriverPending:   "pending",
+	lifecycle.DriverRunning:   "running",
+	lifecycle.DriverSucceeded: "succeeded",
+	lifecycle.DriverFailed:    "failed",
+	lifecycle.DriverUnknown:   "unknown",
+}
+
+// executorsByPhase counts the executors of a server that exist; nil where there are none.
+func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]int {
+	var counts map[string]int
+	for i := range seen.Executors {
+		e := &seen.Executors[i]
+		if e.Attempt != m.Attempt {
+			continue
+		}
+		if counts == nil {
+			counts = map[string]int{}
+		}
+		counts[executorPhases[e.Phase]]++
+	}
+	return counts
+}
+
+// setCondition sets a condition; the time is only taken where its status changes.
+func setCondition(sc *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
+	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: dialect.UsableReason(why.Reason), Message: why.Message,
+	}, sc.Generation, now)
+}

@@ -1,0 +1,137 @@
+package connect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// Reasons of events about SparkConnects.
+const (
+	EventConnectTakenOver   = "SparkConnectTakenOver"
+	EventConnectInvalid     = "SparkConnectInvalid"
+	EventConnectSpecChanged = "SparkConnectSpecChanged"
+	EventConnectRolledOut   = "SparkConnectRolledOut"
+	EventConnectSuspending  = "SparkConnectSuspending"
+	EventConnectSuspended   = "SparkConnectSuspended"
+	EventConnectResuming    = "SparkConnectResuming"
+	EventServerCreated      = "SparkServerCreated"
+	EventServerReady        = "SparkServerReady"
+	EventServerNotReady     = "SparkServerNotReady"
+	EventServerPending      = "SparkServerPending"
+	EventServerDisrupted    = "SparkServerDisrupted"
+	EventServerUnknown      = "SparkServerUnknown"
+	EventServerRefused      = "SparkServerRefused"
+	EventServerFailed       = "SparkServerFailed"
+	EventServerBackOff      = "SparkServerBackOff"
+)
+
+// Events are what to tell about a plan of a SparkConnect as Decide left it, oldest first.
+func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
+	var out []sparkoperator.Event
+	for _, t := range plan.Trail {
+		if e, ok := serverEvent(sc, plan, t); ok {
+			out = append(out, e)
+		}
+	}
+	for _, n := range plan.Tell {
+		out = append(out, serverNotice(n))
+	}
+	return out
+}
+
+func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+	switch t.To {
+	case lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown:
+		return liveEvent(sc, plan, t)
+	case lifecycle.Ended:
+		return serverEnd(t)
+	case lifecycle.Waiting:
+		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
+			return dialect.Normal(EventServerBackOff, "the next server is made at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+		}
+	case lifecycle.Retained, lifecycle.Done:
+		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) { // else its end tells
+			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
+		}
+	case lifecycle.Editing:
+		return dialect.Normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
+	case lifecycle.Suspending:
+		return dialect.Normal(EventConnectSuspending, "the server of attempt %d is stopped", t.Attempt)
+	case lifecycle.Suspended:
+		return dialect.Normal(EventConnectSuspended, "the server is suspended")
+	case lifecycle.Resuming:
+		return dialect.Normal(EventConnectResuming, "the server is resumed")
+	}
+	return sparkoperator.Event{}, false
+}
+
+// liveEvent tells how a server comes and goes while its pod is there.
+func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+	pod := connect.ServerName(sc.Name)
+	switch {
+	case t.To == lifecycle.Unknown:
+		return dialect.Warning(EventServerUnknown, "server pod %s: %s", pod, dialect.Told(t.Cause))
+	case t.To == lifecycle.Started && t.From == lifecycle.Running:
+		return dialect.Warning(EventServerNotReady, "%s", dialect.Told(t.Cause))
+	case t.To == lifecycle.Running && rolledOut(sc, t):
+		return dialect.Normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
+	case t.To == lifecycle.Running:
+		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
+	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
+		return dialect.Normal(EventServerCreated, "server pod %s is made, attempt %d", pod, t.Attempt) // else another operator made it
+	}
+	return sparkoperator.Event{}, false
+}
+
+// rolledOut reports whether a server that is ready is the first of an edited spec: what came before its launch is in the history.
+func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
+	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {
+		return false
+	}
+	past := sc.Status.Operator.History
+	for i := len(past) - 1; i > 0; i-- {
+		if past[i].Attempt != t.Attempt {
+			return false // an attempt of which too much is forgotten
+		}
+		if lifecycle.Phase(past[i].Phase) == lifecycle.Launched {
+			return lifecycle.Phase(past[i-1].Phase) == lifecycle.Editing
+		}
+		if lifecycle.Phase(past[i].Phase) == lifecycle.Running && i < len(past)-1 {
+			return false // it was ready before
+		}
+	}
+	return false
+}
+
+func serverEnd(t lifecycle.Transition) (sparkoperator.Event, bool) {
+	switch {
+	case t.Cause.Reason == lifecycle.ReasonInvalid:
+		return dialect.Warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
+	case t.Outcome == lifecycle.Refused:
+		return dialect.Warning(EventServerRefused, "the server was not made: %s", dialect.Told(t.Cause))
+	}
+	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.Told(t.Cause))
+}
+
+func serverNotice(n lifecycle.Notice) sparkoperator.Event {
+	e := dialect.NoticeEvent(n)
+	switch e.Reason {
+	case sparkoperator.EventDriverPending:
+		e.Reason = EventServerPending
+	case sparkoperator.EventDriverDisrupted:
+		e.Reason = EventServerDisrupted
+	}
+	return e
+}
+
+// serverTakenOver tells of a server that another operator made and that goes on.
+func serverTakenOver(sc *v1alpha1.SparkConnect) lifecycle.Notice {
+	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventConnectTakenOver,
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s; its server goes on", sc.Status.State)}}
+}

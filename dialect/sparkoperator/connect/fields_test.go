@@ -1,0 +1,171 @@
+package connect
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	difference "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+)
+
+// A connectSample is a value of a field, and what has to be beside it for it to mean something.
+type connectSample struct{ value, with string }
+
+// connectSamples are the fields of a SparkConnect's spec, each as YAML of the spec.
+var connectSamples = map[string]connectSample{
+	"sparkVersion":       {value: `sparkVersion: 4.0.1`},
+	"image":              {value: `image: other`},
+	"hadoopConf":         {value: `hadoopConf: {NAME: v}`},
+	"sparkConf":          {value: `sparkConf: {spark.NAME: v}`},
+	"server.cores":       {value: `server: {cores: 2}`},
+	"server.memory":      {value: `server: {memory: 2g}`},
+	"server.template":    {value: `server: {template: {metadata: {labels: {NAME: v}}, spec: {serviceAccountName: a, containers: [{name: spark-kubernetes-driver, env: [{name: A, value: b}]}, {name: sidecar, image: s}]}}}`},
+	"server.service":     {value: `server: {service: {metadata: {labels: {a: b}, annotations: {a: b}}, spec: {type: LoadBalancer, ports: [{name: jmx, port: 8090}]}}}`},
+	"executor.cores":     {value: `executor: {cores: 2}`},
+	"executor.memory":    {value: `executor: {memory: 2g}`},
+	"executor.template":  {value: `executor: {template: {metadata: {labels: {NAME: v}}, spec: {priorityClassName: a, containers: [{name: spark-kubernetes-executor, env: [{name: A, value: b}]}]}}}`},
+	"executor.instances": {value: `executor: {instances: 7}`},
+
+	"dynamicAllocation.enabled":                {value: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.initialExecutors":       {value: `dynamicAllocation: {initialExecutors: 2}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.minExecutors":           {value: `dynamicAllocation: {minExecutors: 1}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.maxExecutors":           {value: `dynamicAllocation: {maxExecutors: 3}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`, with: `dynamicAllocation: {enabled: true}`},
+
+	"ui.ingressURLFormat":   {value: `ui: {ingressURLFormat: "b.example.com/{{$appName}}"}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.ingressAnnotations": {value: `ui: {ingressAnnotations: {a: b}}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.ingressTLS":         {value: `ui: {ingressTLS: [{hosts: [a.example.com], secretName: s}]}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.route.parentRefs":   {value: `ui: {route: {parentRefs: [{name: g}]}}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.route.hostnames":    {value: `ui: {route: {hostnames: [b.example.com]}}`, with: `ui: {route: {parentRefs: [{name: g}]}, ingressURLFormat: "a.example.com"}`},
+}
+
+// connectOf is a small SparkConnect with pieces of YAML laid over its spec.
+func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
+	t.Helper()
+	whole := fieldtable.Plain(t, aConnect())
+	for _, piece := range pieces {
+		fieldtable.Merge(whole, fieldtable.Tree(t, "spec: {"+piece+"}"))
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := &v1alpha1.SparkConnect{}
+	if err := yaml.UnmarshalStrict(text, sc); err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// served is what is made of a SparkConnect.
+type served struct {
+	conf                           map[string]string
+	server, executor               map[string]any
+	serverContainer, executorSpark map[string]any
+	beside                         map[string]map[string]any // by kind
+	warnings                       []string
+}
+
+func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
+	t.Helper()
+	c := Connects{Options{UI: sparkoperator.UI{Outside: true, Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
+	if wrong := c.invalid(sc); wrong != nil {
+		t.Fatal(wrong.Message)
+	}
+	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executor, err := c.Executor(sc, 1, 1, "s", connectBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := served{conf: map[string]string{}, server: fieldtable.Plain(t, objects.Driver), executor: fieldtable.Plain(t, executor), beside: map[string]map[string]any{}, warnings: objects.Warnings}
+	args := objects.Driver.Spec.Containers[0].Args
+	for i, option := range args {
+		if option == "--conf" {
+			key, value, _ := strings.Cut(args[i+1], "=")
+			s.conf[key] = value
+		}
+	}
+	s.serverContainer, s.executorSpark = fieldtable.SparkContainer(t, s.server, 0), fieldtable.SparkContainer(t, s.executor, -1)
+	delete(s.serverContainer, "args") // which is the configuration
+	c.Decide(sc, noServer, connectBegan)
+	for _, object := range c.Surroundings(sc).Objects {
+		there := fieldtable.Plain(t, object)
+		delete(there["metadata"].(map[string]any)["labels"].(map[string]any), lifecycle.ContentLabel)
+		s.beside[object.GetObjectKind().GroupVersionKind().Kind] = there
+	}
+	return s
+}
+
+// connectPlace is where a field ends up: in configuration, on the server, on executors, beside the server.
+func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
+	t.Helper()
+	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, connectOf(t, s.with, s.value))
+	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
+		if before.conf[key] != after.conf[key] {
+			places[0] = append(places[0], key)
+		}
+	}
+	places[1] = fieldtable.PodChanges(before.server, before.serverContainer, after.server, after.serverContainer)
+	places[2] = fieldtable.PodChanges(before.executor, before.executorSpark, after.executor, after.executorSpark)
+	for _, kind := range slices.Sorted(maps.Keys(after.beside)) {
+		if difference.Diff(before.beside[kind], after.beside[kind]) != "" {
+			places[3] = append(places[3], kind)
+		}
+	}
+	if len(after.warnings) > len(before.warnings) {
+		t.Errorf("%s: warned of: %q", s.value, after.warnings)
+	}
+	return places
+}
+
+var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")
+
+// TestFieldsDocument tabulates the fields of a SparkConnect's spec. One that ends up nowhere, or that the table does not know, fails the test.
+func TestFieldsDocument(t *testing.T) {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line("")
+	line("## spec of a SparkConnect")
+	line("")
+	line("Configuration goes to the server's command line. Its pods are built on their templates, not beside them ([connect.md](connect.md)).")
+	line("")
+	line("| field | configuration | server pod | executors' pods | beside the server |")
+	line("|---|---|---|---|---|")
+	paths := fieldtable.Leaves(reflect.TypeFor[v1alpha1.SparkConnectSpec](), "", "executor")
+	if i := slices.Index(paths, "executor"); i >= 0 { // which is one field of an application's spec
+		paths = slices.Replace(paths, i, i+1, fieldtable.Leaves(reflect.TypeFor[v1alpha1.ExecutorSpec](), "executor")...)
+	}
+	for _, path := range paths {
+		s, known := connectSamples[path]
+		if path == "suspend" {
+			line("| `suspend` | stops server and executors; nothing of it is on a pod | | | |")
+			continue
+		}
+		if !known {
+			t.Errorf("spec.%s is not in connectSamples", path)
+			continue
+		}
+		p := connectPlace(t, s)
+		if len(p[0])+len(p[1])+len(p[2])+len(p[3]) == 0 {
+			t.Errorf("spec.%s of a SparkConnect has no effect", path)
+		}
+		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(p[0]), fieldtable.Codes(p[1]), fieldtable.Codes(p[2]), fieldtable.Codes(p[3]))
+	}
+	fieldtable.Hold(t, "../../../docs/fields.md", "## spec of a SparkConnect", "[validation.md](validation.md) lists the values that are refused.", text.String(), *update)
+}

@@ -1,0 +1,113 @@
+package connect
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// connectFields are the fields of a SparkConnect that those of a connect.Request come from.
+var connectFields = map[string]string{
+	"Name":             "metadata.name",
+	"SparkVersion":     "spec.sparkVersion",
+	"Image":            "spec.image",
+	"ServerTemplate":   "spec.server.template",
+	"ExecutorTemplate": "spec.executor.template",
+	"Service":          "spec.server.service",
+}
+
+// connectKeyFields are those that Spark configuration keys come from, where sparkConf has no such key.
+var connectKeyFields = map[string]string{
+	"spark.driver.cores":                              "spec.server.cores",
+	"spark.driver.memory":                             "spec.server.memory",
+	"spark.executor.cores":                            "spec.executor.cores",
+	"spark.executor.memory":                           "spec.executor.memory",
+	"spark.executor.instances":                        "spec.executor.instances",
+	"spark.kubernetes.container.image":                "spec.image",
+	"spark.kubernetes.driver.container.image":         "spec.image",
+	"spark.kubernetes.executor.container.image":       "spec.image",
+	"spark.dynamicAllocation.minExecutors":            "spec.dynamicAllocation.minExecutors",
+	"spark.dynamicAllocation.maxExecutors":            "spec.dynamicAllocation.maxExecutors",
+	"spark.dynamicAllocation.initialExecutors":        "spec.dynamicAllocation.initialExecutors",
+	"spark.kubernetes.driver.podTemplateFile":         "spec.server.template",
+	"spark.kubernetes.executor.podTemplateFile":       "spec.executor.template",
+	"spark.kubernetes.executor.podNamePrefix":         "metadata.name",
+	"spark.dynamicAllocation.shuffleTracking.timeout": "spec.dynamicAllocation.shuffleTrackingTimeout",
+}
+
+// connectKeyField is the field that gave a key its value.
+func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
+	typed := connectKeyFields[key]
+	if text, written := spec.SparkConf[key]; written && typed != "" {
+		if effective, _ := connectTyped(spec).Get(key); effective == "" || effective == text {
+			typed = ""
+		}
+	}
+	if name, hadoop := strings.CutPrefix(key, hadoopPrefix); hadoop {
+		for _, written := range []string{key, name} {
+			if _, ok := spec.HadoopConf[written]; ok {
+				return "spec.hadoopConf[" + written + "]"
+			}
+		}
+	}
+	for _, role := range []string{"driver", "executor"} {
+		name, label := strings.CutPrefix(key, "spark.kubernetes."+role+".label.")
+		if _, written := spec.SparkConf[key]; label && !written {
+			return "metadata.labels[" + name + "]"
+		}
+	}
+	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
+}
+
+// inConnectFields are warnings of a rendering by the fields of a SparkConnect, each once.
+func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
+	var out []string
+	for _, warning := range warnings {
+		field := cmp.Or(connectFields[warning.Field], "spec")
+		if warning.Field == "" {
+			field = connectKeyField(spec, warning.Key)
+		}
+		if text := field + ": " + warning.Text; !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// request reads one attempt of a SparkConnect as a server to be built. It lacks the annotation with the spec's hash, which costs as much as the rest.
+func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
+	r := c.standingRequest(sc)
+	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
+	c.uiPath(sc, r.Conf)
+	r.ServerTemplate, r.ExecutorTemplate = sparkoperator.Raw(sc.Spec.Server.Template), sparkoperator.Raw(sc.Spec.Executor.Template)
+	return r
+}
+
+// standingRequest is what of a request is the same for every attempt: what the Service is made of.
+func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
+	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
+	return connect.Request{
+		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.Value(sc.Spec.Image), Master: cmp.Or(c.Master, sparkoperator.DefaultMaster), Conf: connectConf(sc),
+		Owner: serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
+		Labels: map[string]string{
+			LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
+		},
+		ObjectLabels: map[string]string{
+			LabelConnectName: sc.Name, sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
+		},
+	}
+}
+
+// serverOwner makes the SparkConnect the controller of what is created for it.
+func serverOwner(sc *v1alpha1.SparkConnect) metav1.OwnerReference {
+	return *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
+}

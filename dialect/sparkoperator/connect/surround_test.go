@@ -1,0 +1,54 @@
+package connect
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestServiceThatServes: Ready and the Service's name follow what leads to the server; ServiceReady what is wanted.
+func TestServiceThatServes(t *testing.T) {
+	refused := lifecycle.Cause{Reason: "Invalid", Message: "no"}
+	stands := lifecycle.Surrounding{Kind: "Service", Name: "sql", Stands: true}
+	for _, test := range []struct {
+		name         string
+		is           []lifecycle.Surrounding
+		service      string // in the status
+		wanted, done bool   // ServiceReady, Ready
+		told         int
+	}{
+		{"it stands", []lifecycle.Surrounding{stands}, "sql", true, true, 0},
+		{"it is on its way", nil, "before", true, true, 0},
+		{"it is on its way, the old one stands", []lifecycle.Surrounding{{Kind: "Service", Name: "before", Old: true}}, "before", true, true, 0},
+		{"it is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
+		{"its update is refused", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused, Old: true}}, "sql", false, true, 1},
+		{"it is refused, the old one stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Old: true}}, "before", false, true, 1},
+		{"it is refused, the web UI's stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Stands: true}}, "", false, false, 1},
+		{"it is refused, an Ingress stands", []lifecycle.Surrounding{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Stands: true}}, "", false, false, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			sc := aConnect()
+			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			tellService(sc, "before", []lifecycle.Surrounding{{Kind: "Service", Name: "before", Stands: true}}, now)
+			if news := tellService(sc, "sql", test.is, now); len(news) != test.told {
+				t.Errorf("told %+v", news)
+			}
+			if news := tellService(sc, "sql", test.is, now); len(news) != 0 {
+				t.Errorf("told again: %+v", news)
+			}
+			if sc.Status.Server.ServiceName != test.service {
+				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)
+			}
+			for kind, want := range map[string]bool{ConditionServiceReady: test.wanted, sparkoperator.ConditionReady: test.done} {
+				if got := meta.IsStatusConditionTrue(sc.Status.Conditions, kind); got != want {
+					t.Errorf("%s is %t, want %t", kind, got, want)
+				}
+			}
+		})
+	}
+}

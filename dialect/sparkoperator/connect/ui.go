@@ -1,0 +1,173 @@
+package connect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+const (
+	connectUIField     = "spec.ui"
+	connectFormatField = "spec.ui.ingressURLFormat"
+	connectRouteField  = "spec.ui.route"
+)
+
+// uiServiceName is the name of the Service of a server's web UI. The Service for clients never leads there.
+func uiServiceName(sc *v1alpha1.SparkConnect) string {
+	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)
+}
+
+// exposure says what is to stand beside the server for its web UI: a Service in the cluster, and what leads to that from outside. The argument is the
+// name of the Service for clients.
+func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
+	defer c.refuseOutside(&e, sc)
+	ui := sc.Spec.UI
+	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
+	switch {
+	case ui == nil && (!enabled || !c.UI.Service):
+		return e
+	case !enabled:
+		e.Refuse(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove one of the two")
+		return e
+	case clients == uiServiceName(sc):
+		e.Refuse(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another", clients)
+		return e
+	}
+	service, err := connect.UIService(c.standingRequest(sc), uiServiceName(sc))
+	if err != nil {
+		e.Refuse(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
+		return e
+	}
+	e.Objects, e.Service, e.Port = []submit.Object{service}, service.Name, connect.UIPort
+	if ui == nil {
+		return e
+	}
+	c.ingress(&e, sc, ui)
+	c.UI.AddRoute(&e, c.routeWish(sc, ui))
+	if len(e.Doors) == 0 && len(e.Wrong) == 0 {
+		e.Refuse(sparkoperator.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
+			connectFormatField+" or "+connectRouteField)
+	}
+	return e
+}
+
+// refuseOutside notes a type of the Service that the operator's configuration does not allow.
+func (c Connects) refuseOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
+	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInside(base.Spec.Type) {
+		e.Refuse(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.SwitchedOff(base.Spec.Type))
+	}
+}
+
+// ingress adds the Ingress that leads to the UI, by the address that the spec or the operator's configuration gives it.
+func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
+	format, field := ui.IngressURLFormat, connectFormatField
+	switch {
+	case c.UI.Ingress == nil && format == "":
+		return
+	case c.UI.Ingress == nil:
+		e.Refuse(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		return
+	case format == "":
+		if format, field = c.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {
+			return
+		}
+	}
+	address, err := expose.ParseIngressAddress(format, serverNames(sc))
+	if err != nil {
+		e.Refuse(sparkoperator.ReasonInvalidAddress, field, "%v", err)
+		return
+	}
+	ingress := expose.Ingress{
+		Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
+		ClassName: c.UI.Ingress.ClassName, Annotations: c.UI.Ingress.Annotations, TLS: c.UI.Ingress.TLS,
+		Address: address, Service: e.Service, Port: e.Port,
+	}
+	if len(ui.IngressAnnotations) > 0 {
+		ingress.Annotations = ui.IngressAnnotations
+	}
+	if len(ui.IngressTLS) > 0 {
+		ingress.TLS = ui.IngressTLS
+	}
+	object := expose.DriverIngress(ingress)
+	e.Objects, e.Doors = append(e.Objects, object), append(e.Doors, sparkoperator.Door{Kind: object.Kind, Name: object.Name, Address: address})
+}
+
+// routeWish is what the spec says of the route, at the address of the Ingress, where that is the spec's, or of the operator's configuration.
+func (c Connects) routeWish(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteWish {
+	w := sparkoperator.RouteWish{
+		Asked: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
+		Route: expose.Route{
+			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIRouteSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
+		},
+	}
+	if ui.IngressURLFormat != "" {
+		w.Format, w.FormatField = ui.IngressURLFormat, connectFormatField
+	}
+	return w
+}
+
+// serverNames are what the placeholders of an address stand for. A server has no id that stays, so {{$appId}} is its name.
+func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
+	return expose.Names{Application: sc.Name, Namespace: sc.Namespace, ID: sc.Name}
+}
+
+// uiPath tells the server under which path its UI is reached (see Dialect.uiConf). An edit of spec.ui that changes the path reaches the next server.
+func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
+	if sc.Spec.UI == nil {
+		return
+	}
+	e := c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service))
+	if len(e.Doors) > 0 && e.Doors[0].Address.Path != "" {
+		to.SetIfMissing("spark.ui.proxyBase", e.Doors[0].Address.Path)
+		to.SetIfMissing("spark.ui.proxyRedirectUri", "/")
+	}
+}
+
+// tellServerExposed writes what became of what leads to the UI, and returns an event where that is bad news. Without a wish for it there is no condition.
+func tellServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, is []lifecycle.Surrounding, now time.Time) []sparkoperator.Event {
+	server := &sc.Status.Server
+	server.WebUIAddress = ""
+	standing := 0
+	for _, door := range e.Doors {
+		if made := dialect.Named(is, door.Kind, door.Name); made != nil && made.Stands {
+			standing++
+			server.WebUIAddress = cmp.Or(server.WebUIAddress, door.Address.String())
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(is), func(s lifecycle.Surrounding) bool { return s.Kind == "Service" && s.Name != e.Service })
+	why := lifecycle.Cause{}
+	for _, cause := range append(slices.Clone(e.Wrong), dialect.Hindrances(others)...) {
+		if why.Message != "" {
+			why.Message += "; "
+		}
+		why.Reason, why.Message = cmp.Or(why.Reason, cause.Reason), why.Message+cause.Message
+	}
+	why = why.Bounded()
+	switch {
+	case why.Reason != "":
+		news := isNews(sc, sparkoperator.ConditionExposed, why)
+		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionFalse, why, now)
+		if news {
+			return []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
+		}
+	case len(e.Doors) == 0:
+		meta.RemoveStatusCondition(&sc.Status.Conditions, sparkoperator.ConditionExposed)
+	case standing == len(e.Doors):
+		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionTrue, lifecycle.Cause{Reason: sparkoperator.ConditionExposed}, now)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package connect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// ValidateConnect says everything about a SparkConnect that could never work, without looking at a cluster; connect.Build finds what else is wrong with
+// values. What stands beside the server (spec.server.service, spec.ui) is not among it: it never keeps a server from running.
+func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
+		return wrong
+	}
+	var wrong []*sparkoperator.FieldError
+	for _, rule := range []func(*v1alpha1.SparkConnect) []*sparkoperator.FieldError{
+		validConnectName, validConnectTemplates, validConnectMarks, validConnectSizes,
+	} {
+		wrong = append(wrong, rule(sc)...)
+	}
+	return wrong
+}
+
+// validConnectName holds the name to a DNS label (RFC 1035) that leaves room for what follows it in the names of the pod and the Service.
+func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	const field = "metadata.name"
+	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
+		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", sc.Name, strings.Join(problems, "; "))}}
+	}
+	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
+		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, and pod and Service %s would have too many; use %d at most",
+			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
+	}
+	return nil
+}
+
+// validConnectTemplates decodes the pod templates, which the API server stores unseen.
+func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	return append(sparkoperator.ReadsAsTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.ReadsAsTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
+}
+
+// validConnectMarks refuses labels and annotations that only this operator may set: it finds its objects by them, and deletes by them.
+func validConnectMarks(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	wrong := append(dialect.OwnKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.OwnConfLabels(sc.Spec.SparkConf)...)
+	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
+		if strings.Contains(key, ".annotation."+dialect.OwnPrefix) {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
+		}
+	}
+	for _, t := range []struct {
+		field    string
+		template *runtime.RawExtension
+	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
+		labels, annotations := dialect.TemplateMetadata(t.template)
+		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+		wrong = append(wrong, dialect.OwnKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(annotations)))...)
+	}
+	return wrong
+}
+
+// validConnectSizes reads the amounts of server and executors as Spark will. A bad one would end the server as soon as it has started, or, of executors,
+// keep it waiting for them.
+func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldError) {
+	check := func(field, value string) {
+		if value == "" || strings.Contains(value, "${") {
+			return
+		}
+		if err := sparkoperator.MemorySize(value); err != nil {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: err.Error()})
+		}
+	}
+	for _, typed := range []struct {
+		field, key string
+		value      *string
+	}{
+		{"spec.server.memory", "spark.driver.memory", sc.Spec.Server.Memory},
+		{"spec.executor.memory", "spark.executor.memory", sc.Spec.Executor.Memory},
+	} {
+		if sparkoperator.Value(typed.value) != "" {
+			check(typed.field, *typed.value)
+		} else {
+			check("spec.sparkConf["+typed.key+"]", sc.Spec.SparkConf[typed.key])
+		}
+	}
+	return wrong
+}

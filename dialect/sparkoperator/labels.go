@@ -1,0 +1,32 @@
+package sparkoperator
+
+import (
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// Labels that readers of this API group select by. Dashboards, Airflow and Kueue rely on them.
+const (
+	LabelAppName          = "sparkoperator.k8s.io/app-name"
+	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
+	LabelSubmissionID     = "sparkoperator.k8s.io/submission-id"
+	LabelLaunchedBy       = "sparkoperator.k8s.io/launched-by-spark-operator"
+	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
+)
+
+// Labels of ours: the identity of everything that an attempt creates.
+const (
+	LabelAppUID  = lifecycle.AppUIDLabel
+	LabelAttempt = lifecycle.AttemptLabel
+	LabelManaged = dialect.ManagedLabel
+)
+
+// Names of the Spark containers in driver and executor pods, unless a pod template names its own.
+const (
+	DriverContainer   = overlay.DriverContainer
+	ExecutorContainer = overlay.ExecutorContainer
+)
+
+// KueuePrefix marks labels that belong to the workload and must not reach its pods (Kueue's contract with job integrations).
+const KueuePrefix = "kueue.x-k8s.io/"

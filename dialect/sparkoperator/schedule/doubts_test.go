@@ -1,0 +1,95 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestScheduleDoubts: what may be meant otherwise than it is taken keeps no runs from being started. It is told once, by its field, and stands in a
+// condition until it is edited.
+func TestScheduleDoubts(t *testing.T) {
+	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
+	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }
+	for _, test := range []struct {
+		about  string
+		change []func(*v1beta2.ScheduledSparkApplication)
+		reason string
+		says   []string // each is an event of its own, and in the condition
+	}{
+		{"none", nil, "", nil},
+		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy", []string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is none of`}},
+		{"a zone", []func(*v1beta2.ScheduledSparkApplication){local}, "LocalTimeZone", []string{"LocalTimeZone: spec.timeZone: the zone Local"}},
+		{"a zone of the schedule's own", []func(*v1beta2.ScheduledSparkApplication){func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=Local 0 * * * *" }},
+			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: the zone Local"}},
+		{"a zone of its own, Local beside it", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "CRON_TZ=Local 0 * * * *" }},
+			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: the zone Local"}},
+		{"a zone that another wins over", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=UTC 0 * * * *" }}, "", nil},
+		{"both", []func(*v1beta2.ScheduledSparkApplication){unknown, local}, "UnknownConcurrencyPolicy",
+			[]string{"UnknownConcurrencyPolicy: spec.concurrencyPolicy", "LocalTimeZone: spec.timeZone"}},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			d, s := Schedules{}, nightly(test.change...)
+			told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning))
+			storedSchedule(t, s)
+			if got := strings.Count(told, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && told != "" {
+				t.Errorf("told: %s", told)
+			}
+			degraded := meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionDegraded)
+			if (degraded == nil) != (test.reason == "") || degraded != nil && degraded.Reason != test.reason {
+				t.Errorf("the condition is %+v, want the reason %q", degraded, test.reason)
+			}
+			for _, says := range test.says {
+				_, message, _ := strings.Cut(says, ": ")
+				if !strings.Contains(told, "Warning "+says) || !strings.Contains(degraded.Message, message) {
+					t.Errorf("told %s, in the condition %q, want %s", told, degraded.Message, says)
+				}
+			}
+			if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(morning.Add(30*time.Minute)) {
+				t.Errorf("state %s, next run %s", s.Status.ScheduleState, s.Status.NextRun)
+			}
+			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(30*time.Minute))
+			storedSchedule(t, s)
+			if again := toldBy(d, s, plan); len(plan.Do) != 1 || !strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
+				t.Errorf("when a run is due: %v, told %s", plan.Do, again)
+			}
+			mended := nightly()
+			mended.Status, mended.Generation = s.Status, 2
+			d.Decide(mended, lifecycle.Observed{}, morning.Add(31*time.Minute))
+			if got := conditionsOf(mended.Status.Conditions); got != "Ready=True(Scheduled)" {
+				t.Errorf("mended: %s", got)
+			}
+		})
+	}
+}
+
+// TestDoubtComesLater tells a second doubt beside one that is known, and not the first again.
+func TestDoubtComesLater(t *testing.T) {
+	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
+	d.Decide(s, lifecycle.Observed{}, morning)
+	s.Spec.ConcurrencyPolicy, s.Generation = "Maybe", 2
+	if told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(told, "Warning UnknownConcurrencyPolicy: ") || strings.Contains(told, "LocalTimeZone") {
+		t.Errorf("told: %s", told)
+	}
+	s.Spec.ConcurrencyPolicy, s.Generation = "Perhaps", 3
+	if told := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.Contains(told, `"Perhaps"`) {
+		t.Errorf("another policy that is unknown is not told: %q", told)
+	}
+}
+
+// TestLocalIsNoEdit: UTC, Local and nothing are one zone, so that writing one for the other drops no run that is due.
+func TestLocalIsNoEdit(t *testing.T) {
+	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
+	d.Decide(s, lifecycle.Observed{}, morning)
+	s.Spec.TimeZone, s.Spec.Schedule, s.Generation = "UTC", "0  *   * * *", 2
+	plan := d.Decide(s, lifecycle.Observed{}, morning.Add(40*time.Minute))
+	if len(plan.Do) != 1 || strings.Contains(toldBy(d, s, plan), "ScheduleChanged") {
+		t.Errorf("%v, told %s", plan.Do, toldBy(d, s, plan))
+	}
+}

@@ -1,0 +1,71 @@
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestInTemplate: the application's spec becomes the schedule's template, once, at the beginning of a path; a pod's spec, a key and what is quoted stay.
+func TestInTemplate(t *testing.T) {
+	for _, test := range []struct{ field, message, wantField, wantMessage string }{
+		{"spec", "x", "spec.template", "x"},
+		{"spec.driver.memory", "is no size", "spec.template.driver.memory", "is no size"},
+		{"spec.driver.template.spec.containers[0].image", "is missing", "spec.template.driver.template.spec.containers[0].image", "is missing"},
+		{"spec.sparkConf[spark.kubernetes.x.spec.y]", "is refused", "spec.template.sparkConf[spark.kubernetes.x.spec.y]", "is refused"},
+		{"spec.sparkConf[spec.y]", "is refused", "spec.template.sparkConf[spec.y]", "is refused"},
+		{"metadata.labels[spec.x]", "is Spark's own", "metadata.labels[spec.x]", "is Spark's own"},
+		{"specification", "x", "specification", "x"},
+		{"spec.image", "use spec.driver.image, or spec.executor.image", "spec.template.image", "use spec.template.driver.image, or spec.template.executor.image"},
+		{"spec.a", "spec.b is also there (spec.c); spec.d", "spec.template.a", "spec.template.b is also there (spec.template.c); spec.template.d"},
+		{"spec.a", "is inspec.b or PodSpec.spec.template.hostNetwork", "spec.template.a", "is inspec.b or PodSpec.spec.template.hostNetwork"},
+		{"spec.a", `"see spec.b" is none; use spec.c`, "spec.template.a", `"see spec.b" is none; use spec.template.c`},
+		{"spec.a", `"a\" spec.b" is none, and "spec.c" too`, "spec.template.a", `"a\" spec.b" is none, and "spec.c" too`},
+		{"spec.a", "a spec is no path", "spec.template.a", "a spec is no path"},
+	} {
+		got := inTemplate(&sparkoperator.FieldError{Field: test.field, Message: test.message})
+		if got.Field != test.wantField || got.Message != test.wantMessage {
+			t.Errorf("%s: %s\n becomes %s: %s\n want    %s: %s", test.field, test.message, got.Field, got.Message, test.wantField, test.wantMessage)
+		}
+	}
+}
+
+// TestPodTemplateIsRefusedByItsOwnPath: what the decoder says of a pod's spec is left as it says it.
+func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
+	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
+		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}
+		s.Spec.Template.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":7}}`)}
+	})
+	wrong := Schedules{}.Validate(s, morning)
+	if len(wrong) != 2 || wrong[0].Field != "spec.template.driver.template" || wrong[1].Field != "spec.template.executor.template" {
+		t.Fatalf("%v", wrong)
+	}
+	for i, path := range []string{"spec.hostNetwork", "spec.containers"} {
+		if !strings.Contains(wrong[i].Message, path) || strings.Contains(wrong[i].Message, "spec.template") {
+			t.Errorf("said: %s", wrong[i].Message)
+		}
+	}
+}
+
+// A schedule that cannot be read starts no run and deletes none; what it remembers of its times holds.
+func TestAScheduleBeyondTheLimits(t *testing.T) {
+	var s v1beta2.ScheduledSparkApplication
+	text := fmt.Sprintf(`{"metadata":{"name":"s","generation":2},"spec":{"schedule":"@every 1s","template":{"driver":{"coreLimit":"1"},"volumes":[{"name":"v","emptyDir":{"sizeLimit":%q}}]}},`+
+		`"status":{"scheduleState":"Scheduled","pastSuccessfulRunNames":["a","b","c"],"operator":{"schedule":"old key"}}}`, "1e100000000")
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	plan := Schedules{}.Decide(&s, lifecycle.Observed{}, time.Unix(1_000_000, 0).UTC())
+	if len(plan.Do) > 0 || s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || s.Status.Operator.Schedule != "old key" ||
+		!strings.Contains(s.Status.Reason, "spec.template.volumes[0].emptyDir.sizeLimit: the exponent of a quantity has at most 2 digits") {
+		t.Errorf("%+v, %v", s.Status, plan.Do)
+	}
+}

@@ -1,0 +1,167 @@
+package schedule
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestScheduleSituations holds what a schedule shows in each situation that users come to: its conditions, its events, its next run, what is done, and
+// that nobody looks again at once. The schedule is hourly; it is looked at when it was made, and then as each row says.
+func TestScheduleSituations(t *testing.T) {
+	const ready = "Ready=True(Scheduled)"
+	type app = v1beta2.ScheduledSparkApplication
+	going := lifecycle.Run{Name: "nightly-1", UID: "1", CreatedAt: morning}
+	ended := func(outcome lifecycle.Outcome) lifecycle.Run {
+		return lifecycle.Run{Name: "nightly-1769943600", UID: "2", CreatedAt: morning.Add(30 * time.Minute), Outcome: outcome, EndedAt: morning.Add(40 * time.Minute)}
+	}
+	policy := func(p v1beta2.ConcurrencyPolicy) func(*app) {
+		return func(s *app) { s.Spec.ConcurrencyPolicy = p }
+	}
+	for _, test := range []struct {
+		about      string
+		change     func(*app) // from the beginning
+		edit       func(*app) // before the second look
+		after      time.Duration
+		seen       lifecycle.Observed
+		do         string
+		then       string // what a look right after does, once that is stored
+		conditions string
+		told       []string      // how each line begins
+		next       time.Duration // 0: none
+	}{
+		{about: "nothing is due", after: 10 * time.Minute, conditions: ready, next: 30 * time.Minute},
+		{about: "a run is due", after: 30 * time.Minute, do: "Create nightly-1769943600", conditions: ready,
+			told: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"}, next: 90 * time.Minute},
+		{about: "beside another that goes on", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			do: "Create nightly-1769943600", conditions: ready, told: []string{"Normal RunStarted: "}, next: 90 * time.Minute},
+		{about: "three times were missed", after: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, do: "Create nightly-1769950800", conditions: ready,
+			told: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "}, next: 210 * time.Minute},
+		{about: "the deadline has passed", change: func(s *app) { s.Spec.StartingDeadlineSeconds = new(int64(60)) }, after: 45 * time.Minute,
+			seen: lifecycle.Observed{Confirmed: true}, conditions: ready, told: []string{"Warning RunSkipped: "}, next: 90 * time.Minute},
+		{about: "no deadline, written as a number", change: func(s *app) {
+			s.Spec.StartingDeadlineSeconds, s.Spec.ConcurrencyPolicy = new(int64(math.MaxInt64)), v1beta2.ConcurrencyForbid
+		},
+			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}}, conditions: "Ready=True(RunWaiting)",
+			told: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
+		{about: "another goes on under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			conditions: "Ready=True(RunWaiting)", told: []string{"Normal RunWaiting: run nightly-1769943600 waits until no run goes on: nightly-1"}, next: 30 * time.Minute},
+		{about: "another goes on under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", told: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
+		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
+			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
+			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},
+		{about: "the run is refused", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Refusal: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
+			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", told: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
+		{about: "it is suspended", edit: func(s *app) { s.Spec.Suspend = new(true) }, after: 31 * time.Minute,
+			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", told: []string{"Normal ScheduleSuspended: "}},
+		{about: "it is suspended and asked", change: func(s *app) { s.Spec.Suspend = new(true) }, after: time.Minute,
+			edit: func(s *app) { s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"} }, seen: lifecycle.Observed{Confirmed: true},
+			do: "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)", told: []string{"Normal RunStarted: run nightly-now-"}},
+		{about: "it is resumed", change: func(s *app) { s.Spec.Suspend = new(true) }, edit: func(s *app) { s.Spec.Suspend = nil }, after: 10 * time.Minute,
+			conditions: ready, told: []string{"Normal ScheduleResumed: "}, next: 30 * time.Minute},
+		{about: "its schedule is edited", edit: func(s *app) { s.Spec.Schedule = "15 * * * *" }, after: 31 * time.Minute, conditions: ready,
+			told: []string{"Normal ScheduleChanged: "}, next: 45 * time.Minute},
+		{about: "its zone is edited", edit: func(s *app) { s.Spec.TimeZone = "Asia/Kolkata" }, after: 10 * time.Minute, conditions: ready,
+			told: []string{"Normal ScheduleChanged: "}, next: time.Hour},
+		{about: "it is edited to one that is wrong", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" }, after: 10 * time.Minute,
+			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)", told: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
+		{about: "everything in it is wrong", edit: func(s *app) {
+			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "", new(int64(-1)), nil
+		}, after: 10 * time.Minute, conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
+			told: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is none from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
+		{about: "it is wrong and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
+			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", told: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
+		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{Weather: &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
+			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
+		{about: "its clock went back", after: -2 * time.Hour, edit: func(s *app) {
+			s.Status.Operator.LastTick = dialect.Stored(morning.Add(-30 * time.Minute))
+		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", told: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
+		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
+			conditions: ready, told: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
+		{about: "its run failed", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}},
+			conditions: ready, told: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
+		{about: "its run ended, and none is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600", conditions: ready,
+			told: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute}, // when its end is stored, so that it is told
+
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			var change []func(*app)
+			if test.change != nil {
+				change = append(change, test.change)
+			}
+			d, s := Schedules{Options{Zones: time.LoadLocation}}, nightly(change...)
+			d.Decide(s, lifecycle.Observed{}, morning)
+			storedSchedule(t, s)
+			if test.edit != nil {
+				test.edit(s)
+				s.Generation++
+			}
+			plan := d.Decide(s, test.seen, morning.Add(test.after))
+			storedSchedule(t, s)
+			if got := doneBy(plan); got != test.do && (!strings.HasSuffix(test.do, "-") || !strings.HasPrefix(got, test.do)) {
+				t.Errorf("done is %q, want %q", got, test.do)
+			}
+			if got := conditionsOf(s.Status.Conditions); got != test.conditions {
+				t.Errorf("conditions %s, want %s", got, test.conditions)
+			}
+			checkTold(t, toldBy(d, s, plan), test.told)
+			next := time.Time{}
+			if test.next != 0 {
+				next = morning.Add(test.next)
+			}
+			if got := utc(s.Status.NextRun); !got.Equal(next) {
+				t.Errorf("the next run is %s, want %s", got, next)
+			}
+			if plan.Check != 0 && plan.Check < time.Second && len(plan.Do) == 0 && test.then == "" {
+				t.Errorf("looked at again after %s", plan.Check)
+			}
+			if test.then != "" {
+				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.Check)); doneBy(again) != test.then {
+					t.Errorf("then done is %q, want %q", doneBy(again), test.then)
+				}
+			}
+			for _, c := range s.Status.Conditions {
+				if c.Message == "" || c.ObservedGeneration != s.Generation {
+					t.Errorf("%+v tells nothing, or not of this generation", c)
+				}
+			}
+		})
+	}
+}
+
+func doneBy(plan lifecycle.Plan) string {
+	var do []string
+	for _, a := range plan.Do {
+		do = append(do, string(a.Verb)+" "+a.Name)
+	}
+	return strings.Join(do, " ")
+}
+
+// startedBefore writes down the run of 11:00, as an earlier look did.
+func startedBefore(s *v1beta2.ScheduledSparkApplication) {
+	Schedules{}.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
+}
+
+// checkTold compares events by how they begin.
+func checkTold(t *testing.T, told string, want []string) {
+	t.Helper()
+	var got []string
+	if told != "" {
+		got = strings.Split(told, "\n")
+	}
+	if len(got) != len(want) {
+		t.Fatalf("told:\n%s\nwant %d: %q", told, len(want), want)
+	}
+	for i, line := range got {
+		if !strings.HasPrefix(line, want[i]) {
+			t.Errorf("told: %s\nwant: %s", line, want[i])
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package schedule
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// decodeSchedule reads back what rememberSchedule stored, or what another operator left.
+func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
+	st := &s.Status
+	m := schedule.Memory{
+		LastRun: utc(st.LastRun), LastRunName: st.LastRunName, Generation: st.ObservedGeneration,
+		Suspended: meta.IsStatusConditionTrue(st.Conditions, sparkoperator.ConditionSuspended),
+		Succeeded: slices.Clone(st.PastSuccessfulRunNames), Failed: slices.Clone(st.PastFailedRunNames),
+	}
+	o := st.Operator
+	if o == nil {
+		takeScheduleOver(&m, st, want, now)
+		return m
+	}
+	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.Moment(o.Since), dialect.Moment(o.LastTick), o.LastRunRequest
+	m.Refused, m.RefusedSince, m.Retry = o.RefusedRun, dialect.Moment(o.RefusedSince), dialect.Moment(o.RetryTime)
+	m.Cause = dialect.CauseOf(o.Cause)
+	if asked := o.WaitingRequest; asked != nil {
+		m.Asked = schedule.Waiting{Run: asked.Run, Since: dialect.Moment(asked.RefusedSince), Retry: dialect.Moment(asked.RetryTime), Cause: dialect.CauseOf(asked.Cause)}
+	}
+	return m
+}
+
+// utc is a time of a status; the zero time where there is none.
+func utc(t metav1.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// takeScheduleOver reads what another operator of this API left. The run that it said comes next is the next one, also where its time has passed: it
+// would have been made up for there as well. An edit that it had not taken notice of yet counts from now on. A run that it made and did not write down
+// is known by its name, whose number is the moment when it was made.
+func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
+	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
+		return // nobody has looked at it
+	}
+	m.Key, m.Generation, m.Suspended, m.Since = want.Key, want.Generation, want.Suspend, now
+	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
+		if anchor := want.Times.Anchor(next); anchor.Before(now) {
+			m.Since = anchor
+		}
+	}
+}
+
+// rememberSchedule stores a memory so that decodeSchedule reads back the same, but for whether it was suspended, which a condition says.
+func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Memory) {
+	if st.Operator == nil {
+		st.Operator = &v1beta2.ScheduleOperatorStatus{}
+	}
+	o := st.Operator
+	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
+	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
+	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.Stored(m.Since), dialect.Stored(m.LastTick), m.LastRequest
+	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Refused, dialect.Stored(m.RefusedSince), dialect.Stored(m.Retry)
+	o.Cause, o.WaitingRequest = dialect.StoredCause(m.Cause), nil
+	if asked := m.Asked; asked.Run != "" {
+		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.Stored(asked.Since), RetryTime: dialect.Stored(asked.Retry), Cause: dialect.StoredCause(asked.Cause)}
+	}
+}
+
+const (
+	reasonScheduled     = "Scheduled"
+	reasonUnknownPolicy = "UnknownConcurrencyPolicy"
+	reasonLocalZone     = "LocalTimeZone"
+)
+
+// encodeSchedule writes a decision into the status: what this API's readers expect, and what must be remembered. It returns what became known.
+func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, weather *lifecycle.Weather,
+	now time.Time) (news []lifecycle.Notice) {
+	st, m := &s.Status, plan.Next
+	rememberSchedule(st, m)
+	st.NextRun = metav1.NewTime(plan.NextRun)
+	st.ScheduleState, st.Reason = v1beta2.ScheduleStateScheduled, ""
+	if want.Invalid != nil {
+		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
+	}
+	for _, doubt := range doubts {
+		if told := meta.FindStatusCondition(st.Conditions, sparkoperator.ConditionDegraded); told == nil || !strings.Contains(told.Message, doubt.Message) {
+			news = append(news, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
+		}
+	}
+	hold := scheduleConditions(want, m, doubts, weather)
+	before := slices.Clone(st.Conditions)
+	st.Conditions = slices.DeleteFunc(st.Conditions, func(c metav1.Condition) bool {
+		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
+	})
+	for _, c := range hold {
+		// Each failure of the API server may be worded anew, and is no news.
+		if was := meta.FindStatusCondition(before, c.Type); was != nil && weather != nil && was.Reason == c.Reason && c.Reason == weather.Cause.Reason {
+			c.Message = was.Message
+		}
+		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
+		meta.SetStatusCondition(&st.Conditions, c)
+	}
+	return news
+}
+
+// scheduleConditions are those that hold. A schedule is Ready while its runs are started when they are due, also where the next one waits for the last by
+// its own policy.
+func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, weather *lifecycle.Weather) []metav1.Condition {
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
+	var more []metav1.Condition
+	trouble := func(kind string, cause lifecycle.Cause) {
+		ready = metav1.Condition{Type: sparkoperator.ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}
+		more = append(more, metav1.Condition{Type: kind, Status: yes, Reason: cause.Reason, Message: cause.Message})
+	}
+	switch {
+	case want.Invalid != nil:
+		trouble(sparkoperator.ConditionStalled, m.Cause)
+	case weather != nil:
+		trouble(sparkoperator.ConditionReconciling, weather.Cause)
+	case m.Cause.Reason == schedule.ReasonReplacing:
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
+	case m.Cause.Reason == schedule.ReasonWaiting: // also one that was refused before
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+	case m.Refused != "" || m.Cause.Reason == schedule.ReasonClock:
+		trouble(sparkoperator.ConditionReconciling, m.Cause)
+	case !m.Asked.Since.IsZero():
+		trouble(sparkoperator.ConditionReconciling, m.Asked.Cause)
+	case m.Cause.Reason != "":
+		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
+	}
+	if m.Suspended {
+		held := metav1.Condition{Type: sparkoperator.ConditionSuspended, Status: yes, Reason: sparkoperator.ConditionSuspended, Message: "spec.suspend is true: no runs are started but those that are asked for"}
+		if ready.Status == yes {
+			ready = held
+			ready.Type, ready.Status = sparkoperator.ConditionReady, no
+		}
+		more = append(more, held)
+	}
+	if len(doubts) > 0 {
+		var all []string
+		for _, doubt := range doubts {
+			all = append(all, doubt.Message)
+		}
+		more = append(more, metav1.Condition{Type: sparkoperator.ConditionDegraded, Status: yes, Reason: doubts[0].Reason, Message: strings.Join(all, "; ")})
+	}
+	return append([]metav1.Condition{ready}, more...)
+}

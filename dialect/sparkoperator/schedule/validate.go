@@ -1,0 +1,124 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// Validate says everything that keeps a schedule from starting runs, without looking at a cluster: its times, its numbers, its name, and whatever an
+// application of the template would be refused for. An unknown concurrency policy is no such thing: see policy.
+func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
+	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
+	return d.faults(s, unread, now)
+}
+
+// faults is Validate where it is known why the times cannot be read; nil where they can.
+func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
+	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
+		return wrong
+	}
+	var wrong []*sparkoperator.FieldError
+	if refused, ok := errors.AsType[*schedule.Error](unread); ok {
+		field := "spec.schedule"
+		if refused.Field == schedule.FieldZone {
+			field = "spec.timeZone"
+		}
+		wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: refused.Message})
+	}
+	wrong = append(wrong, validNumbers(&s.Spec)...)
+	wrong = append(wrong, validScheduleName(s.Name)...)
+	return append(wrong, d.validTemplate(s, now)...)
+}
+
+// validNumbers refuses numbers below zero, and more runs than one schedule may keep.
+func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkoperator.FieldError) {
+	check := func(field string, n int64, way string) {
+		if n < 0 {
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
+		}
+	}
+	most := func(field string, n int32) {
+		if n > dialect.MaxHistory {
+			message := fmt.Sprintf("%d is more than the %d runs that a schedule may keep; write fewer", n, dialect.MaxHistory)
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: message})
+		}
+	}
+	if n := spec.SuccessfulRunHistoryLimit; n != nil {
+		most("spec.successfulRunHistoryLimit", *n)
+		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that ended well")
+	}
+	if n := spec.FailedRunHistoryLimit; n != nil {
+		most("spec.failedRunHistoryLimit", *n)
+		check("spec.failedRunHistoryLimit", int64(*n), "0 keeps no run that failed")
+	}
+	if n := spec.StartingDeadlineSeconds; n != nil {
+		check("spec.startingDeadlineSeconds", *n, "leave it out for no deadline")
+	}
+	if n := spec.JitterSeconds; n != nil {
+		check("spec.jitterSeconds", *n, "0 starts runs on time")
+	}
+	return wrong
+}
+
+func validScheduleName(name string) []*sparkoperator.FieldError {
+	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
+	}
+	if len(name) > schedule.MaxName {
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; with %d at most a run's name, which ends in its time, has the 63 that an application's may have", name, len(name), schedule.MaxName)}}
+	}
+	return nil
+}
+
+// validTemplate asks what an application of the template would be refused for.
+func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*sparkoperator.FieldError) {
+	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
+	if err != nil {
+		return []*sparkoperator.FieldError{{Field: "spec.template", Message: err.Error()}}
+	}
+	for _, e := range application.Validate(run) {
+		wrong = append(wrong, inTemplate(e))
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	if _, _, err = (application.Dialect{Options: d.Applications}).BuildAttempt(run, 1, now); err != nil {
+		refused, ok := errors.AsType[*sparkoperator.FieldError](err)
+		if !ok {
+			refused = &sparkoperator.FieldError{Field: "spec", Message: err.Error()}
+		}
+		return []*sparkoperator.FieldError{inTemplate(refused)}
+	}
+	return nil
+}
+
+// inTemplate names a field of an application by where the schedule has it. Only the field's beginning is the application's spec: pod templates have a spec
+// of their own further on, and keys of sparkConf anything.
+func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
+	field := e.Field
+	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
+		field = "spec.template" + rest
+	}
+	return &sparkoperator.FieldError{Field: field, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
+		if text[0] == '"' {
+			return text
+		}
+		return strings.Replace(text, "spec.", "spec.template.", 1)
+	})}
+}
+
+// mentioned finds the application's fields that a message points to. What is quoted is the user's own text, and a spec after a dot or a bracket is not the
+// application's.
+var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)

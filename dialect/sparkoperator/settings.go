@@ -1,0 +1,104 @@
+package sparkoperator
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// DefaultMaster is the API server's name inside every cluster.
+const DefaultMaster = "k8s://https://kubernetes.default.svc"
+
+// CredentialPrefix begins the keys of Spark's credentials for the API server.
+const CredentialPrefix = "spark.kubernetes.authenticate."
+
+// MaxSeconds is what a duration can hold, 292 years. More would come out as a negative time, and expire at once.
+const MaxSeconds = int64(math.MaxInt64 / time.Second)
+
+// Seconds is a time of so many seconds, or otherwise where nothing is said.
+func Seconds(n *int64, otherwise time.Duration) time.Duration {
+	if n == nil {
+		return otherwise
+	}
+	return time.Duration(min(max(*n, -MaxSeconds), MaxSeconds)) * time.Second
+}
+
+// DynamicAllocation sets what says how many executors there are.
+func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
+	if d == nil || !d.Enabled {
+		return
+	}
+	const prefix = "spark.dynamicAllocation."
+	c.Set(prefix+"enabled", "true")
+	SetNumber(c, prefix+"initialExecutors", d.InitialExecutors)
+	SetNumber(c, prefix+"minExecutors", d.MinExecutors)
+	SetNumber(c, prefix+"maxExecutors", d.MaxExecutors)
+	// Without an external shuffle service, which Kubernetes has not, dynamic allocation needs shuffle tracking.
+	c.Set(prefix+"shuffleTracking.enabled", strconv.FormatBool(d.ShuffleTrackingEnabled == nil || *d.ShuffleTrackingEnabled))
+	if d.ShuffleTrackingTimeout != nil {
+		c.Set(prefix+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10)+"ms")
+	}
+}
+
+// Set sets a key to a text, unless that is nil or empty.
+func Set(c *conf.Conf, key string, value *string) {
+	if value != nil && *value != "" {
+		c.Set(key, *value)
+	}
+}
+
+// SetNumber sets a key to a number, unless that is nil.
+func SetNumber(c *conf.Conf, key string, value *int32) {
+	if value != nil {
+		c.Set(key, strconv.FormatInt(int64(*value), 10))
+	}
+}
+
+// Value is a text, or "" for nil.
+func Value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Raw is what was written for a field that is kept raw; nil where nothing was.
+func Raw(template *runtime.RawExtension) []byte {
+	if template == nil {
+		return nil
+	}
+	return template.Raw
+}
+
+// ReadsAsTemplate refuses what is no pod template.
+func ReadsAsTemplate(field string, template *runtime.RawExtension) []*FieldError {
+	if template == nil || len(template.Raw) == 0 {
+		return nil
+	}
+	_, err := dialect.ReadPodTemplate(template)
+	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
+		return []*FieldError{{Field: field, Message: fault.Error()}}
+	}
+	if err != nil {
+		return []*FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
+	}
+	return nil
+}
+
+// MemorySize refuses what Spark does not read as a size.
+func MemorySize(text string) error {
+	size, err := conf.ParseSize(text, conf.MiB)
+	if err != nil || size <= 0 {
+		return fmt.Errorf("%q is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g", text)
+	}
+	return nil
+}

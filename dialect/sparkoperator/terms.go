@@ -1,0 +1,49 @@
+package sparkoperator
+
+import "github.com/sparkoperator/spark-operator/dialect"
+
+// Types of the conditions: those of every kind, and see ConditionExposed and its like.
+const (
+	ConditionReady       = dialect.ConditionReady
+	ConditionReconciling = dialect.ConditionReconciling
+	ConditionStalled     = dialect.ConditionStalled
+	ConditionSubmitted   = dialect.ConditionSubmitted
+	ConditionRunning     = dialect.ConditionRunning
+	ConditionDegraded    = dialect.ConditionDegraded
+	ConditionSucceeded   = dialect.ConditionSucceeded
+	ConditionFailed      = dialect.ConditionFailed
+	ConditionSuspended   = dialect.ConditionSuspended
+	ConditionExposed     = dialect.ConditionExposed
+)
+
+// Event is a Kubernetes Event about a custom resource.
+type Event = dialect.Event
+
+// Reasons of events, as this API's readers know them.
+const (
+	EventTakenOver        = dialect.EventTakenOver
+	EventSubmitted        = dialect.EventSubmitted
+	EventSubmissionFailed = dialect.EventSubmissionFailed
+	EventCompleted        = dialect.EventCompleted
+	EventFailed           = dialect.EventFailed
+	EventPendingRerun     = dialect.EventPendingRerun
+	EventSpecChanged      = dialect.EventSpecChanged
+	EventSuspending       = "SparkApplicationSuspending"
+	EventSuspended        = "SparkApplicationSuspended"
+	EventResuming         = "SparkApplicationResuming"
+	EventDriverRunning    = dialect.EventDriverRunning
+	EventDriverPending    = dialect.EventDriverPending
+	EventDriverDisrupted  = dialect.EventDriverDisrupted
+	EventDriverFailed     = dialect.EventDriverFailed
+	EventDriverNotFound   = dialect.EventDriverNotFound
+	EventDriverUnknown    = dialect.EventDriverUnknown
+	EventSubmitterPending = dialect.EventSubmitterPending
+	EventExecutorPending  = dialect.EventExecutorPending
+	EventExecutorFailed   = dialect.EventExecutorFailed
+)
+
+// Surroundings is what is to stand beside an application's driver for others than Spark.
+type Surroundings = dialect.Surroundings
+
+// FieldError says which field of a custom resource cannot be used, why, and what to write instead.
+type FieldError = dialect.FieldError

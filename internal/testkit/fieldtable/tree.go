@@ -1,0 +1,122 @@
+package fieldtable
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Leaves are the fields below a type of ours, by their names in JSON. Types of Kubernetes, lists and maps are fields as they are.
+func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		below := f.Type
+		for below.Kind() == reflect.Pointer {
+			below = below.Elem()
+		}
+		path := strings.TrimPrefix(at+"."+name, ".")
+		ours := below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/api/sparkoperator/")
+		switch {
+		case strings.Contains(options, "inline"):
+			paths = append(paths, Leaves(below, at, whole...)...)
+		case ours && !slices.Contains(whole, path) && name != "gpu":
+			paths = append(paths, Leaves(below, path, whole...)...)
+		default:
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// PodChanges names the parts of a pod that differ. Those of the Spark container begin with "container".
+func PodChanges(pod, container, changedPod, changedContainer map[string]any) (changed []string) {
+	compare := func(prefix string, was, is map[string]any, skip ...string) {
+		for _, key := range slices.Sorted(maps.Keys(is)) {
+			if !slices.Contains(skip, key) && cmp.Diff(was[key], is[key]) != "" {
+				changed = append(changed, prefix+key)
+			}
+		}
+	}
+	part := func(tree map[string]any, keys ...string) map[string]any {
+		for _, key := range keys {
+			tree, _ = tree[key].(map[string]any)
+		}
+		return tree
+	}
+	wasMeta, isMeta := maps.Clone(part(pod, "metadata")), maps.Clone(part(changedPod, "metadata"))
+	for _, m := range []map[string]any{wasMeta, isMeta} {
+		// The hash is every spec's, and what kubectl shows first follows from the containers.
+		annotations := maps.Clone(part(m, "annotations"))
+		delete(annotations, lifecycle.SpecHashAnnotation)
+		delete(annotations, submit.DefaultContainerAnnotation)
+		if m != nil {
+			m["annotations"] = annotations
+		}
+	}
+	compare("metadata.", wasMeta, isMeta)
+	compare("spec.", part(pod, "spec"), part(changedPod, "spec"), "containers")
+	count := func(p map[string]any) int { list, _ := part(p, "spec")["containers"].([]any); return len(list) }
+	if count(pod) != count(changedPod) {
+		changed = append(changed, "spec.containers")
+	}
+	compare("container.", container, changedContainer, "resources")
+	for _, kind := range []string{"requests", "limits"} {
+		compare("container.resources."+kind+".", part(container, "resources", kind), part(changedContainer, "resources", kind))
+	}
+	return changed
+}
+
+// Merge lays a tree over another: maps key by key, everything else as a whole.
+func Merge(into, over map[string]any) {
+	for key, value := range over {
+		below, isMap := value.(map[string]any)
+		if have, ok := into[key].(map[string]any); ok && isMap {
+			Merge(have, below)
+		} else {
+			into[key] = value
+		}
+	}
+}
+
+// Plain is an object as decoded JSON.
+func Plain(t testing.TB, object any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// SparkContainer is the last container of the driver's pod, and the first of a template: there Spark takes it from.
+func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
+	t.Helper()
+	containers, _ := pod["spec"].(map[string]any)["containers"].([]any)
+	if len(containers) == 0 {
+		t.Fatal("a pod without containers")
+	}
+	return containers[(at+len(containers))%len(containers)].(map[string]any)
+}
+
+// Tree reads YAML.
+func Tree(t testing.TB, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return out
+}
