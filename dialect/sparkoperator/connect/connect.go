@@ -103,7 +103,7 @@ func outlived(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	return lifecycle.App{
 		UID:          string(sc.UID),
-		SpecHash:     ConnectHash(&sc.Spec),
+		SpecHash:     Hash(&sc.Spec),
 		Deleting:     sc.DeletionTimestamp != nil,
 		Orphan:       slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:      sc.Spec.Suspend != nil && *sc.Spec.Suspend,
@@ -131,10 +131,10 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 // connectHashVersion is the version of ConnectHash's algorithm; see hashVersion.
 const connectHashVersion = 1
 
-// ConnectHash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service). Two
+// Hash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service). Two
 // ways to write the same have one hash, since tools write differently what nobody means differently: an empty template and none, the creationTimestamp of
 // typed clients, 1000m and 1, an empty field and none, and a dynamicAllocation that is off and none.
-func ConnectHash(spec *v1alpha1.SparkConnectSpec) string {
+func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
 	s.Server.Template, s.Executor.Template = plainTemplate(s.Server.Template), plainTemplate(s.Executor.Template)
@@ -190,7 +190,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
 	}
 	request := c.request(sc, action.Attempt)
-	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: ConnectHash(&sc.Spec)}
+	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&sc.Spec)}
 	made, err := c.build(sc, request)
 	if err != nil {
 		return submit.Objects{}, err

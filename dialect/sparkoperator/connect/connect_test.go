@@ -293,7 +293,7 @@ func TestConnectInvalid(t *testing.T) {
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runs(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	ready.Drivers[0].SpecHash = ConnectHash(&s.sc.Spec)
+	ready.Drivers[0].SpecHash = Hash(&s.sc.Spec)
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
 	s.look(time.Second, ready).tells(EventConnectInvalid)
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
@@ -453,7 +453,7 @@ func TestConnectRender(t *testing.T) {
 	if diff := cmp.Diff(want, pod.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != ConnectHash(&sc.Spec) || !metav1.IsControlledBy(pod, sc) {
+	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != Hash(&sc.Spec) || !metav1.IsControlledBy(pod, sc) {
 		t.Errorf("metadata %+v", pod.ObjectMeta)
 	}
 	config := objects.Before[0]

@@ -211,12 +211,12 @@ func TestConnectVersionWarning(t *testing.T) {
 	}
 }
 
-// TestConnectHashOfSpellings: the same template as people, kubectl, Helm and typed clients write it is no edit.
-func TestConnectHashOfSpellings(t *testing.T) {
+// TestHashOfSpellings: the same template as people, kubectl, Helm and typed clients write it is no edit.
+func TestHashOfSpellings(t *testing.T) {
 	hash := func(text string) string {
 		spec := aConnect().Spec
 		spec.Server.Template = &runtime.RawExtension{Raw: []byte(text)}
-		return ConnectHash(&spec)
+		return Hash(&spec)
 	}
 	for name, pair := range map[string][2]string{
 		"a typed client": {
@@ -282,8 +282,8 @@ func TestConnectServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestConnectHash changes with what a server is made from, and with nothing else.
-func TestConnectHash(t *testing.T) {
+// TestHash changes with what a server is made from, and with nothing else.
+func TestHash(t *testing.T) {
 	same := map[string]func(*v1alpha1.SparkConnectSpec){
 		"suspend": func(s *v1alpha1.SparkConnectSpec) { s.Suspend = new(true) },
 		"ui": func(s *v1alpha1.SparkConnectSpec) {
@@ -327,19 +327,19 @@ func TestConnectHash(t *testing.T) {
 		"executor": func(s *v1alpha1.SparkConnectSpec) { s.Executor.Instances = new(int32(3)) },
 		"dynamic":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{Enabled: true} },
 	}
-	base := ConnectHash(&aConnect().Spec)
+	base := Hash(&aConnect().Spec)
 	if base != "1:"+strings.Split(base, ":")[1] || !lifecycle.Edited(base, "1:0") {
 		t.Errorf("hash %q", base)
 	}
 	for name, mod := range same {
 		spec := aConnect().Spec
-		if mod(&spec); ConnectHash(&spec) != base {
+		if mod(&spec); Hash(&spec) != base {
 			t.Errorf("%s changes the hash", name)
 		}
 	}
 	for name, mod := range other {
 		spec := aConnect().Spec
-		if mod(&spec); !lifecycle.Edited(base, ConnectHash(&spec)) {
+		if mod(&spec); !lifecycle.Edited(base, Hash(&spec)) {
 			t.Errorf("%s is no edit", name)
 		}
 	}
