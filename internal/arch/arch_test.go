@@ -44,6 +44,7 @@ var pureTrees = []rule{
 	{"dialect", kubernetes},
 	{"dialect/sparkoperator", withYAML},
 	{"dialect/apache", withYAML},
+	{"internal/identity", append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetes...)},
 }
 
 // testOnly are the folders that only tests may import.

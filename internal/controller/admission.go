@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // The reasons of what an admission webhook does to a pod of ours.
@@ -29,11 +31,11 @@ const (
 func inTheWay(object client.Object, err error) *waitError {
 	const remedy = "kubectl get mutatingwebhookconfigurations shows it. If it is what another Spark operator left, delete it, or let it pass by pods with the label %s (docs/migrate-kubeflow.md)"
 	if text := err.Error(); apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook") {
-		return &waitError{after: lookAgain, reason: reasonWebhookFailed, why: fmt.Sprintf("%s; "+remedy, text, labelManaged)}
+		return &waitError{after: lookAgain, reason: reasonWebhookFailed, why: fmt.Sprintf("%s; "+remedy, text, identity.ManagedLabel)}
 	}
 	if doubled := doubledField(object, err); doubled != "" {
 		return &waitError{after: lookAgain, reason: reasonPodMutated, why: fmt.Sprintf(
-			"an admission webhook adds to pod %s what it already has: %s; "+remedy, object.GetName(), doubled, labelManaged)}
+			"an admission webhook adds to pod %s what it already has: %s; "+remedy, object.GetName(), doubled, identity.ManagedLabel)}
 	}
 	return nil
 }

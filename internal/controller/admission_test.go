@@ -23,6 +23,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
@@ -100,7 +101,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	}
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	theirs := w.theirPod(app, "theirs-exec-1", roleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
+	theirs := w.theirPod(app, "theirs-exec-1", identity.RoleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
 	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
 	w.create(theirs)
@@ -197,7 +198,7 @@ func TestInTheWay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wait := inTheWay(c.object, c.err)
-			if (wait == nil) != (c.reason == "") || wait != nil && (wait.reason != c.reason || !strings.Contains(wait.why, labelManaged)) {
+			if (wait == nil) != (c.reason == "") || wait != nil && (wait.reason != c.reason || !strings.Contains(wait.why, identity.ManagedLabel)) {
 				t.Errorf("%+v, want reason %q", wait, c.reason)
 			}
 		})

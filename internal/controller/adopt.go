@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -52,10 +52,10 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
 	case err != nil:
 		return nil, err
-	case leftBehind(existing, p.stored):
+	case identity.Inherited(existing, p.stored):
 		return r.remake(ctx, p, object, existing, driver)
-	case !belongs(existing, p.stored):
-		why := r.nameLeft(existing, gvk.Kind, p.stored)
+	case !identity.BelongsTo(existing, p.stored):
+		why := r.whyFreed(existing, gvk.Kind, p.stored)
 		if why == "" {
 			why, err = r.leftWithPod(ctx, existing, gvk.Kind, p.stored)
 		}
@@ -66,9 +66,9 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 			return nil, &waitError{after: lookAgain, reason: reasonNameTaken, why: why}
 		}
 		return refused(nameTaken(existing, gvk.Kind)), nil
-	case isGroup(object) && attemptOf(existing) == 0:
+	case isGroup(object) && identity.Attempt(existing) == 0:
 		return r.remake(ctx, p, object, existing, driver) // another operator's, of an application that was taken over
-	case attemptOf(existing) != attemptOf(object):
+	case identity.Attempt(existing) != identity.Attempt(object):
 		return p.foundOlder(existing, gvk)
 	case existing.GetDeletionTimestamp() != nil:
 		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
@@ -97,27 +97,18 @@ func (r *Reconciler[T]) readLive(ctx context.Context, object client.Object) (cli
 	return existing, gvk, nil
 }
 
-// belongs reports whether an existing object is the owner's: of a pod it must be the controller, as the garbage collector and the
-// scheduler see it.
-func belongs(existing, owner client.Object) bool {
-	if _, isPod := existing.(*corev1.Pod); isPod {
-		ref := metav1.GetControllerOf(existing)
-		return ref != nil && ref.UID == owner.GetUID()
-	}
-	return owned(existing, owner.GetUID())
+// whyFreed returns why the name of an object of somebody else will become free; see identity.WhyFreed.
+func (r *Reconciler[T]) whyFreed(existing client.Object, kind string, owner client.Object) string {
+	return identity.WhyFreed(existing, kind, owner, r.groupKind(owner))
 }
 
-// nameLeft says why a name of ours that somebody else has is going to be free; nothing where it is not. What a deleted custom resource leaves stops in its
-// own time, and the garbage collector may not even have come to it when another of the same name is made: kubectl replace --force.
-func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner client.Object) string {
-	switch {
-	case r.leftByNamesake(existing, owner):
-		return fmt.Sprintf("%s %q is left by a resource of the same name that was deleted; nothing is launched before it is gone", kind, existing.GetName())
-	case existing.GetDeletionTimestamp() != nil:
-		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; nothing is launched before it is gone",
-			kind, existing.GetName(), ownerOf(existing))
+// groupKind is the kind of a custom resource; empty if the scheme has no type of it.
+func (r *Reconciler[T]) groupKind(owner client.Object) schema.GroupKind {
+	gvk, err := apiutil.GVKForObject(owner, r.client.Scheme())
+	if err != nil {
+		return schema.GroupKind{}
 	}
-	return ""
+	return gvk.GroupKind()
 }
 
 // leftWithPod says why a name of ours is going to be free that belongs to nobody but pods that are gone or going; nothing where it is not. Another operator
@@ -125,7 +116,7 @@ func (r *Reconciler[T]) nameLeft(existing client.Object, kind string, owner clie
 func (r *Reconciler[T]) leftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
-		if !ofKind(ref, schema.GroupKind{Kind: "Pod"}) {
+		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
 			return "", nil
 		}
 		pod, _, err := r.readLive(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: existing.GetNamespace(), Name: ref.Name}})
@@ -133,7 +124,7 @@ func (r *Reconciler[T]) leftWithPod(ctx context.Context, existing client.Object,
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return "", err
-		case pod.GetUID() == ref.UID && r.nameLeft(pod, ref.Kind, owner) == "":
+		case pod.GetUID() == ref.UID && r.whyFreed(pod, ref.Kind, owner) == "":
 			return "", nil
 		}
 	}
@@ -143,28 +134,10 @@ func (r *Reconciler[T]) leftWithPod(ctx context.Context, existing client.Object,
 	return fmt.Sprintf("%s %q goes with pod %q, which is gone or on its way; nothing is launched before it is gone", kind, existing.GetName(), refs[0].Name), nil
 }
 
-// before reports whether an owner is a custom resource of the same kind and name that cannot exist any more.
-func (r *Reconciler[T]) before(ref metav1.OwnerReference, owner client.Object) bool {
-	gvk, err := apiutil.GVKForObject(owner, r.client.Scheme())
-	return err == nil && ofKind(ref, gvk.GroupKind()) && ref.Name == owner.GetName() && ref.UID != owner.GetUID()
-}
-
-// leftByNamesake reports whether an object is left by a deleted custom resource of the owner's kind and name.
-func (r *Reconciler[T]) leftByNamesake(existing, owner client.Object) bool {
-	return slices.ContainsFunc(existing.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return r.before(ref, owner) })
-}
-
 // nameTaken says who has a name of ours.
 func nameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf(
-		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name", kind, existing.GetName(), ownerOf(existing))}
-}
-
-func ownerOf(object metav1.Object) string {
-	if refs := object.GetOwnerReferences(); len(refs) > 0 {
-		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
-	}
-	return "it has no owner"
+		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name", kind, existing.GetName(), identity.OwnerInWords(existing))}
 }
 
 // foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
@@ -174,12 +147,12 @@ func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind
 	defer p.mu.Unlock()
 	if p.knows(existing) {
 		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s of attempt %d still exists",
-			gvk.Kind, existing.GetName(), attemptOf(existing))}
+			gvk.Kind, existing.GetName(), identity.Attempt(existing))}
 	}
 	if pod, isPod := existing.(*corev1.Pod); isPod {
 		return p.foundPod(pod), nil
 	}
-	attempt := attemptOf(existing)
+	attempt := identity.Attempt(existing)
 	meta := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: existing.GetNamespace(), Name: existing.GetName(), UID: existing.GetUID(),
 		Labels: existing.GetLabels(), DeletionTimestamp: existing.GetDeletionTimestamp(),
@@ -202,7 +175,7 @@ func sameContent(existing, wanted client.Object) bool {
 // remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has mounted it.
 func (r *Reconciler[T]) remake(ctx context.Context, p *pass[T], object, existing client.Object, driver *corev1.Pod) (fact, error) {
 	pod, _, err := r.readLive(ctx, driver)
-	if err == nil && belongs(pod, p.stored) && attemptOf(pod) == attemptOf(object) {
+	if err == nil && identity.BelongsTo(pod, p.stored) && identity.Attempt(pod) == identity.Attempt(object) {
 		return nil, nil
 	}
 	if err != nil && !apierrors.IsNotFound(err) {

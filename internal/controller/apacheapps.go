@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -41,7 +42,7 @@ func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkAppl
 			return applications().Executor(app, attempt, id, driver, at)
 		},
 		Adopt:     func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) },
-		NameLabel: labelApacheAppName,
+		NameLabel: identity.ApacheAppNameLabel,
 		Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
 		Selects:   actsOn[*application](now().Apache.LabelSelector),
 		Sentinels: true,

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -28,7 +29,7 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
 	})
-	m.witness(app, roleDriver)
+	m.witness(app, identity.RoleDriver)
 	first := w.readyDriver(app, 1)
 	w.kubelet(first.Name, corev1.PodFailed, exited(3, "again"))
 	testkit.Wait(t, "the second attempt", func(context.Context) error {

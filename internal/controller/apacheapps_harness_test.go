@@ -16,6 +16,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -128,7 +129,7 @@ func (w *world) apacheDriver(app client.Object, attempt int) *corev1.Pod {
 	var pods corev1.PodList
 	testkit.Wait(w.t, fmt.Sprintf("the driver of %s, attempt %d", app.GetName(), attempt), func(ctx context.Context) error {
 		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-			labelAppUID: string(app.GetUID()), labelAttempt: fmt.Sprint(attempt), labelRole: roleDriver,
+			identity.AppUIDLabel: string(app.GetUID()), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleDriver,
 		}); err != nil {
 			return err
 		}
@@ -157,10 +158,10 @@ func (w *world) apacheExecutor(app client.Object, driver *corev1.Pod, id int) *c
 func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.GetName(), driver.Labels[labelAttempt], id),
+			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.GetName(), driver.Labels[identity.AttemptLabel], id),
 			Labels: map[string]string{
-				labelRole: roleExecutor, "spark-exec-id": fmt.Sprint(id), labelApacheAppName: app.GetName(),
-				labelAppUID: string(app.GetUID()), labelAttempt: driver.Labels[labelAttempt],
+				identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), identity.ApacheAppNameLabel: app.GetName(),
+				identity.AppUIDLabel: string(app.GetUID()), identity.AttemptLabel: driver.Labels[identity.AttemptLabel],
 			},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}},
 		},
@@ -175,7 +176,7 @@ func (w *world) waitNothing(of client.Object, but ...client.Object) {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}
 		var errs []error
 		for _, list := range lists {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(of.GetUID())}); err != nil {
+			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(of.GetUID())}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {

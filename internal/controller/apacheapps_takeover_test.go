@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -68,7 +69,7 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	w.t.Helper()
 	id := app.Name + "-0"
 	labels := map[string]string{
-		"spark.operator/name": "spark-kubernetes-operator", labelApacheAppName: app.Name, labelRole: roleDriver, "spark-app-selector": id, "spark-version": "4.1.4",
+		"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleDriver, "spark-app-selector": id, "spark-version": "4.1.4",
 	}
 	driver := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-driver", Labels: labels, OwnerReferences: []metav1.OwnerReference{{
@@ -85,7 +86,7 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	}})
 	executor := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-exec-1", OwnerReferences: owner, Labels: map[string]string{
-			"spark.operator/name": "spark-kubernetes-operator", labelApacheAppName: app.Name, labelRole: roleExecutor, "spark-app-selector": id, "spark-exec-id": "1",
+			"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleExecutor, "spark-app-selector": id, "spark-exec-id": "1",
 		}},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "spark"}}},
 	}

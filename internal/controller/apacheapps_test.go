@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -39,7 +40,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 	w.runApache(testConfig(w.namespace), time.Now)
 	app := w.apacheApp("pi")
 	driver := w.apacheDriver(app, 1)
-	if driver.Name != "pi-0-driver" || driver.Labels[labelApacheAppName] != "pi" || !metav1.IsControlledBy(driver, app) ||
+	if driver.Name != "pi-0-driver" || driver.Labels[identity.ApacheAppNameLabel] != "pi" || !metav1.IsControlledBy(driver, app) ||
 		driver.Spec.Containers[0].Image != "docker.io/apache/spark:4.1.4" {
 		t.Errorf("the driver is %s of %v, labelled %v, owned by %v", driver.Name, driver.Spec.Containers[0].Image, driver.Labels, driver.OwnerReferences)
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // What the Java operator gets wrong, this one does not. The numbers are those of the list that both are compared by.
@@ -153,7 +154,7 @@ func TestApacheForeignObjects(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings"}}
 	w.there(ours)
-	if ours.Data["a"] != "ours" || ours.Labels[labelAppUID] != string(app.UID) {
+	if ours.Data["a"] != "ours" || ours.Labels[identity.AppUIDLabel] != string(app.UID) {
 		t.Errorf("the ConfigMap is %+v", ours)
 	}
 	attempt := w.getApache("pi").Status.Operator.Attempt

@@ -20,6 +20,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
@@ -122,7 +123,7 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 		return w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "pi-grpc"}, route)
 	})
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
-	if backend := fmt.Sprint(rules); len(rules) != 1 || !strings.Contains(backend, "pi-connect") || !strings.Contains(backend, "15002") || !owned(route, app.UID) {
+	if backend := fmt.Sprint(rules); len(rules) != 1 || !strings.Contains(backend, "pi-connect") || !strings.Contains(backend, "15002") || !identity.OwnedBy(route, app.UID) {
 		t.Errorf("the route is %v", route.Object["spec"])
 	}
 }
@@ -161,6 +162,6 @@ func TestApacheDoorsOfAnotherOperator(t *testing.T) {
 		if err := w.api.Get(ctx, client.ObjectKeyFromObject(service), now); err != nil {
 			return err
 		}
-		return errors.Join(want(owned(now, app.UID), true), want(now.Spec.Selector["spark-app-selector"], "pi-1"))
+		return errors.Join(want(identity.OwnedBy(now, app.UID), true), want(now.Spec.Selector["spark-app-selector"], "pi-1"))
 	})
 }

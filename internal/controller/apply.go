@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -83,7 +84,7 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 		before = append(before, object)
 	}
 	for _, object := range append(before, driver) {
-		if err := ours(object, p.stored, action.Attempt); err != nil {
+		if err := identity.Verify(object, p.stored, action.Attempt); err != nil {
 			return nil, err
 		}
 	}
@@ -97,25 +98,11 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 // render makes a cause of an error, which is the user's. Passes that are held up, one after the other, render the same: what an earlier one of them made
 // would else be another's, to be made again, and the coming and going of that would call for the next pass at once.
 func (r *Reconciler[T]) render(p *pass[T], action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
-	objects, err := r.kind.Render(p.object, action, r.waits.begun(keyOf(p.stored), p.now))
+	objects, err := r.kind.Render(p.object, action, r.waits.begun(identity.Key(p.stored), p.now))
 	if err != nil {
 		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
 	return objects, nil
-}
-
-// ours refuses to create an object that a later pass could not find again, or that is not in the custom resource's own namespace. It
-// guards against a fault in a dialect, not against users.
-func ours(object client.Object, owner client.Object, attempt int32) error {
-	switch {
-	case object.GetNamespace() != owner.GetNamespace():
-		return fmt.Errorf("%T %s is rendered for namespace %q", object, object.GetName(), object.GetNamespace())
-	case object.GetLabels()[labelAppUID] != string(owner.GetUID()) || !owned(object, owner.GetUID()):
-		return fmt.Errorf("%T %s is rendered without its owner's identity", object, object.GetName())
-	case attemptOf(object) != attempt:
-		return fmt.Errorf("%T %s is rendered for attempt %d", object, object.GetName(), attemptOf(object))
-	}
-	return nil
 }
 
 // createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -85,7 +86,7 @@ func TestNameIsTaken(t *testing.T) {
 			configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" }),
 			func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) },
 		}, v1beta2.ApplicationStateSubmitted, "", true},
-		{"our ConfigMap of another attempt", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Labels[labelAttempt] = "7" })},
+		{"our ConfigMap of another attempt", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Labels[identity.AttemptLabel] = "7" })},
 			v1beta2.ApplicationStateSubmitted, "", false},
 		{"our pod of another attempt", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 7) }},
 			v1beta2.ApplicationStateSubmitted, "", false},
@@ -185,7 +186,7 @@ func TestRefusedByTheServer(t *testing.T) {
 				t.Errorf("%s: %s; want %s with %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.reason, test.says)
 			}
 			for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
-				if err := w.api.List(t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+				if err := w.api.List(t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 					t.Fatal(err)
 				}
 				if n := metaLen(list); n != 0 {
@@ -235,9 +236,9 @@ func TestTargets(t *testing.T) {
 		p.Name, p.Status.Phase = name, phase
 		switch name[0] {
 		case 'e':
-			p.Labels[labelRole] = roleExecutor
+			p.Labels[identity.RoleLabel] = identity.RoleExecutor
 		case 's':
-			p.Labels[labelRole] = roleSubmitter
+			p.Labels[identity.RoleLabel] = identity.RoleSubmitter
 		}
 		if deleting {
 			p.DeletionTimestamp = new(metav1.Now())

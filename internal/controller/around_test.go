@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // TestUnexpected: that an object went which a pass deleted, with nothing else to do beside the driver, is no news, once; whatever else goes is.
@@ -19,7 +20,7 @@ func TestUnexpected(t *testing.T) {
 	service := metadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
 	service.SetNamespace("ns")
 	service.SetName("pi-ui-svc")
-	service.SetLabels(map[string]string{labelAppUID: "app"})
+	service.SetLabels(map[string]string{identity.AppUIDLabel: "app"})
 	service.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}})
 	const name, other = "Service/pi-ui-svc", "Ingress/pi-ui-ingress"
 	for _, test := range []struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -26,7 +27,7 @@ func BenchmarkPass(b *testing.B) {
 	r.kind = sparkApplications(config.Default())
 	app := w.application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	pass := func(ctx context.Context) error {
-		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: keyOf(app)})
+		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
 		return err
 	}
 	become := func(state v1beta2.ApplicationStateType, holds ...func(*v1beta2.SparkApplication) error) {

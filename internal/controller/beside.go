@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Which objects stand beside a driver, or are what a standalone cluster is made of, and how the cache shows them (surround.go).
@@ -22,7 +22,7 @@ func standsBeside(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
 	}
-	return ours(object, owner, attemptOf(object))
+	return identity.Verify(object, owner, identity.Attempt(object))
 }
 
 // clusterAddress is the address of a Service, where it has one.
@@ -40,13 +40,6 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// surrounds reports whether an object is one that stands beside a driver. What Spark deletes when it stops, such as the Service by which executors find
-// their driver, is part of the attempt, whatever labels a user gave it.
-func surrounds(object metav1.Object) bool {
-	labels := object.GetLabels()
-	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
-}
-
 // surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
 var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
@@ -56,7 +49,7 @@ func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 	for i := range p.children.others {
 		other := &p.children.others[i]
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
-		if surrounds(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
+		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -20,7 +21,7 @@ const kindBudget = "PodDisruptionBudget"
 
 // createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
 func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
-	asked := question{keyOf(p.stored), lifecycle.DriverBudget}
+	asked := question{identity.Key(p.stored), lifecycle.DriverBudget}
 	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if !known {
 		var err error
@@ -45,7 +46,7 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 		return *cause, nil
 	}
 	for _, object := range objects.Before {
-		if err := ours(object, p.stored, action.Attempt); err != nil {
+		if err := identity.Verify(object, p.stored, action.Attempt); err != nil {
 			return lifecycle.Cause{}, err
 		}
 		made := object.DeepCopyObject().(client.Object)
@@ -69,10 +70,10 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 // for, as is what an application of the same name left.
 func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Cause, error) {
 	existing, gvk, err := r.readLive(ctx, object)
-	if err == nil && leftBehind(existing, p.stored) {
+	if err == nil && identity.Inherited(existing, p.stored) {
 		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
 	}
-	if err != nil || belongs(existing, p.stored) || r.nameLeft(existing, gvk.Kind, p.stored) != "" {
+	if err != nil || identity.BelongsTo(existing, p.stored) || r.whyFreed(existing, gvk.Kind, p.stored) != "" {
 		return lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
 	return nameTaken(existing, gvk.Kind), nil

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -27,7 +28,7 @@ func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBud
 func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionBudget {
 	w.t.Helper()
 	var list policyv1.PodDisruptionBudgetList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.t.Fatal(err)
 	}
 	return list.Items
@@ -44,7 +45,7 @@ func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 		if err := want(len(got), 1); err != nil {
 			return err
 		}
-		return want(attemptOf(&got[0]), attempt)
+		return want(identity.Attempt(&got[0]), attempt)
 	})
 }
 
@@ -217,7 +218,7 @@ func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id i
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: fmt.Sprintf("%s-exec-%d", app.Name, id),
 			Labels: map[string]string{
-				labelAppUID: string(app.UID), labelAttempt: driver.Labels[labelAttempt], labelRole: roleExecutor, "spark-exec-id": fmt.Sprint(id),
+				identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: driver.Labels[identity.AttemptLabel], identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id),
 				"spark-app-selector": driver.Labels["spark-app-selector"],
 			},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)},
@@ -230,7 +231,7 @@ func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id i
 // TestAnswers: what was said is believed for a while, of the same object and attempt.
 func TestAnswers(t *testing.T) {
 	var a answers
-	q := question{keyOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), "part"}
+	q := question{identity.Key(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), "part"}
 	last := func(uid string, attempt int32, after time.Duration) bool {
 		_, known := a.last(q, types.UID("u"+uid), attempt, noon.Add(after))
 		return known

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
@@ -32,10 +33,10 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            trimResource,
-		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: sparkPods(cfg.SparkClusters()), Transform: trimPod}},
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trimPod}},
 	}
 	for _, kind := range childKinds {
-		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: ourChildren(), Transform: trimChild}
+		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trimChild}
 	}
 	if cfg.Namespaces.Selector != "" {
 		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trimMetadata}

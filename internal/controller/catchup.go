@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // The caches of the next leader may be behind what the leader before it has seen. What that one made of an edit would
@@ -66,14 +68,14 @@ func (r *Reconciler[T]) catchUp(ctx context.Context) error {
 				return fmt.Errorf("read what the leader before wrote last: %w", err)
 			}
 			for i := range page.Items {
-				live[keyOf(&page.Items[i])] = page.Items[i].UID
+				live[identity.Key(&page.Items[i])] = page.Items[i].UID
 				r.writes.await(&page.Items[i], page.Items[i].ResourceVersion, now)
 			}
 			end = cmp.Or(end, page.ResourceVersion)
 		}
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
-		if object := item.(client.Object); live[keyOf(object)] != object.GetUID() {
+		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
 			r.writes.await(object, end, now) // all versions of what was gone by then are older
 		}
 		return nil

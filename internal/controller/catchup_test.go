@@ -20,6 +20,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -268,7 +269,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 	over := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.patch("pi", `{"spec":{"arguments":["100"]}}`)
 	w.runningDriver(app, 2)
-	service := w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 2) })
+	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	stop()
 
 	r := w.sweeper()
@@ -281,11 +282,11 @@ func TestLateEndTakesNothing(t *testing.T) {
 		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
 			return err
 		}
-		return want(attemptOf(known), 2)
+		return want(identity.Attempt(known), 2)
 	})
 	look := func() reconcile.Result {
 		t.Helper()
-		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: keyOf(app)})
+		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: identity.Key(app)})
 		if err != nil {
 			t.Error(err)
 		}

@@ -11,6 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -33,7 +34,7 @@ func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] 
 			return clusters().Decide(sc, seen, at)
 		},
 		Adopt:     func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) },
-		NameLabel: labelClusterName,
+		NameLabel: identity.ClusterNameLabel,
 		Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
 		Selects:   actsOn[*cluster](now().Apache.LabelSelector),
 		Sentinels: true,

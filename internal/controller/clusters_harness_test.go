@@ -17,6 +17,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -140,7 +141,7 @@ func clusterHistory(sc *sparkCluster) (states []clusterState) {
 func (w *world) members(name string) (pods []corev1.Pod) {
 	w.t.Helper()
 	var list corev1.PodList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelClusterName: name}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.ClusterNameLabel: name}); err != nil {
 		w.t.Fatal(err)
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
@@ -170,7 +171,7 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	w.t.Helper()
 	testkit.Wait(w.t, "the pods to be taken over", func(context.Context) error {
 		for _, pod := range w.members(name) {
-			if pod.Labels[labelRole] == roleWorker && !metav1.IsControlledBy(&pod, set) {
+			if pod.Labels[identity.RoleLabel] == identity.RoleWorker && !metav1.IsControlledBy(&pod, set) {
 				return fmt.Errorf("%s is owned by %v", pod.Name, pod.OwnerReferences)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -44,7 +45,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	})
 	left := w.uidsOf("c")
 	w.runClusters(testConfig(w.namespace), time.Now)
-	w.set("c-worker", replicas(3), func(set *appsv1.StatefulSet) error { return want(set.Labels[labelAppUID], string(sc.UID)) })
+	w.set("c-worker", replicas(3), func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue), clusterLacks("Degraded"))
 	if now := w.uidsOf("c"); fmt.Sprint(now) != fmt.Sprint(left) {
 		t.Fatalf("they were %v and are %v", left, now)
@@ -54,7 +55,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	testkit.Wait(t, "all pods to be of the spec", func(context.Context) error {
 		pods := w.members("c")
 		for i := range pods {
-			if hasTheirs(&pods[i]) || pods[i].Labels[labelAppUID] != string(sc.UID) {
+			if hasTheirs(&pods[i]) || pods[i].Labels[identity.AppUIDLabel] != string(sc.UID) {
 				return fmt.Errorf("%s is %v with %v", pods[i].Name, pods[i].Labels, pods[i].Spec.Containers[0].Env)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -51,7 +52,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	sc := w.sparkCluster("c", workers(2, 2, 2))
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 	theirs := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker-7", Labels: map[string]string{labelRole: roleWorker, labelClusterName: "c", "spark-version": "x"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker-7", Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", "spark-version": "x"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}},
 	}
 	set := w.set("c-worker")
@@ -62,7 +63,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	}
 	testkit.Wait(t, "the workers to be nobody's", func(context.Context) error {
 		for _, pod := range w.members("c") {
-			if pod.Labels[labelRole] == roleWorker {
+			if pod.Labels[identity.RoleLabel] == identity.RoleWorker {
 				if err := want(len(pod.OwnerReferences), 0); err != nil {
 					return err
 				}
@@ -90,7 +91,7 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	next := f.start()
 	first.kill()
 	stray := foreignPod(f.namespace, "c-worker-0")
-	stray.Labels = map[string]string{labelRole: roleWorker, labelClusterName: "c", labelAppUID: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
+	stray.Labels = map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", identity.AppUIDLabel: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
 	f.create(stray)
 	<-next.op.Elected()
 	f.waitGone(stray)

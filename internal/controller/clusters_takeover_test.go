@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -27,30 +28,30 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
 	owner := []metav1.OwnerReference{{APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkCluster", Name: name, UID: sc.UID}}
 	podLabels := func(role string) map[string]string {
-		return map[string]string{labelRole: role, labelClusterName: name, "spark-version": "4.1.4"}
+		return map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name, "spark-version": "4.1.4"}
 	}
 	of := func(suffix, role string) metav1.ObjectMeta {
 		labels := podLabels(role)
 		labels["spark.operator/name"] = "spark-kubernetes-operator"
 		return metav1.ObjectMeta{Namespace: w.namespace, Name: name + suffix, Labels: labels, OwnerReferences: owner}
 	}
-	for _, role := range []string{roleMaster, roleWorker} {
-		port := map[string]int32{roleMaster: 7077, roleWorker: 8081}[role]
+	for _, role := range []string{identity.RoleMaster, identity.RoleWorker} {
+		port := map[string]int32{identity.RoleMaster: 7077, identity.RoleWorker: 8081}[role]
 		w.create(&corev1.Service{ObjectMeta: of("-"+role+"-svc", role), Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{labelRole: role, labelClusterName: name},
-			Ports: []corev1.ServicePort{{Name: map[string]string{roleMaster: "spark", roleWorker: "web"}[role], Port: port, TargetPort: intstr.FromInt32(port)}},
+			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name},
+			Ports: []corev1.ServicePort{{Name: map[string]string{identity.RoleMaster: "spark", identity.RoleWorker: "web"}[role], Port: port, TargetPort: intstr.FromInt32(port)}},
 		}})
 		w.create(&appsv1.StatefulSet{ObjectMeta: of("-"+role, role), Spec: appsv1.StatefulSetSpec{
-			Replicas: new(int32(1)), PodManagementPolicy: appsv1.ParallelPodManagement, ServiceName: map[string]string{roleWorker: name + "-worker-svc"}[role],
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{labelRole: role}},
+			Replicas: new(int32(1)), PodManagementPolicy: appsv1.ParallelPodManagement, ServiceName: map[string]string{identity.RoleWorker: name + "-worker-svc"}[role],
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: role}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: podLabels(role)}, Spec: corev1.PodSpec{
 				TerminationGracePeriodSeconds: new(int64(0)),
 				Containers:                    []corev1.Container{{Name: role, Image: "spark", Command: []string{"bash"}, Args: []string{"-c", "start"}}},
 			}},
 		}})
 	}
-	w.create(&policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb", roleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{labelRole: roleWorker, labelClusterName: name}},
+	w.create(&policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
+		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: name}},
 	}})
 	before := sc.DeepCopy()
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
@@ -93,9 +94,9 @@ func TestClusterIsTakenOver(t *testing.T) {
 	if diff := cmp.Diff([]clusterState{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(got)); diff != "" {
 		t.Error(diff)
 	}
-	w.set("c-worker", func(set *appsv1.StatefulSet) error { return want(set.Labels[labelAppUID], string(sc.UID)) })
-	w.set("c-master", func(set *appsv1.StatefulSet) error { return want(set.Labels[labelAppUID], string(sc.UID)) })
-	w.serverService("c-master-svc", func(s *corev1.Service) error { return want(s.Labels[labelAppUID], string(sc.UID)) })
+	w.set("c-worker", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
+	w.set("c-master", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
+	w.serverService("c-master-svc", func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	stop()
 	w.runClusters(testConfig(w.namespace), time.Now) // finds it the same
 	w.remove(w.waitPod("c-worker-0"))
@@ -111,7 +112,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	testkit.Wait(t, "all pods to be ours", func(context.Context) error {
 		pods := w.members("c")
 		for i := range pods {
-			if err := want(pods[i].Labels[labelAppUID], string(sc.UID)); err != nil {
+			if err := want(pods[i].Labels[identity.AppUIDLabel], string(sc.UID)); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -46,7 +47,7 @@ func TestClusterLives(t *testing.T) {
 		testkit.Wait(t, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
 			return w.api.Get(ctx, client.ObjectKeyFromObject(object), object)
 		})
-		if !metav1.IsControlledBy(object, sc) || object.GetLabels()[labelClusterName] != "c" || object.GetLabels()[labelAppUID] != string(sc.UID) {
+		if !metav1.IsControlledBy(object, sc) || object.GetLabels()[identity.ClusterNameLabel] != "c" || object.GetLabels()[identity.AppUIDLabel] != string(sc.UID) {
 			t.Errorf("%T %s is labelled %v and owned by %v", object, object.GetName(), object.GetLabels(), object.GetOwnerReferences())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -27,7 +28,7 @@ func isSecret(object client.Object) bool {
 // ensureSecret creates a Secret that is not known to exist.
 func (r *Reconciler[T]) ensureSecret(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Surrounding, error) {
 	is := lifecycle.Surrounding{Kind: "Secret", Name: object.GetName()}
-	key := keyOf(p.stored)
+	key := identity.Key(p.stored)
 	if was := r.around.seen(key, object).looked; !was.IsZero() && p.now.Sub(was) < editInterval {
 		is.Stands = true
 		return is, nil
@@ -46,7 +47,7 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 	if !r.kind.clusters() {
 		return
 	}
-	key, digest := keyOf(p.stored), digestOf(wanted, nil)
+	key, digest := identity.Key(p.stored), digestOf(wanted, nil)
 	if r.around.swept(key, digest) || !p.allMadeFrom(wanted) {
 		return
 	}
@@ -62,7 +63,7 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 	}
 	r.around.doubtSecrets(key, names) // first: a deletion that got no answer may have been carried out
 	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()),
-		client.MatchingLabels{labelAppUID: string(p.stored.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
+		client.MatchingLabels{identity.AppUIDLabel: string(p.stored.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // who may not delete any has made none
 		log.FromContext(ctx).Info("Secrets that a cluster had before cannot be deleted", "cause", err.Error())
 		return

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -67,7 +68,7 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	alone := func(what string, not types.UID) (secret corev1.Secret) {
 		testkit.Wait(t, what, func(ctx context.Context) error {
 			var list corev1.SecretList
-			if err := w.api.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+			if err := w.api.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
 			if len(list.Items) != 1 || list.Items[0].UID == not {

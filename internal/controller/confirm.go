@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -75,7 +76,7 @@ func (p *pass[T]) behind(live children, executors bool) bool {
 func (r *Reconciler[T]) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]
-		if attemptOf(driver) != attempt {
+		if identity.Attempt(driver) != attempt {
 			continue
 		}
 		torn := false
@@ -102,7 +103,7 @@ func (r *Reconciler[T]) inspect(ctx context.Context, drivers []corev1.Pod, attem
 
 // foundPod takes a driver pod, or one that submits it, among the children where the cache did not show it.
 func (p *pass[T]) foundPod(pod *corev1.Pod) fact {
-	if pod.Labels[labelRole] == roleSubmitter {
+	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		p.children.submitters = append(p.children.submitters, *pod)
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)
 		return func(seen *lifecycle.Observed) { seen.Submitters = append(seen.Submitters, facts) }

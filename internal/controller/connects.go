@@ -4,6 +4,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -21,7 +22,7 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 		Decide:   dialect.Decide,
 		Render:   dialect.Render,
 		Executor: dialect.Executor,
-		Adopt:    dialect.Adopt, NameLabel: labelConnectName,
+		Adopt:    dialect.Adopt, NameLabel: identity.ConnectNameLabel,
 		Surroundings: func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(dialect.Surroundings(sc))
 		},

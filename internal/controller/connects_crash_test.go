@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a suspension and what follows it, one
@@ -23,7 +24,7 @@ func serversLife(t *testing.T, crash *crashing) (died bool) {
 		return w.runServers(testConfig(w.namespace), clock.now, options...)
 	})
 	sc := w.server("x")
-	m.witness(sc, roleServer)
+	m.witness(sc, identity.RoleServer)
 
 	w.readyServer(sc, 1)
 	service := w.serverService("x-server")

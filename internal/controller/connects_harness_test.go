@@ -17,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -76,7 +77,7 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: sc.Name + "-server"}, pod); err != nil {
 			return err
 		}
-		return errors.Join(want(pod.Labels[labelAttempt], fmt.Sprint(attempt)), want(pod.Labels[labelAppUID], string(sc.UID)), want(pod.DeletionTimestamp == nil, true))
+		return errors.Join(want(pod.Labels[identity.AttemptLabel], fmt.Sprint(attempt)), want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(pod.DeletionTimestamp == nil, true))
 	})
 	return pod
 }
@@ -160,15 +161,15 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 
 // serverExecutor is an executor as a server makes it: it has our labels by the configuration, and the server's pod as its only owner.
 func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
-	labels := map[string]string{labelRole: roleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
-	for _, key := range []string{labelAppUID, labelAttempt, labelConnectName, labelManaged} {
+	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
+	for _, key := range []string{identity.AppUIDLabel, identity.AttemptLabel, identity.ConnectNameLabel, identity.ManagedLabel} {
 		if value := server.Labels[key]; value != "" {
 			labels[key] = value
 		}
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[labelConnectName], server.UID[:4], id), Labels: labels,
+			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[identity.ConnectNameLabel], server.UID[:4], id), Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: server.Name, UID: server.UID, Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
@@ -200,7 +201,7 @@ func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
 	w.t.Helper()
 	testkit.Wait(w.t, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.PodList{}} {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
@@ -158,7 +159,7 @@ func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
 			return err
 		}
 		waits := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting != nil
-		return errors.Join(want(pod.Labels[labelAppUID], string(sc.UID)), want(waits, false), want(pod.DeletionTimestamp == nil, true))
+		return errors.Join(want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(waits, false), want(pod.DeletionTimestamp == nil, true))
 	})
 	w.ready(sc.Name + "-server")
 }

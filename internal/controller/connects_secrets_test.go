@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -22,7 +23,7 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 	w.t.Helper()
 	var secrets corev1.SecretList
 	testkit.Wait(w.t, fmt.Sprintf("the Secret of attempt %d", attempt), func(ctx context.Context) error {
-		if err := w.api.List(ctx, &secrets, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(sc.UID)}); err != nil {
+		if err := w.api.List(ctx, &secrets, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 			return err
 		}
 		switch {
@@ -31,7 +32,7 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 		case len(secrets.Items) != 1:
 			return fmt.Errorf("%d Secrets", len(secrets.Items))
 		}
-		return want(secrets.Items[0].Labels[labelAttempt], fmt.Sprint(attempt))
+		return want(secrets.Items[0].Labels[identity.AttemptLabel], fmt.Sprint(attempt))
 	})
 	if attempt == 0 {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -34,14 +35,14 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 	sc := w.server(name)
 	owner := *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
 	labels := func(more map[string]string) map[string]string {
-		l := map[string]string{labelConnectName: name}
+		l := map[string]string{identity.ConnectNameLabel: name}
 		maps.Copy(l, more)
 		return l
 	}
 	of := func(suffix string, more map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.namespace, Name: name + suffix, Labels: labels(more), OwnerReferences: []metav1.OwnerReference{owner}}
 	}
-	podLabels := map[string]string{sparkoperator.LabelLaunchedBy: "true", labelRole: roleServer, "spark-version": "4.1.4"}
+	podLabels := map[string]string{sparkoperator.LabelLaunchedBy: "true", identity.RoleLabel: identity.RoleServer, "spark-version": "4.1.4"}
 	left := leftServer{
 		sc:     sc,
 		config: &corev1.ConfigMap{ObjectMeta: of("-conf", map[string]string{sparkoperator.LabelCreatedBy: "true"}), Data: map[string]string{"executor-pod-template.yaml": "null\n"}},
@@ -99,7 +100,7 @@ func TestServerIsTakenOver(t *testing.T) {
 		t.Errorf("it started at %s, attempt %d", got.Status.StartTime, got.Status.Operator.Attempt)
 	}
 	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server goes on")
-	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[labelAppUID], string(left.sc.UID)) })
+	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(left.sc.UID)) })
 	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || portsOf(service) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", service)
 	}
@@ -111,7 +112,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	if uid := w.uidOf("x-server"); uid != left.pod.UID {
 		t.Fatal("the server was replaced")
 	}
-	if w.there(left.config); left.config.Labels[labelAppUID] != "" {
+	if w.there(left.config); left.config.Labels[identity.AppUIDLabel] != "" {
 		t.Error("the ConfigMap that the server has mounted was touched")
 	}
 
@@ -119,7 +120,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	next := w.readyServer(left.sc, 2)
 	w.waitGone(left.executor)
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
-	if w.there(config); config.UID == left.config.UID || config.Labels[labelAttempt] != "2" {
+	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AttemptLabel] != "2" {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
 	if after := w.serverService("x-server", selects(next)); after.UID != service.UID {
@@ -154,7 +155,7 @@ func TestLeftWithoutServer(t *testing.T) {
 		t.Errorf("the Service is %+v", service)
 	}
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
-	if w.there(config); config.UID == left.config.UID || config.Labels[labelAppUID] != string(left.sc.UID) {
+	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AppUIDLabel] != string(left.sc.UID) {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
 }

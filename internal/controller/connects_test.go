@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
@@ -86,7 +87,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	w.waitGone(executor)
 	next := w.serverPod(sc, 2)
 	w.there(config)
-	if config.UID == was || config.Labels[labelAttempt] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
+	if config.UID == was || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
 		t.Errorf("the ConfigMap is %+v", config)
 	}
 	w.readyServer(sc, 2)
@@ -182,8 +183,8 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 	clock.advance(time.Hour)
 	w.pokeServer("x")
-	if w.there(pod); pod.Labels[labelAttempt] != "1" {
-		t.Errorf("the server is of attempt %s", pod.Labels[labelAttempt])
+	if w.there(pod); pod.Labels[identity.AttemptLabel] != "1" {
+		t.Errorf("the server is of attempt %s", pod.Labels[identity.AttemptLabel])
 	}
 	goes()
 	if next := w.readyServer(sc, 2); next.Spec.Containers[0].Image != "other" {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -26,7 +27,7 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)
 	app := w.application("pi", withDriver, withBudget, onFailure(1))
-	m.witness(app, roleDriver)
+	m.witness(app, identity.RoleDriver)
 
 	w.attemptRuns(1)
 	w.patchPi(`{"spec":{"suspend":true}}`)
@@ -54,7 +55,7 @@ func (w *world) attemptRuns(attempt int32) {
 		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: driverName("pi")}, driver); err != nil {
 			return err
 		}
-		if driver.Labels[labelAttempt] != fmt.Sprint(attempt) {
+		if driver.Labels[identity.AttemptLabel] != fmt.Sprint(attempt) {
 			return errors.New("there is no driver of it")
 		}
 		if driver.DeletionTimestamp == nil && driver.Status.Phase != corev1.PodRunning {

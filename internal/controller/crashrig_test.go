@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // cuts plays lives whose operators die before or after one write each: at every stride-th of the points, or at each of them with CRASH_POINTS=all, which lasts
@@ -74,7 +76,7 @@ func (m *mortal) witness(of client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
 		if err := m.w.api.List(context.Background(), &pods, client.InNamespace(m.w.namespace), client.MatchingLabels{
-			labelAppUID: string(of.GetUID()), labelRole: role,
+			identity.AppUIDLabel: string(of.GetUID()), identity.RoleLabel: role,
 		}); err != nil {
 			m.w.t.Error(err)
 		}
@@ -82,7 +84,7 @@ func (m *mortal) witness(of client.Object, role string) {
 			m.w.t.Errorf("%d pods of role %s at once", len(pods.Items), role)
 		}
 		for i := range pods.Items {
-			attempt := pods.Items[i].Labels[labelAttempt]
+			attempt := pods.Items[i].Labels[identity.AttemptLabel]
 			if m.started[attempt] == nil {
 				m.started[attempt] = map[types.UID]bool{}
 			}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -139,7 +140,7 @@ func (w *world) waitDeleting(pod *corev1.Pod) {
 func (w *world) drivers(app *v1beta2.SparkApplication) int {
 	w.t.Helper()
 	var pods corev1.PodList
-	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID), labelRole: roleDriver}); err != nil {
+	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver}); err != nil {
 		w.t.Fatal(err)
 	}
 	return len(pods.Items)

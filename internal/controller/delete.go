@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -92,7 +93,7 @@ func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
 		going := object.GetDeletionTimestamp() != nil && (!action.Force || podOf(object) == nil)
-		if attemptOf(object) == action.Attempt && !going && !surrounds(object) && !inSet(object) && includes(action.Part, object) {
+		if identity.Attempt(object) == action.Attempt && !going && !identity.IsAuxiliary(object) && !identity.InSet(object) && includes(action.Part, object) {
 			targets = append(targets, object)
 		}
 	}
@@ -125,7 +126,7 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		_, isSecret := object.(*corev1.Secret)
 		return !isSecret
 	case lifecycle.DriverPod:
-		return isBudget(object) || isPod && isLaunched(pod)
+		return isBudget(object) || isPod && identity.IsLaunched(pod)
 	case lifecycle.DriverBudget:
 		return isBudget(object)
 	case lifecycle.Executors:
@@ -134,7 +135,7 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		}
 		// One that ended by itself is kept for its log as long as the attempt's driver is.
 		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
-		return isPod && pod.Labels[labelRole] == roleExecutor && !ended
+		return isPod && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && !ended
 	}
 	return false
 }

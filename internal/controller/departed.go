@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // What a custom resource leaves that is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes: all of it, and in the end, but with
@@ -30,7 +32,7 @@ func (d *departed) note(object client.Object) {
 	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		return
 	}
-	d.update(keyOf(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
+	d.update(identity.Key(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
 		if slices.Contains(uids, object.GetUID()) {
 			return uids, true
 		}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -59,7 +60,7 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler[*v1beta2.Spark
 func (w *world) waitCached(r *Reconciler[*v1beta2.SparkApplication], uid types.UID, n int) {
 	w.t.Helper()
 	testkit.Wait(w.t, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
-		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingFields{indexAppUID: string(uid)}}
+		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -120,7 +121,7 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	byDriver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}
 	executor := func(name string, owners ...metav1.OwnerReference) {
 		pod := tinyDriver(app, 1)
-		pod.Name, pod.Labels[labelRole], pod.OwnerReferences = name, roleExecutor, owners
+		pod.Name, pod.Labels[identity.RoleLabel], pod.OwnerReferences = name, identity.RoleExecutor, owners
 		w.create(pod)
 	}
 	executor("exec-1", byDriver)
@@ -140,14 +141,14 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	r.departed.note(app)
 	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
-		again, err := r.sweep(ctx, keyOf(app))
+		again, err := r.sweep(ctx, identity.Key(app))
 		return errors.Join(err, want(again, 0))
 	})
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(left, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
-	if uids, known := r.departed.get(keyOf(app)); known {
+	if uids, known := r.departed.get(identity.Key(app)); known {
 		t.Errorf("it is still remembered: %v", uids)
 	}
 }
@@ -195,14 +196,14 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w.configMap(app, "conf", appRef(app))
 			w.waitCached(r, app.UID, 2)
 			r.departed.note(app)
-			if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != lookAgain {
+			if again, err := r.sweep(t.Context(), identity.Key(app)); err != nil || again != lookAgain {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
-				again, err := r.sweep(ctx, keyOf(app))
+				again, err := r.sweep(ctx, identity.Key(app))
 				if err != nil {
 					return err
 				}
@@ -226,7 +227,7 @@ func TestSweepOfAnother(t *testing.T) {
 	w.create(tinyDriver(app, 1))
 	w.waitCached(r, app.UID, 1)
 	r.departed.note(before)
-	if again, err := r.sweep(t.Context(), keyOf(app)); err != nil || again != 0 {
+	if again, err := r.sweep(t.Context(), identity.Key(app)); err != nil || again != 0 {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
@@ -258,9 +259,11 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	other, app := w.application("other"), w.application("pi")
 	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
 	w.waitCached(r, other.UID, 1)
-	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error { return r.client.Get(ctx, keyOf(app), &v1beta2.SparkApplication{}) })
+	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
+		return r.client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
+	})
 	keeps.fails.Store(true)
-	keys := []types.NamespacedName{keyOf(app), {Namespace: w.namespace, Name: "gone"}}
+	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.namespace, Name: "gone"}}
 	for _, key := range keys {
 		r.departed.update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
 	}
@@ -393,7 +396,7 @@ func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Obj
 	for _, kind := range append(slices.Clone(childKinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			w.t.Fatal(err)
 		}
 		for i := range list.Items {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -151,7 +152,7 @@ func TestDisjointSelectors(t *testing.T) {
 	}
 	for w, n := range map[*world]int{a: 3, b: 3, moves: 1} {
 		var pods corev1.PodList
-		err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleDriver})
+		err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver})
 		if err != nil || len(pods.Items) != n {
 			t.Errorf("there are %d drivers, want %d; %v", len(pods.Items), n, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -127,7 +128,7 @@ func (e *ends) forget(key types.NamespacedName) {
 
 // observeEnds adds the executors that failed and are gone to the pods of a pass, which then looks again: it decided as if they were there.
 func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod {
-	p.ends = r.ends.of(keyOf(p.stored))
+	p.ends = r.ends.of(identity.Key(p.stored))
 	if len(p.ends) == 0 {
 		return pods
 	}
@@ -165,17 +166,17 @@ func (r *Reconciler[T]) observeGone(p *pass[T]) []lifecycle.Executor {
 	}
 	var gone, counted []end
 	for _, is := range p.ends {
-		attempt := attemptOf(&is.pod)
+		attempt := identity.Attempt(&is.pod)
 		is.taken = is.taken && works(p.seen.Driver(attempt))
 		switch {
 		case !is.gone, attempt > was.Attempt:
 		case attempt < was.Attempt, is.in(tally):
 			counted = append(counted, is)
-		case (phase.Live() || phase.Terminal()) && !names[is.pod.Name] && (owned(&is.pod, uid) || p.children.driven(&is.pod)):
+		case (phase.Live() || phase.Terminal()) && !names[is.pod.Name] && (identity.OwnedBy(&is.pod, uid) || p.children.driven(&is.pod)):
 			gone = append(gone, is)
 		}
 	}
-	r.ends.counted(keyOf(p.stored), counted)
+	r.ends.counted(identity.Key(p.stored), counted)
 	slices.SortFunc(gone, func(a, b end) int {
 		return cmp.Or(compareNames(a.pod.Name, b.pod.Name), cmp.Compare(a.pod.UID, b.pod.UID))
 	})
@@ -272,12 +273,12 @@ func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Ty
 
 // Delete does so with one that is gone.
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if pod, ok := e.Object.(*corev1.Pod); ok && w.counts && pod.Labels[labelRole] == roleExecutor {
+	if pod, ok := e.Object.(*corev1.Pod); ok && w.counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		// The last state of a pod that went unwatched is an old one.
 		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, executorContainer)
 		w.note(ctx, end{pod: left(pod), gone: true, taken: taken})
 	}
-	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[labelRole] != roleExecutor, e.Object, q))
+	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
 }
 
 // concerned reports whether a pod is of the kind's at all: every kind hears of all pods, and most are another's.
@@ -286,7 +287,7 @@ func (w witness) concerned(ctx context.Context, pod client.Object) bool {
 }
 
 func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	if !fails && (pod.GetLabels()[labelRole] == roleExecutor || starts(pod)) {
+	if !fails && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || starts(pod)) {
 		return gathered{q}
 	}
 	return q
@@ -295,7 +296,7 @@ func gatheredUnless(fails bool, pod client.Object, q workqueue.TypedRateLimiting
 // starts reports whether a driver is on its way and lacks nothing, of which no status tells but that of a driver that spark-submit makes: its name, a little later.
 func starts(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
-	if !ok || !isDriver(pod) || pod.DeletionTimestamp != nil {
+	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
 		return false
 	}
 	driver := lifecycle.DriverFacts(pod, sparkContainer(pod))
@@ -325,5 +326,5 @@ func (w witness) note(ctx context.Context, is end) {
 
 func failedExecutor(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
-	return ok && pod.Labels[labelRole] == roleExecutor && lifecycle.ExecutorFacts(pod, executorContainer).Phase == lifecycle.DriverFailed
+	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod, executorContainer).Phase == lifecycle.DriverFailed
 }

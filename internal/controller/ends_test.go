@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -29,7 +30,7 @@ import (
 func endedExecutor(uid string, code int32) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{labelRole: roleExecutor, labelAppUID: "app", labelAttempt: "1"},
+			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app", identity.AttemptLabel: "1"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer}}},
@@ -45,7 +46,7 @@ func TestWitness(t *testing.T) {
 	t.Parallel()
 	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
 	driver := endedExecutor("1", 1)
-	driver.Labels[labelRole] = roleDriver
+	driver.Labels[identity.RoleLabel] = identity.RoleDriver
 	open, closed := make(chan struct{}), make(chan struct{})
 	close(closed)
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
@@ -261,7 +262,7 @@ func TestObserveEnds(t *testing.T) {
 	var r Reconciler[*v1beta2.SparkApplication]
 	p := &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
 	failed := endedExecutor("1", 1)
-	r.ends.note(keyOf(p.stored), end{pod: *failed})
+	r.ends.note(identity.Key(p.stored), end{pod: *failed})
 	if pods := r.observeEnds(p, []corev1.Pod{*failed}); len(pods) != 1 || p.check != 0 {
 		t.Errorf("while it is there: %d pods, the next look in %s", len(pods), p.check)
 	}
@@ -336,7 +337,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
 	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, true}
 	driver := endedExecutor("d", -1)
-	driver.Labels[labelRole] = roleDriver
+	driver.Labels[identity.RoleLabel] = identity.RoleDriver
 	waits := driver.DeepCopy()
 	driver.Status.Phase = corev1.PodRunning
 	stuck, going := waits.DeepCopy(), waits.DeepCopy()

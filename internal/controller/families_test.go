@@ -13,6 +13,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // runBoth starts an operator as the binary does.
@@ -42,7 +43,7 @@ func TestBothFamilies(t *testing.T) {
 	w.ready("pi-master-0")
 	w.ready("pi-worker-0")
 	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
-	if first.Name != "pi-driver" || second.Name != "pi-0-driver" || first.Labels[labelApacheAppName] != "" || second.Labels[labelAppUID] != string(ours.UID) {
+	if first.Name != "pi-driver" || second.Name != "pi-0-driver" || first.Labels[identity.ApacheAppNameLabel] != "" || second.Labels[identity.AppUIDLabel] != string(ours.UID) {
 		t.Errorf("the drivers are %s with %v and %s with %v", first.Name, first.Labels, second.Name, second.Labels)
 	}
 	for _, kind := range []string{"sparkapplication", kindApacheApplication, kindCluster} {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -161,7 +162,7 @@ func (r *one) write(ctx context.Context, what string, object client.Object, do f
 	if _, isEvent := object.(*corev1.Event); isEvent {
 		return do()
 	}
-	key := keyOf(object)
+	key := identity.Key(object)
 	for _, ref := range object.GetOwnerReferences() {
 		key.Name = ref.Name
 	}
@@ -178,7 +179,7 @@ func (r *one) write(ctx context.Context, what string, object client.Object, do f
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
 	r.fleet.account = append(r.fleet.account, entry{r.name, what + " of " + key.Name, begun, ended})
-	if pod, isPod := object.(*corev1.Pod); isPod && what == "create" && err == nil && pod.Labels[labelRole] == roleDriver {
+	if pod, isPod := object.(*corev1.Pod); isPod && what == "create" && err == nil && pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 		r.fleet.drivers[key]++
 	}
 	return err
@@ -247,7 +248,7 @@ func (f *fleet) kubelets(ctx context.Context) {
 	seen := map[types.UID]time.Time{}
 	for ctx.Err() == nil {
 		var pods corev1.PodList
-		if err := f.api.List(ctx, &pods, client.InNamespace(f.namespace), client.MatchingLabels{labelRole: roleDriver}); err != nil {
+		if err := f.api.List(ctx, &pods, client.InNamespace(f.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
 			continue // the end of the test
 		}
 		for i := range pods.Items {

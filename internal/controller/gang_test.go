@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -106,7 +107,7 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 		if err := w.api.Get(ctx, client.ObjectKeyFromObject(group), group); err != nil {
 			return err
 		}
-		return want(group.GetLabels()[labelAttempt], fmt.Sprint(attempt))
+		return want(group.GetLabels()[identity.AttemptLabel], fmt.Sprint(attempt))
 	})
 	return group
 }
@@ -200,7 +201,7 @@ func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkA
 	if fmt.Sprint(stored) != fmt.Sprint(least) {
 		w.t.Errorf("minResources are %v, want %v", stored, least)
 	}
-	if !owned(group, app.UID) {
+	if !identity.OwnedBy(group, app.UID) {
 		w.t.Errorf("owners are %v", group.GetOwnerReferences())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -36,13 +37,13 @@ func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
 	is := p.inCache(object)
 	var wait time.Duration
 	if r.vital(object) {
-		was := r.around.seen(keyOf(p.stored), is)
+		was := r.around.seen(identity.Key(p.stored), is)
 		if !was.olderThan(is) {
 			return false
 		}
 		wait = lookInterval - p.now.Sub(was.looked)
 	} else {
-		was, known := r.around.written(keyOf(p.stored), is)
+		was, known := r.around.written(identity.Key(p.stored), is)
 		if !known || is.Generation <= was.generation {
 			return false
 		}
@@ -64,7 +65,7 @@ func (r *Reconciler[T]) vital(object client.Object) bool {
 // wrote notes an object that was written, if that is how an edit of it will show.
 func (r *Reconciler[T]) wrote(p *pass[T], object client.Object, at time.Time) {
 	if r.vital(object) || object.GetGeneration() > 0 {
-		r.around.wrote(keyOf(p.stored), object, at)
+		r.around.wrote(identity.Key(p.stored), object, at)
 	}
 }
 
@@ -75,13 +76,13 @@ func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unst
 		return true, nil
 	}
 	if r.says(tree, existing) {
-		r.around.looked(keyOf(p.stored), existing, p.now)
+		r.around.looked(identity.Key(p.stored), existing, p.now)
 		return false, nil
 	}
 	if !r.vital(existing) {
 		return true, nil
 	}
-	if wait := editInterval - p.now.Sub(r.around.seen(keyOf(p.stored), existing).at); wait > 0 {
+	if wait := editInterval - p.now.Sub(r.around.seen(identity.Key(p.stored), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: reasonEdited, Message: fmt.Sprintf(
 			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", editInterval)}}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -360,7 +361,7 @@ func tinyRender(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.T
 	meta := func(suffix string) metav1.ObjectMeta { return tinyMeta(app, suffix, action.Attempt) }
 	immutable := &corev1.ConfigMap{ObjectMeta: meta("conf"), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
 	service := &corev1.Service{ObjectMeta: meta("svc"), Spec: corev1.ServiceSpec{
-		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{labelAppUID: string(app.UID)},
+		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{identity.AppUIDLabel: string(app.UID)},
 		Ports: []corev1.ServicePort{{Name: "rpc", Port: 7078, TargetPort: intstr.FromInt32(7078)}},
 	}}
 	return submit.Objects{Before: []submit.Object{immutable, service}, Driver: tinyDriver(app, action.Attempt)}, nil
@@ -369,7 +370,7 @@ func tinyRender(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.T
 func tinyMeta(app *v1beta2.SparkApplication, suffix string, attempt int32) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: app.Namespace, Name: app.Name + "-" + suffix,
-		Labels: map[string]string{labelAppUID: string(app.UID), labelAttempt: strconv.Itoa(int(attempt))},
+		Labels: map[string]string{identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: strconv.Itoa(int(attempt))},
 		OwnerReferences: []metav1.OwnerReference{
 			*metav1.NewControllerRef(app, v1beta2.GroupVersion.WithKind("SparkApplication")),
 		},
@@ -382,7 +383,7 @@ func tinyDriver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 		ServiceAccountName: "default",
 		Containers:         []corev1.Container{{Name: driverContainer, Image: *app.Spec.Image}},
 	}}
-	pod.Labels[labelRole] = roleDriver
+	pod.Labels[identity.RoleLabel] = identity.RoleDriver
 	return pod
 }
 

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/randfill"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // wireCodec knows what caches decode.
@@ -79,8 +81,8 @@ func anyObjects(seed int64) *randfill.Filler {
 					m.Labels[label] = fmt.Sprintf("v%d", c.Intn(1000))
 				}
 			}
-			roles := append([]string{roleExecutor, roleServer}, driverRoles...)
-			m.Labels[labelRole] = roles[c.Intn(len(roles))]
+			roles := append([]string{identity.RoleExecutor, identity.RoleServer}, identity.RoleDriver, identity.RoleServer)
+			m.Labels[identity.RoleLabel] = roles[c.Intn(len(roles))]
 			for _, annotation := range podAnnotations {
 				if c.Intn(2) == 0 {
 					m.Annotations[annotation] = fmt.Sprintf("v%d", c.Intn(1000))

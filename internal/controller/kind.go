@@ -57,7 +57,7 @@ type Kind[T client.Object] struct {
 	NoApplication bool
 	// ExecutorLabels are the labels that an object gives its executors besides its own. Without the function there are none.
 	ExecutorLabels func(T) map[string]string
-	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: labelAppUID, labelAttempt, and a
+	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: identity.AppUIDLabel, identity.AttemptLabel, and a
 	// controller for a driver. Candidates carry none of our labels, and the object's name as NameLabel, which ours have as well. Without the
 	// function there is no other operator.
 	Adopt     func(object T, candidates []corev1.Pod) []corev1.Pod

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -43,7 +44,7 @@ func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod
 	var pods corev1.PodList
 	testkit.Wait(w.t, fmt.Sprintf("the driver of %s, attempt %d", app.Name, attempt), func(ctx context.Context) error {
 		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-			labelAppUID: string(app.UID), labelAttempt: fmt.Sprint(attempt), labelRole: roleDriver,
+			identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleDriver,
 		}); err != nil {
 			return err
 		}
@@ -172,7 +173,7 @@ func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
 	w.t.Helper()
 	testkit.Wait(w.t, "nothing to be left of "+app.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {
@@ -214,11 +215,11 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
 	policies := func() (attempts []int32) {
 		var list networkingv1.NetworkPolicyList
-		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range list.Items {
-			attempts = append(attempts, attemptOf(&list.Items[i]))
+			attempts = append(attempts, identity.Attempt(&list.Items[i]))
 		}
 		return attempts
 	}
@@ -326,13 +327,13 @@ func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 	w.t.Helper()
 	var pods corev1.PodList
 	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-		labelAppUID: string(app.UID), labelRole: roleDriver,
+		identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver,
 	}); err != nil {
 		w.t.Fatal(err)
 	}
 	uids := map[string]string{}
 	for _, pod := range pods.Items {
-		uids[string(pod.UID)] = pod.Labels[labelAttempt]
+		uids[string(pod.UID)] = pod.Labels[identity.AttemptLabel]
 	}
 	return uids
 }

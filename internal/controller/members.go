@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -29,7 +30,7 @@ func (r *Reconciler[T]) observeMembers(ctx context.Context, p *pass[T], pods []c
 			continue
 		}
 		set := metav1.GetControllerOfNoCopy(&pods[i])
-		if !isMember(&pods[i]) || set == nil || !ofKind(*set, statefulSetKind.GroupKind()) {
+		if !identity.IsClusterPod(&pods[i]) || set == nil || !identity.OfKind(*set, statefulSetKind.GroupKind()) {
 			continue
 		}
 		keeper, known := asked[set.UID]
@@ -82,7 +83,7 @@ func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.Owner
 		return setOthers, fmt.Errorf("look whose StatefulSet %s is: %w", set.Name, err)
 	case live.UID != set.UID:
 		return setGone, nil
-	case owned(live, p.stored.GetUID()):
+	case identity.OwnedBy(live, p.stored.GetUID()):
 		return setOurs, nil
 	}
 	return setOthers, nil
@@ -95,11 +96,11 @@ func (r *Reconciler[T]) sweepStrays(ctx context.Context, key types.NamespacedNam
 		return nil
 	}
 	var pods corev1.PodList
-	err := r.client.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{labelClusterName: key.Name}, client.UnsafeDisableDeepCopy)
+	err := r.client.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{identity.ClusterNameLabel: key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list pods in the cache: %w", err)
 	}
-	strays := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isStray(&pod) || unlabelled(&pod) })
+	strays := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isStray(&pod) || identity.Unlabelled(&pod) })
 	if len(strays) == 0 {
 		return nil
 	}

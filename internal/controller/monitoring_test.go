@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // monitored runs the JMX exporter in driver and executors.
@@ -33,7 +34,7 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	}
 	driver := w.driverOf(app, 1)
 	first := config()
-	if attemptOf(first) != 1 || len(first.Data) != 2 {
+	if identity.Attempt(first) != 1 || len(first.Data) != 2 {
 		t.Errorf("of the first attempt: %+v", first)
 	}
 	// The webhook that others need for it does not exist: the pod came so from the operator.
@@ -49,7 +50,7 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	}
 	w.execute(driver, exited(1, "again"))
 	second := w.driverOf(app, 2)
-	if again := config(); attemptOf(again) != 2 || again.UID == first.UID {
+	if again := config(); identity.Attempt(again) != 2 || again.UID == first.UID {
 		t.Errorf("of the second attempt: %+v", again.ObjectMeta)
 	}
 	w.execute(second, exited(0, ""))

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -29,7 +30,7 @@ type children struct {
 	runs       []client.Object                // of a kind that has Runs
 	// By what an executor names its driver: the drivers' UIDs, and the applications of Spark that sets have executors of.
 	driverUIDs map[types.UID]bool
-	setDrivers map[setDriver]bool
+	setDrivers map[identity.SetDriver]bool
 }
 
 // childKinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the cache. A kind
@@ -72,8 +73,8 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 	p.seen = p.children.facts()
 	r.adoptGroup(ctx, p) // which reads the facts anew: what no child tells comes after it
 	p.seen.Gone = r.observeGone(p)
-	p.seen.ShortSince, _ = r.paces.shorts.get(keyOf(p.stored))
-	p.seen.Lacks, _ = r.lacks.get(keyOf(p.stored))
+	p.seen.ShortSince, _ = r.paces.shorts.get(identity.Key(p.stored))
+	p.seen.Lacks, _ = r.lacks.get(identity.Key(p.stored))
 	r.explainPending(ctx, p)
 	r.explainExecutor(ctx, p)
 	r.explainMember(ctx, p)
@@ -83,7 +84,7 @@ func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
 
 // labelledAs selects the children of a custom resource in the caches. Nothing of a child is ever changed: who adopts a pod copies it.
 func labelledAs(stored client.Object) []client.ListOption {
-	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(indexAppUID, string(stored.GetUID()))} // made once, for a list of each kind
+	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(identity.CacheIndex, string(stored.GetUID()))} // made once, for a list of each kind
 	return []client.ListOption{client.InNamespace(stored.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
 }
 
@@ -119,7 +120,7 @@ func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind sc
 		return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
 	}
 	for i := range list.Items {
-		if item := &list.Items[i]; owned(item, p.stored.GetUID()) {
+		if item := &list.Items[i]; identity.OwnedBy(item, p.stored.GetUID()) {
 			item.SetGroupVersionKind(kind)
 			p.children.others = append(p.children.others, *item)
 		}
@@ -134,16 +135,16 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	executors := 0
 	for i := range pods {
 		pod := &pods[i]
-		if pod.Labels[labelRole] == roleExecutor {
+		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 			executors++
 		}
 		if ref := metav1.GetControllerOfNoCopy(pod); ref == nil || ref.UID != uid {
 			continue
 		}
 		switch {
-		case isDriver(pod):
+		case identity.IsDriver(pod):
 			c.drivers = append(c.drivers, *pod)
-		case pod.Labels[labelRole] == roleSubmitter:
+		case pod.Labels[identity.RoleLabel] == identity.RoleSubmitter:
 			c.submitters = append(c.submitters, *pod)
 		}
 	}
@@ -153,7 +154,7 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 	}
 	for i := range pods {
 		pod := &pods[i]
-		if pod.Labels[labelRole] == roleExecutor && (owned(pod, uid) || c.driven(pod)) {
+		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor && (identity.OwnedBy(pod, uid) || c.driven(pod)) {
 			c.executors = append(c.executors, *pod)
 		}
 	}
@@ -167,13 +168,25 @@ func sortPods(pods []corev1.Pod, uid types.UID) children {
 // indexDrivers prepares driven. Anybody who may create pods can create thousands of drivers and executors: they are not
 // compared with each other.
 func (c *children) indexDrivers() {
-	c.driverUIDs, c.setDrivers = map[types.UID]bool{}, map[setDriver]bool{}
+	c.driverUIDs, c.setDrivers = map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range c.drivers {
 		c.driverUIDs[c.drivers[i].UID] = true
 		if goesOnWithSets(&c.drivers[i]) {
-			c.setDrivers[setDriverOf(&c.drivers[i])] = true
+			c.setDrivers[identity.SetDriverOf(&c.drivers[i])] = true
 		}
 	}
+}
+
+// goesOnWithSets reports whether executors of a set can be a driver's: it has told Spark's id of the application, and goes on.
+func goesOnWithSets(driver *corev1.Pod) bool {
+	if driver.Labels[submit.SelectorLabel] == "" {
+		return false
+	}
+	switch lifecycle.DriverFacts(driver, driverContainer).Phase {
+	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
+		return false
+	}
+	return true
 }
 
 // driven reports whether an executor is one of the drivers'.
@@ -186,7 +199,7 @@ func (c *children) driven(executor *corev1.Pod) bool {
 			return true
 		}
 	}
-	return inSet(executor) && c.setDrivers[setDriverOf(executor)]
+	return identity.InSet(executor) && c.setDrivers[identity.SetDriverOf(executor)]
 }
 
 // compareNames orders executors as people count them: exec-9 before exec-10.
@@ -217,8 +230,8 @@ func (c children) facts() lifecycle.Observed {
 	}
 	seen.Beside += len(c.strays)
 	for i := range c.others {
-		attempt := attemptOf(&c.others[i])
-		if surrounds(&c.others[i]) {
+		attempt := identity.Attempt(&c.others[i])
+		if identity.IsAuxiliary(&c.others[i]) {
 			seen.Beside++
 			continue
 		}

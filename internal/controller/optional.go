@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // servedInterval lies between two looks at whether the API server serves an optional kind: one small request for each kind that is switched on.
@@ -48,7 +50,7 @@ func newOptionalChildren(op *Operator, kinds []schema.GroupVersionKind) *optiona
 	options := cacheOptions(op.config)
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient()
-	options.DefaultLabelSelector, options.DefaultTransform = ourChildren(), trimMetadata
+	options.DefaultLabelSelector, options.DefaultTransform = identity.Dependents(), trimMetadata
 	return &optionalChildren{
 		op: op, kinds: kinds, options: options, interval: servedInterval,
 		caches: map[schema.GroupVersionKind]cache.Cache{},
@@ -195,7 +197,7 @@ func (o *optionalChildren) fill(ctx context.Context, all *sync.WaitGroup, kind s
 	if err != nil {
 		return err
 	}
-	if err := children.IndexField(ctx, metadataOnly(kind), indexAppUID, byAppUID); err != nil {
+	if err := children.IndexField(ctx, metadataOnly(kind), identity.CacheIndex, identity.IndexKeys); err != nil {
 		return err
 	}
 	all.Go(func() {

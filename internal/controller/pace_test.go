@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -285,7 +286,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
 			var pods corev1.PodList
-			err := cached.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleExecutor})
+			err := cached.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleExecutor})
 			return errors.Join(err, want(len(pods.Items), executors))
 		})
 		clock.by.Add(int64(after))

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -28,7 +29,7 @@ const allowedHolds = time.Minute
 // The answer holds for a while, however often the application is looked at. Where none can be had, or none may be asked for now (allowance), the pass goes on with
 // the one before.
 func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
-	asked := question{keyOf(p.stored), lifecycle.Executors}
+	asked := question{identity.Key(p.stored), lifecycle.Executors}
 	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
 		if !r.allowed.ask(p.stored.GetNamespace(), func() { cause = r.probed(ctx, p, driver, cause) }) {
@@ -81,7 +82,7 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 // accountCause is which right the driver's account lacks, or nothing. A right that is lacking is asked for each time, so that it is known soon that it
 // was given.
 func (r *Reconciler[T]) accountCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
-	asked := question{keyOf(p.stored), partAllowed}
+	asked := question{identity.Key(p.stored), partAllowed}
 	if _, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now); fresh {
 		return lifecycle.Cause{}, nil
 	}

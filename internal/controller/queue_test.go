@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -50,9 +51,9 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 	for i := range n {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.Name, driver.Labels[labelAttempt], i+1),
+				Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.Name, driver.Labels[identity.AttemptLabel], i+1),
 				Labels: map[string]string{
-					labelAppUID: string(app.UID), labelAttempt: driver.Labels[labelAttempt], labelRole: roleExecutor,
+					identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: driver.Labels[identity.AttemptLabel], identity.RoleLabel: identity.RoleExecutor,
 					"spark-exec-id": fmt.Sprint(i + 1), "spark-app-selector": driver.Labels["spark-app-selector"],
 				},
 				OwnerReferences: []metav1.OwnerReference{
@@ -91,7 +92,7 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.t.Helper()
 	var pods corev1.PodList
-	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.t.Fatal(err)
 	}
 	for i := range pods.Items {

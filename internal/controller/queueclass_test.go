@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -68,7 +69,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	var left departed
 	class := classIn(t.Context(), w.api, tinyKind(), &ownWrites{}, &left)
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "gone", UID: "1"}}
-	request := reconcile.Request{NamespacedName: keyOf(gone)}
+	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {
 		t.Errorf("of one that left nothing: class %d", got)
 	}
@@ -76,7 +77,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	if got := class(request); got != queue.Leaving {
 		t.Errorf("of one that left something: class %d", got)
 	}
-	left.swept(keyOf(gone), gone.UID)
+	left.swept(identity.Key(gone), gone.UID)
 	if got := class(request); got != queue.Settled {
 		t.Errorf("once that is deleted: class %d", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -166,14 +167,14 @@ func (r *Reconciler[T]) missing(ctx context.Context, key types.NamespacedName, a
 func (r *Reconciler[T]) apart(ctx context.Context, stored T) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: lookAgain}
 	if r.kind.Selects != nil && !r.kind.Selects(stored) {
-		r.forget(keyOf(stored))
+		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
 	}
 	if r.kind.Sentinels && isSentinel(stored) {
 		result, err := r.sentinel(ctx, stored)
 		return true, result, err
 	}
-	r.noSentinel(keyOf(stored))
+	r.noSentinel(identity.Key(stored))
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // what was written comes back as an event
 	}

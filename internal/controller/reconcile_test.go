@@ -330,27 +330,3 @@ func TestWarningsAreTold(t *testing.T) {
 		return want(w.eventsOf(app)[reasonWarning], "this image may be too old")
 	})
 }
-
-// TestRenderedOutsideItsNamespace: whatever a dialect renders, nothing is created where the custom resource is not, or without identity.
-func TestRenderedOutsideItsNamespace(t *testing.T) {
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "pi", UID: "u"}}
-	for _, test := range []struct {
-		name   string
-		change func(*corev1.Pod)
-		fault  string
-	}{
-		{"as it should be", func(*corev1.Pod) {}, ""},
-		{"another namespace", func(p *corev1.Pod) { p.Namespace = "kube-system" }, "kube-system"},
-		{"no label", func(p *corev1.Pod) { delete(p.Labels, labelAppUID) }, "identity"},
-		{"no owner", func(p *corev1.Pod) { p.OwnerReferences = nil }, "identity"},
-		{"another attempt", func(p *corev1.Pod) { p.Labels[labelAttempt] = "2" }, "attempt 2"},
-	} {
-		app.Spec.Image = new("image")
-		pod := tinyDriver(app, 1)
-		test.change(pod)
-		err := ours(pod, app, 1)
-		if (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
-			t.Errorf("%s: %v", test.name, err)
-		}
-	}
-}

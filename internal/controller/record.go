@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
@@ -30,19 +31,19 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	if patch == nil {
-		r.paces.over(keyOf(p.stored))
+		r.paces.over(identity.Key(p.stored))
 		return false, nil
 	}
 	crowd := r.ofTheCrowd(p, patch)
 	news := crowd && len(p.plan.Tell) > 0
 	switch {
 	case news:
-		p.rest = r.paces.newsRest(keyOf(p.stored), p.now)
+		p.rest = r.paces.newsRest(identity.Key(p.stored), p.now)
 	case crowd:
-		p.rest = r.paces.rest(keyOf(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
+		p.rest = r.paces.rest(identity.Key(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
 	}
 	if p.rest > 0 {
-		r.paces.shorts.set(keyOf(p.stored), p.plan.Next.ShortSince)
+		r.paces.shorts.set(identity.Key(p.stored), p.plan.Next.ShortSince)
 		return false, nil
 	}
 	target, err := r.metadataOf(p.stored)
@@ -55,7 +56,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 		return false, err
 	}
 	r.writes.wrote(target)
-	r.paces.wrote(keyOf(p.stored), p.now, news)
+	r.paces.wrote(identity.Key(p.stored), p.now, news)
 	return true, nil
 }
 
@@ -150,17 +151,17 @@ type ownWrite struct {
 const maxBehind = 30 * time.Second
 
 func (w *ownWrites) wrote(obj metav1.Object) {
-	w.set(keyOf(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
+	w.set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
 // await has passes over an object wait for a version that somebody else wrote. No pass has decided from that yet, so the event that brings it is no echo.
 func (w *ownWrites) await(obj metav1.Object, version string, now time.Time) {
-	w.set(keyOf(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
+	w.set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
 // ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
 func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
-	w.update(keyOf(obj), func(last ownWrite, known bool) (ownWrite, bool) {
+	w.update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
 		switch {
 		case last.behind.IsZero():
@@ -176,7 +177,7 @@ func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool
 // echo reports whether an object is what a write of ours made of it, and nobody has met an older one since: the pass that wrote has decided from the same, and
 // said when to look again.
 func (w *ownWrites) echo(obj metav1.Object) bool {
-	last, known := w.get(keyOf(obj))
+	last, known := w.get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
 }
 
@@ -196,7 +197,7 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 
 // after reports whether a write of ours is newer than a read. Where that read is the API server's own, it was restored from a backup.
 func (w *ownWrites) after(read metav1.Object) bool {
-	last, known := w.get(keyOf(read))
+	last, known := w.get(identity.Key(read))
 	return known && last.newer(read)
 }
 
@@ -226,8 +227,4 @@ func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
 	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")
 	r.writes.forget(key)
 	return false, nil
-}
-
-func keyOf(obj metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -205,7 +206,7 @@ func TestOwnWrites(t *testing.T) {
 		if got, doubted := w.ahead(test.read, noon); got != test.stale || doubted {
 			t.Errorf("%s: stale is %t", test.name, got)
 		}
-		w.forget(keyOf(test.read))
+		w.forget(identity.Key(test.read))
 		if ahead, _ := w.ahead(test.read, noon); ahead {
 			t.Errorf("%s: not forgotten", test.name)
 		}

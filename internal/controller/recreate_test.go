@@ -85,43 +85,6 @@ func TestRecreatedApplicationIsBounded(t *testing.T) {
 	}
 }
 
-// TestNameLeft: what is going, and what an application of the same name left, is waited for; the rest belongs to somebody.
-func TestNameLeft(t *testing.T) {
-	w := newWorld(t)
-	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api}
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
-	ref := func(group, kind, name string, uid types.UID) metav1.OwnerReference {
-		return metav1.OwnerReference{APIVersion: group + "/v1", Kind: kind, Name: name, UID: uid}
-	}
-	const ours = "sparkoperator.k8s.io"
-	for _, test := range []struct {
-		name   string
-		ref    metav1.OwnerReference
-		going  bool
-		waited bool
-	}{
-		{"of the application before", ref(ours, "SparkApplication", "pi", "first"), false, true},
-		{"and going", ref(ours, "SparkApplication", "pi", "first"), true, true},
-		{"of this application, without being its controller", ref(ours, "SparkApplication", "pi", "second"), false, false},
-		{"of an application of another name", ref(ours, "SparkApplication", "pie", "first"), false, false},
-		{"of another API", ref("spark.apache.org", "SparkApplication", "pi", "first"), false, false},
-		{"of another kind", ref(ours, "ScheduledSparkApplication", "pi", "first"), false, false},
-		{"of another kind, going", ref("apps", "ReplicaSet", "pi", "first"), true, true},
-	} {
-		pod := foreignPod("ns", "pi-driver")
-		pod.OwnerReferences = []metav1.OwnerReference{test.ref}
-		if test.going {
-			pod.DeletionTimestamp = new(metav1.Now())
-		}
-		if why := r.nameLeft(pod, "Pod", app); (why != "") != test.waited {
-			t.Errorf("%s: %q", test.name, why)
-		}
-	}
-	if why := r.nameLeft(foreignPod("ns", "pi-driver"), "Pod", app); why != "" {
-		t.Errorf("nobody's: %q", why)
-	}
-}
-
 // TestLeftWithPod: what only pods own that are gone or going is waited for; what another owns as well, or a pod that stays, belongs to somebody.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -38,7 +39,7 @@ func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 		if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || p.now.Sub(driver.EndedAt) > rightsWindow {
 			continue
 		}
-		asked := question{keyOf(p.stored), partRights}
+		asked := question{identity.Key(p.stored), partRights}
 		cause, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now)
 		if !fresh {
 			var again time.Duration

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -35,7 +35,7 @@ func (runs *Runs[T]) indexPods(ctx context.Context, indexer client.FieldIndexer)
 		return nil
 	}
 	err := indexer.IndexField(ctx, &corev1.Pod{}, indexRunPods, func(pod client.Object) []string {
-		if name := pod.GetLabels()[runs.PodLabel]; name != "" && isLaunched(pod) {
+		if name := pod.GetLabels()[runs.PodLabel]; name != "" && identity.IsLaunched(pod) {
 			return []string{name}
 		}
 		return nil
@@ -53,7 +53,7 @@ func (runs *Runs[T]) watchPods(work *builder.Builder) *builder.Builder {
 	}
 	owner := func(_ context.Context, pod client.Object) []reconcile.Request {
 		name := pod.GetLabels()[runs.PodLabel]
-		if name == "" || !isLaunched(pod) {
+		if name == "" || !identity.IsLaunched(pod) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: namespaced(pod.GetNamespace(), name)}}
@@ -70,9 +70,9 @@ func stops() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return isLaunched(e.ObjectNew) && !stopped(e.ObjectOld) && stopped(e.ObjectNew)
+			return identity.IsLaunched(e.ObjectNew) && !stopped(e.ObjectOld) && stopped(e.ObjectNew)
 		},
-		DeleteFunc:  func(e event.DeleteEvent) bool { return isLaunched(e.Object) && !stopped(e.Object) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return identity.IsLaunched(e.Object) && !stopped(e.Object) },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }
@@ -80,7 +80,7 @@ func stops() predicate.Predicate {
 // hasStopped reports whether nothing of Spark runs in a pod any more, nor ever will: its container has ended, or it is deleted and never came to a node.
 func hasStopped(pod *corev1.Pod) bool {
 	phase := lifecycle.DriverFacts(pod, sparkContainer(pod)).Phase
-	if pod.Labels[labelRole] == roleSubmitter {
+	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		phase = lifecycle.SubmitterFacts(pod, submit.RunnerContainer).Phase
 	}
 	switch phase {
@@ -111,7 +111,7 @@ func (r *Reconciler[T]) observeStopping(ctx context.Context, p *pass[T]) error {
 	var stopping []lifecycle.Run
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		ref := runOf(pod, gvk.GroupKind())
+		ref := identity.SoleOwner(pod, gvk.GroupKind())
 		if ref == nil || hasStopped(pod) || pod.CreationTimestamp.Before(&born) || slices.ContainsFunc(stopping, isRun(ref.UID)) ||
 			slices.ContainsFunc(p.seen.Runs, isRun(ref.UID)) {
 			continue
@@ -132,18 +132,6 @@ func (r *Reconciler[T]) observeStopping(ctx context.Context, p *pass[T]) error {
 // isRun tells the run of a UID.
 func isRun(uid types.UID) func(lifecycle.Run) bool {
 	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
-}
-
-// runOf returns a pod's owner where that is an application alone, and the pod's identity, if it has one, agrees.
-func runOf(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
-	if len(pod.OwnerReferences) != 1 {
-		return nil // another owner that is there would keep the garbage collector from it
-	}
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil || !ofKind(*ref, kind) || !unlabelled(pod) && pod.Labels[labelAppUID] != string(ref.UID) {
-		return nil
-	}
-	return ref
 }
 
 // runIsGone reports whether the cache shows no application of an owner reference any more. One that is there counts by itself, or is not the schedule's.

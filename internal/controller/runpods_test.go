@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
@@ -112,7 +112,7 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	bySettingsAlone.Controller = new(true)
 	driver := func(name string, owners ...metav1.OwnerReference) {
 		pod := foreignPod(w.namespace, name)
-		pod.Labels = map[string]string{labelRole: roleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
+		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
 		pod.Spec.NodeName = "nowhere" // from its birth: the garbage collector takes a pod without a node and an owner at once, and asks a kubelet about another
 		w.create(pod)
@@ -129,50 +129,10 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	w.asked(s, "one")
 }
 
-// TestRunOf: whose pod it is.
-func TestRunOf(t *testing.T) {
-	kind := v1beta2.GroupVersion.WithKind("SparkApplication").GroupKind()
-	ref := metav1.OwnerReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "r", UID: "1", Controller: new(true)}
-	with := func(change func(*metav1.OwnerReference)) metav1.OwnerReference {
-		changed := ref
-		change(&changed)
-		return changed
-	}
-	for _, c := range []struct {
-		about  string
-		uid    string
-		owners []metav1.OwnerReference
-		want   types.UID
-	}{
-		{"a run's", "1", []metav1.OwnerReference{ref}, "1"},
-		{"another version's", "1", []metav1.OwnerReference{with(func(r *metav1.OwnerReference) { r.APIVersion = "sparkoperator.k8s.io/v2" })}, "1"},
-		{"of another operator of the API", "", []metav1.OwnerReference{ref}, "1"},
-		{"a label that does not agree", "2", []metav1.OwnerReference{ref}, ""},
-		{"no owner", "1", nil, ""},
-		{"an owner that is not the controller", "1", []metav1.OwnerReference{with(func(r *metav1.OwnerReference) { r.Controller = nil })}, ""},
-		{"another kind's", "1", []metav1.OwnerReference{with(func(r *metav1.OwnerReference) { r.Kind = "SparkConnect" })}, ""},
-		{"another group's", "1", []metav1.OwnerReference{with(func(r *metav1.OwnerReference) { r.APIVersion = "example.com/v1beta2" })}, ""},
-		{"no group at all", "1", []metav1.OwnerReference{with(func(r *metav1.OwnerReference) { r.APIVersion = "a/b/c" })}, ""},
-		{"two owners", "1", []metav1.OwnerReference{ref, {APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}}, ""},
-	} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: c.owners}}
-		if c.uid != "" {
-			pod.Labels = map[string]string{labelAppUID: c.uid}
-		}
-		var got types.UID
-		if run := runOf(pod, kind); run != nil {
-			got = run.UID
-		}
-		if got != c.want {
-			t.Errorf("%s: it is of %q, want %q", c.about, got, c.want)
-		}
-	}
-}
-
 // TestStops: of a run's pods a schedule is woken once each, by its end.
 func TestStops(t *testing.T) {
 	pod := func(role string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{labelRole: role}}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{identity.RoleLabel: role}}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
 		for _, c := range change {
 			c(p)
 		}
@@ -182,15 +142,15 @@ func TestStops(t *testing.T) {
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeName = "" }
 	update := stops().Update
 	got := map[string]bool{
-		"a driver comes":             stops().Create(event.CreateEvent{Object: pod(roleDriver, corev1.PodFailed)}),
-		"a driver starts":            update(event.UpdateEvent{ObjectOld: pod(roleDriver, corev1.PodPending), ObjectNew: pod(roleDriver, corev1.PodRunning)}),
-		"a driver is deleted":        update(event.UpdateEvent{ObjectOld: pod(roleDriver, corev1.PodRunning), ObjectNew: pod(roleDriver, corev1.PodRunning, deleted)}),
-		"a driver ends":              update(event.UpdateEvent{ObjectOld: pod(roleDriver, corev1.PodRunning, deleted), ObjectNew: pod(roleDriver, corev1.PodFailed, deleted)}),
-		"a submitter ends":           update(event.UpdateEvent{ObjectOld: pod(roleSubmitter, corev1.PodRunning), ObjectNew: pod(roleSubmitter, corev1.PodSucceeded)}),
-		"an executor ends":           update(event.UpdateEvent{ObjectOld: pod(roleExecutor, corev1.PodRunning), ObjectNew: pod(roleExecutor, corev1.PodFailed)}),
-		"one without a node deleted": update(event.UpdateEvent{ObjectOld: pod(roleDriver, corev1.PodPending, nowhere), ObjectNew: pod(roleDriver, corev1.PodPending, nowhere, deleted)}),
-		"a driver goes":              stops().Delete(event.DeleteEvent{Object: pod(roleDriver, corev1.PodRunning)}),
-		"an ended driver goes":       stops().Delete(event.DeleteEvent{Object: pod(roleDriver, corev1.PodFailed)}),
+		"a driver comes":             stops().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver starts":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"a driver is deleted":        update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
+		"a driver ends":              update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
+		"a submitter ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
+		"an executor ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
+		"one without a node deleted": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
+		"a driver goes":              stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"an ended driver goes":       stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
 	}
 	want := map[string]bool{
 		"a driver comes": false, "a driver starts": false, "a driver is deleted": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,

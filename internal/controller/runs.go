@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -86,7 +87,7 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	return func(_ context.Context, run client.Object) []reconcile.Request {
 		var owners []reconcile.Request
 		for _, ref := range run.GetOwnerReferences() {
-			if ofKind(ref, kind) {
+			if identity.OfKind(ref, kind) {
 				owners = append(owners, reconcile.Request{NamespacedName: namespaced(run.GetNamespace(), ref.Name)})
 			}
 		}
@@ -167,7 +168,7 @@ func oursToRun(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
 		return fmt.Errorf("%T %s/%s is rendered for run %s of %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
-	case !owned(run, owner.GetUID()):
+	case !identity.OwnedBy(run, owner.GetUID()):
 		return fmt.Errorf("%T %s is rendered without its owner", run, run.GetName())
 	}
 	return nil
@@ -186,15 +187,15 @@ func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Obj
 		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
 	case err != nil:
 		return nil, err
-	case owned(existing, p.stored.GetUID()):
+	case identity.OwnedBy(existing, p.stored.GetUID()):
 		r.startedRun(p, existing, existing.GetCreationTimestamp().Time)
 		return nil, nil
-	case r.leftByNamesake(existing, p.stored):
+	case identity.Orphan(existing, p.stored, r.groupKind(p.stored)):
 		return nil, &waitError{after: lookAgain, reason: reasonNameTaken,
 			why: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
 	}
 	return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
-		gvk.Kind, existing.GetName(), ownerOf(existing))}), nil
+		gvk.Kind, existing.GetName(), identity.OwnerInWords(existing))}), nil
 }
 
 // startedRun notes that a run exists since a time, for what is told once that is stored.
@@ -248,7 +249,7 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 		return nil, err
 	}
 	known := func(one client.Object) bool { return one.GetUID() == run.GetUID() }
-	if missing || !owned(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
+	if missing || !identity.OwnedBy(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
 		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
 	}
 	return r.confirmRuns(ctx, p)
@@ -263,7 +264,7 @@ func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, erro
 	var found []lifecycle.Run
 	err := r.eachLive(ctx, r.kind.Runs.List, func(item runtime.Object) error {
 		run := item.(client.Object)
-		if !owned(run, p.stored.GetUID()) || known[run.GetUID()] {
+		if !identity.OwnedBy(run, p.stored.GetUID()) || known[run.GetUID()] {
 			return nil
 		}
 		known[run.GetUID()] = true

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -207,7 +208,7 @@ func (w *world) runsOf(s *schedule) []string {
 	}
 	var names []string
 	for i := range list.Items {
-		if owned(&list.Items[i], s.UID) {
+		if identity.OwnedBy(&list.Items[i], s.UID) {
 			names = append(names, list.Items[i].Name)
 		}
 	}
@@ -271,7 +272,7 @@ func TestRunIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitSchedule("taken", "its run", lastRun("taken-a"))
-	if !owned(w.get("taken-a"), s.UID) {
+	if !identity.OwnedBy(w.get("taken-a"), s.UID) {
 		t.Error("the run is not the schedule's")
 	}
 

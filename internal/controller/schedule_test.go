@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -218,7 +219,7 @@ func TestScheduleReplaces(t *testing.T) {
 func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	for {
 		var pods corev1.PodList
-		if err := w.api.List(context.Background(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{labelRole: roleDriver}); err != nil {
+		if err := w.api.List(context.Background(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
 			w.t.Error(err)
 			return
 		}
@@ -354,7 +355,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitSchedule("nightly", "the run", lastRun(name))
-	if run := w.get(name); run.UID == other.UID || !owned(run, s.UID) {
+	if run := w.get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
 		t.Error("the run is not the schedule's")
 	}
 }
@@ -488,7 +489,7 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 				return
 			}
 			for _, run := range list.Items {
-				if owned(&run, s.UID) {
+				if identity.OwnedBy(&run, s.UID) {
 					if seen[run.Name] == nil {
 						seen[run.Name] = map[string]bool{}
 					}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // scope says whose custom resources are acted on: those of all namespaces, of the namespaces that are named, or of those that are named or have
@@ -94,7 +95,7 @@ func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupV
 		}
 		var all []reconcile.Request
 		_ = meta.EachListItem(list, func(item runtime.Object) error {
-			all = append(all, reconcile.Request{NamespacedName: keyOf(item.(client.Object))})
+			all = append(all, reconcile.Request{NamespacedName: identity.Key(item.(client.Object))})
 			return nil
 		})
 		return all

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -19,13 +20,13 @@ import (
 // that may be reading it. Else one of this application's attempt is made again; what is still in the way then is somebody else's.
 func (r *Reconciler[T]) remakeSecret(ctx context.Context, p *pass[T], secret *corev1.Secret, mountedBy *corev1.Pod) (fact, error) {
 	pod, _, err := r.readLive(ctx, mountedBy)
-	if err == nil && belongs(pod, p.stored) && attemptOf(pod) == attemptOf(secret) {
+	if err == nil && identity.BelongsTo(pod, p.stored) && identity.Attempt(pod) == identity.Attempt(secret) {
 		return nil, nil
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	if err := r.deleteSecrets(ctx, p, attemptOf(secret)); err != nil {
+	if err := r.deleteSecrets(ctx, p, identity.Attempt(secret)); err != nil {
 		return nil, err
 	}
 	made := secret.DeepCopy()
@@ -44,8 +45,8 @@ func (r *Reconciler[T]) remakeSecret(ctx context.Context, p *pass[T], secret *co
 // deleteSecrets deletes the Secrets of an attempt, by whose they are.
 func (r *Reconciler[T]) deleteSecrets(ctx context.Context, p *pass[T], attempt int32) error {
 	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels{
-		labelAppUID:  string(p.stored.GetUID()),
-		labelAttempt: fmt.Sprint(attempt),
+		identity.AppUIDLabel:  string(p.stored.GetUID()),
+		identity.AttemptLabel: fmt.Sprint(attempt),
 	})
 	if err != nil {
 		return fmt.Errorf("delete the Secrets of attempt %d: %w", attempt, err)
@@ -61,7 +62,7 @@ func (r *Reconciler[T]) mayHaveSecrets(p *pass[T], attempt int32) bool {
 	}
 	known := false
 	for _, object := range p.having() {
-		if attemptOf(object) != attempt {
+		if identity.Attempt(object) != attempt {
 			continue
 		}
 		known = true
@@ -77,5 +78,5 @@ func madeBySubmitter(object metav1.Object) bool {
 		return true
 	}
 	_, bySubmitter := object.GetAnnotations()[lifecycle.SubmitterAnnotation]
-	return bySubmitter || object.GetLabels()[labelRole] == roleSubmitter
+	return bySubmitter || object.GetLabels()[identity.RoleLabel] == identity.RoleSubmitter
 }

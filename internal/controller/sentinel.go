@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 const (
@@ -212,7 +214,7 @@ func (s *sentinels) check(*http.Request) error {
 
 // sentinel is all that is done about a sentinel: it is remembered, and another operator's finalizers are taken off it.
 func (r *Reconciler[T]) sentinel(ctx context.Context, stored T) (reconcile.Result, error) {
-	key := keyOf(stored)
+	key := identity.Key(stored)
 	r.metrics.Gone(r.kind.Name, key) // it may have been an application before
 	if r.sentinels.probes(key.Namespace) {
 		r.sentinels.seen(r.sentinelKey(key), stored.GetGeneration(), func() *sentinel { return r.reach(key) })

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -26,7 +27,7 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 	t.Parallel()
 	driver := func(change ...func(*corev1.Pod)) corev1.Pod {
 		pod := endedExecutor("driver", -1)
-		pod.Labels[labelRole], pod.Labels[submit.SelectorLabel] = roleDriver, "spark-1"
+		pod.Labels[identity.RoleLabel], pod.Labels[submit.SelectorLabel] = identity.RoleDriver, "spark-1"
 		pod.Spec.Containers[0].Name, pod.OwnerReferences[0].Controller = driverContainer, new(true)
 		for _, c := range change {
 			c(pod)
@@ -53,9 +54,9 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 		{"of a set that is no workload controller's", driver(), executor("StatefulSet", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "example.com/v1" }), 0},
 		{"of nobody", driver(), executor("StatefulSet", func(pod *corev1.Pod) { pod.OwnerReferences = nil }), 0},
 		{"of another application of Spark's", driver(), executor("StatefulSet", label(submit.SelectorLabel, "spark-2")), 0},
-		{"of another attempt", driver(), executor("StatefulSet", label(labelAttempt, "2")), 0},
+		{"of another attempt", driver(), executor("StatefulSet", label(identity.AttemptLabel, "2")), 0},
 		{"of no application of Spark's", driver(label(submit.SelectorLabel, "")), executor("StatefulSet", label(submit.SelectorLabel, "")), 0},
-		{"of no role", driver(), executor("StatefulSet", label(labelRole, "other")), 0},
+		{"of no role", driver(), executor("StatefulSet", label(identity.RoleLabel, "other")), 0},
 		{"whose driver has ended", driver(func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }), executor("StatefulSet"), 0},
 		{"whose driver is another's", driver(func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }), executor("StatefulSet"), 0},
 	} {
@@ -66,7 +67,7 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 			}
 			for _, part := range []lifecycle.Part{lifecycle.Attempt, lifecycle.Executors} {
 				for _, target := range p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 1}) {
-					if target.GetLabels()[labelRole] == roleExecutor {
+					if target.GetLabels()[identity.RoleLabel] == identity.RoleExecutor {
 						t.Errorf("to delete part %v deletes it", part)
 					}
 				}

@@ -25,6 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
@@ -34,6 +35,8 @@ const (
 	// An error backs off from errorDelay to maxErrorDelay, for each object on its own; events of pods are never held up by it.
 	errorDelay    = 200 * time.Millisecond
 	maxErrorDelay = time.Minute
+	// fieldOwner is the field manager of every write.
+	fieldOwner = "spark-operator"
 )
 
 // Environment is what the operator gets from its process rather than from its configuration file.
@@ -196,7 +199,7 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 		objects, op.others = append(objects, object), append(op.others, newListener(object, op.GetCache()))
 	}
 	for _, object := range objects {
-		if err := op.GetFieldIndexer().IndexField(ctx, object, indexAppUID, byAppUID); err != nil {
+		if err := op.GetFieldIndexer().IndexField(ctx, object, identity.CacheIndex, identity.IndexKeys); err != nil {
 			return fmt.Errorf("index %T: %w", object, err)
 		}
 	}

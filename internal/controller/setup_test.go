@@ -23,6 +23,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -260,7 +261,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 func TestTrimPod(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", labelAppUID: "u"},
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", identity.AppUIDLabel: "u"},
 			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
@@ -274,7 +275,7 @@ func TestTrimPod(t *testing.T) {
 	}
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{labelAppUID: "u"},
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.AppUIDLabel: "u"},
 			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
 		},
 		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
@@ -292,7 +293,7 @@ func TestTrimPod(t *testing.T) {
 // TestTrimPodOfNobody: of a Spark that no operator runs nothing is kept but its name.
 func TestTrimPodOfNobody(t *testing.T) {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{labelRole: roleExecutor}},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},
 		Spec:       corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1"}}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -22,7 +23,7 @@ func TestSilentScheduler(t *testing.T) {
 		kept, err := trimPod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: w.namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
-				Labels: map[string]string{labelAppUID: "u", labelAttempt: "1", labelRole: role},
+				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", identity.RoleLabel: role},
 			},
 			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: driverContainer}}},
 			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: conditions},
@@ -38,19 +39,19 @@ func TestSilentScheduler(t *testing.T) {
 		pod  corev1.Pod
 		want string
 	}{
-		{"of a typing error", pod("s", roleDriver, "volcanoo", silentGrace), lifecycle.ReasonSchedulerSilent},
-		{"for hours", pod("s", roleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
-		{"for a moment", pod("s", roleDriver, "volcano", silentGrace-time.Second), ""},
-		{"Kubernetes' own", pod("s", roleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
-		{"that said it", pod("s", roleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
-		{"that said it in an Event", pod("explained", roleDriver, "volcano", time.Hour), "FailedScheduling"},
-		{"of an executor", pod("s", roleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
-		{"of an executor, Kubernetes' own", pod("s", roleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
+		{"of a typing error", pod("s", identity.RoleDriver, "volcanoo", silentGrace), lifecycle.ReasonSchedulerSilent},
+		{"for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
+		{"for a moment", pod("s", identity.RoleDriver, "volcano", silentGrace-time.Second), ""},
+		{"Kubernetes' own", pod("s", identity.RoleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
+		{"that said it", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
+		{"that said it in an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour), "FailedScheduling"},
+		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
+		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
 		r := &Reconciler[*v1beta2.SparkApplication]{live: w.api}
 		p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 		var why func() lifecycle.Cause
-		if test.pod.Labels[labelRole] == roleDriver {
+		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 			p.children.drivers = []corev1.Pod{test.pod}
 			p.seen = p.children.facts()
 			why = func() lifecycle.Cause { return p.seen.Drivers[0].Why }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -79,7 +80,7 @@ func (r *Reconciler[T]) first(ctx context.Context, p *pass[T], object client.Obj
 	if !existed && countOf(name, slices.Concat(p.children.strays, p.children.members)) == 0 {
 		return object, nil
 	}
-	pods, err := r.livePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{labelClusterName: p.stored.GetName()})
+	pods, err := r.livePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: p.stored.GetName()})
 	if err != nil {
 		return nil, fmt.Errorf("count the pods that it left: %w", err)
 	}
@@ -89,7 +90,7 @@ func (r *Reconciler[T]) first(ctx context.Context, p *pass[T], object client.Obj
 // ofSetNamed reports whether a pod of a cluster is labelled as one, and kept by a set of a name.
 func ofSetNamed(pod *corev1.Pod, name string) bool {
 	set := metav1.GetControllerOfNoCopy(pod)
-	return isMember(pod) && set != nil && ofKind(*set, statefulSetKind.GroupKind()) && set.Name == name
+	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, statefulSetKind.GroupKind()) && set.Name == name
 }
 
 // takeStrays lets a set begin with as many pods as there are of its name.
@@ -119,7 +120,7 @@ func countOf(set string, pods []corev1.Pod) int64 {
 
 // isStray reports whether a pod of a cluster has lost its set. That it had one, a label tells that Kubernetes gives such pods.
 func isStray(pod *corev1.Pod) bool {
-	return isMember(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
+	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
 }
 
 // leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 func workerSet(replicas *int32) *appsv1.StatefulSet {
@@ -75,7 +77,7 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{labelRole: roleWorker, labelClusterName: "c", appsv1.StatefulSetPodNameLabel: name}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", appsv1.StatefulSetPodNameLabel: name}}}
 	}
 	ofSet := func(set, name string) corev1.Pod {
 		pod := stray(name)
@@ -85,7 +87,7 @@ func TestStrays(t *testing.T) {
 	going := stray("c-worker-4")
 	going.DeletionTimestamp = new(metav1.Now())
 	unlike := stray("c-worker-4")
-	unlike.Labels[labelRole] = roleExecutor
+	unlike.Labels[identity.RoleLabel] = identity.RoleExecutor
 	workers := []string{"c-worker"}
 	one := []corev1.Pod{stray("c-worker-0")}
 	two := []corev1.Pod{stray("c-worker-2"), stray("c-worker-1")}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -66,12 +67,12 @@ func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.t.Helper()
 	var s corev1.ServiceList
 	var c corev1.ConfigMapList
-	of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.GetUID())}}
+	of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}}
 	if err := errors.Join(w.api.List(w.t.Context(), &s, of...), w.api.List(w.t.Context(), &c, of...)); err != nil {
 		w.t.Fatal(err)
 	}
 	for i := range s.Items {
-		if !surrounds(&s.Items[i]) {
+		if !identity.IsAuxiliary(&s.Items[i]) {
 			services++
 		}
 	}

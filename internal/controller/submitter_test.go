@@ -17,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -34,7 +35,7 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 	var pods corev1.PodList
 	testkit.Wait(w.t, fmt.Sprintf("the pod that submits attempt %d of %s", attempt, app.Name), func(ctx context.Context) error {
 		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
-			labelAppUID: string(app.UID), labelAttempt: fmt.Sprint(attempt), labelRole: roleSubmitter,
+			identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleSubmitter,
 		}); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	}
 	driver.Namespace = w.namespace
 	driver.Name, _ = settings.Get("spark.kubernetes.driver.pod.name")
-	driver.Labels = map[string]string{labelRole: roleDriver, "spark-app-selector": "spark-of-" + submitter.Name}
+	driver.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, "spark-app-selector": "spark-of-" + submitter.Name}
 	maps.Insert(driver.Labels, settings.WithPrefix("spark.kubernetes.driver.label."))
 	driver.Spec.ServiceAccountName, _ = settings.Get("spark.kubernetes.authenticate.driver.serviceAccountName")
 	driver.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -79,7 +80,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	w.t.Helper()
 	var list corev1.SecretList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(owner.GetUID())}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
 		w.t.Fatal(err)
 	}
 	return list.Items
@@ -89,7 +90,7 @@ func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
 	w.t.Helper()
 	for _, secret := range w.secretsOf(app) {
-		attempts = append(attempts, attemptOf(&secret))
+		attempts = append(attempts, identity.Attempt(&secret))
 	}
 	slices.Sort(attempts)
 	return attempts
@@ -401,7 +402,7 @@ func (p *played) until(name string, done func() bool) {
 			return nil
 		}
 		var pods corev1.PodList
-		if err := p.api.List(ctx, &pods, client.InNamespace(p.namespace), client.MatchingLabels{labelAppUID: string(p.app.UID)}); err != nil {
+		if err := p.api.List(ctx, &pods, client.InNamespace(p.namespace), client.MatchingLabels{identity.AppUIDLabel: string(p.app.UID)}); err != nil {
 			return err
 		}
 		for i := range pods.Items {
@@ -413,10 +414,10 @@ func (p *played) until(name string, done func() bool) {
 
 func (p *played) play(pod *corev1.Pod) {
 	p.t.Helper()
-	attempt := int(attemptOf(pod))
+	attempt := int(identity.Attempt(pod))
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
-	case pod.Labels[labelRole] == roleSubmitter && p.seen[string(pod.UID)] == 0:
+	case pod.Labels[identity.RoleLabel] == identity.RoleSubmitter && p.seen[string(pod.UID)] == 0:
 		p.seen[string(pod.UID)] = attempt
 		p.drivers++
 		p.sparkSubmit(pod, attempt > 1)
@@ -425,7 +426,7 @@ func (p *played) play(pod *corev1.Pod) {
 		} else {
 			p.kubelet(pod.Name, corev1.PodSucceeded, exited(0, ""))
 		}
-	case pod.Labels[labelRole] == roleDriver && attempt > 1:
+	case pod.Labels[identity.RoleLabel] == identity.RoleDriver && attempt > 1:
 		p.kubelet(pod.Name, corev1.PodSucceeded, exited(0, ""))
 	}
 }
@@ -448,7 +449,7 @@ func TestMayHaveSecrets(t *testing.T) {
 	app.Spec.Image = new("image")
 	native, submitted, submitter := *tinyDriver(app, 1), *tinyDriver(app, 1), *tinyDriver(app, 1)
 	submitted.Annotations = map[string]string{lifecycle.SubmitterAnnotation: "s"}
-	submitter.Labels[labelRole] = roleSubmitter
+	submitter.Labels[identity.RoleLabel] = identity.RoleSubmitter
 	for _, c := range []struct {
 		name     string
 		children children

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -79,7 +80,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 		return
 	}
 	r.sweepSecrets(ctx, p, wanted.Objects)
-	key, uid := keyOf(p.stored), p.stored.GetUID()
+	key, uid := identity.Key(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
 	if wanted.Stays {
 		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return kindOf(object) == "Service" })
@@ -122,7 +123,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 	if len(p.remove) == 0 {
 		return
 	}
-	key, asked := keyOf(p.stored), digestOf(nil, p.remove)
+	key, asked := identity.Key(p.stored), digestOf(nil, p.remove)
 	last := r.around.last(key, p.stored.GetUID())
 	if last.asked != asked {
 		last.failures = 0
@@ -342,14 +343,14 @@ func (p *pass[T]) treeOver(object client.Object, existing *unstructured.Unstruct
 // notOurs says why what has the name of an object that is wanted is none to be changed; nil where it may be.
 func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unstructured.Unstructured) error {
 	switch {
-	case owned(existing, p.stored.GetUID()) && existing.GetDeletionTimestamp() != nil:
+	case identity.OwnedBy(existing, p.stored.GetUID()) && existing.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
-	case owned(existing, p.stored.GetUID()):
+	case identity.OwnedBy(existing, p.stored.GetUID()):
 		return nil
 	case p.drivenElsewhere(existing):
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
 	}
-	if why := r.nameLeft(existing, kindOf(object), p.stored); why != "" {
+	if why := r.whyFreed(existing, kindOf(object), p.stored); why != "" {
 		return &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
 	}
 	return &causeError{nameTaken(existing, kindOf(object))}
@@ -357,7 +358,9 @@ func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unst
 
 // drivenElsewhere reports whether an object belongs to a driver that was taken over from another operator, which made the two.
 func (p *pass[T]) drivenElsewhere(existing client.Object) bool {
-	return slices.ContainsFunc(p.seen.Drivers, func(d lifecycle.Driver) bool { return d.AttemptID != "" && owned(existing, types.UID(d.UID)) })
+	return slices.ContainsFunc(p.seen.Drivers, func(d lifecycle.Driver) bool {
+		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
+	})
 }
 
 // update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer

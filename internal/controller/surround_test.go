@@ -20,6 +20,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -226,7 +227,7 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	}
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
-	second := w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 2) })
+	second := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	if err := w.api.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	})
 	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
 	w.driverOf(app, 3)
-	w.uiService("pi", func(s *corev1.Service) error { return want(attemptOf(s), 3) })
+	w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 3) })
 	if err := w.api.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
@@ -259,14 +260,14 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
 	})
-	if is := w.uiService("pi"); is.UID != first.UID || attemptOf(is) != 1 {
+	if is := w.uiService("pi"); is.UID != first.UID || identity.Attempt(is) != 1 {
 		t.Errorf("while the retry waits there is %+v", is.ObjectMeta)
 	}
 	later.Store(int64(2 * time.Hour))
 	w.poke("pi")
 	driver := w.driverOf(app, 2)
 	second := w.uiService("pi", func(s *corev1.Service) error {
-		return errors.Join(want(attemptOf(s), 2), want(s.Spec.Ports[0].Port, 80))
+		return errors.Join(want(identity.Attempt(s), 2), want(s.Spec.Ports[0].Port, 80))
 	})
 	if second.UID != first.UID || second.Spec.ClusterIP != first.Spec.ClusterIP || len(second.Spec.Ports) != 1 {
 		t.Errorf("the Service of attempt 2 is %+v", second)
@@ -290,14 +291,14 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
 			ServicePort: new(int32(80)), ServicePortName: new("web"),
-			ServiceLabels:      map[string]string{"team": "a", labelAppUID: "mine", "sparkoperator.k8s.io/app-name": "mine"},
+			ServiceLabels:      map[string]string{"team": "a", identity.AppUIDLabel: "mine", "sparkoperator.k8s.io/app-name": "mine"},
 			ServiceAnnotations: map[string]string{"first": "1", "both": "1"},
 		}
 	})
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	before := w.uiService("pi")
-	if before.Labels["team"] != "a" || before.Labels[labelAppUID] != string(app.UID) || before.Labels["sparkoperator.k8s.io/app-name"] != "pi" {
+	if before.Labels["team"] != "a" || before.Labels[identity.AppUIDLabel] != string(app.UID) || before.Labels["sparkoperator.k8s.io/app-name"] != "pi" {
 		t.Errorf("the labels are %v", before.Labels)
 	}
 	theirs := before.DeepCopy()
@@ -504,7 +505,7 @@ func TestStandsBeside(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "n", Name: "s", Labels: map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c"},
+			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"},
 			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
 		}}
 	}
@@ -514,7 +515,7 @@ func TestStandsBeside(t *testing.T) {
 	for name, change := range map[string]func(*corev1.Service){
 		"digest":    func(s *corev1.Service) { delete(s.Labels, lifecycle.ContentLabel) },
 		"owner":     func(s *corev1.Service) { s.OwnerReferences = nil },
-		"identity":  func(s *corev1.Service) { delete(s.Labels, labelAppUID) },
+		"identity":  func(s *corev1.Service) { delete(s.Labels, identity.AppUIDLabel) },
 		"namespace": func(s *corev1.Service) { s.Namespace = "other" },
 	} {
 		object := whole()
@@ -546,7 +547,7 @@ func TestSurroundIntervals(t *testing.T) {
 // TestSurroundingsAreNoRemains: no decision waits for what stands beside a driver, and no attempt's end deletes it behind the back of what watches
 // over it.
 func TestSurroundingsAreNoRemains(t *testing.T) {
-	labels := map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c"}
+	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
 	if remains := p.children.facts().Remains; len(remains) > 0 {
 		t.Errorf("%v remain", remains)

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -58,14 +59,14 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	if a.driver == "" {
 		return app
 	}
-	driver := w.theirPod(app, app.Name+"-driver", roleDriver, ref)
+	driver := w.theirPod(app, app.Name+"-driver", identity.RoleDriver, ref)
 	if a.unowned {
 		driver.OwnerReferences = nil
 	}
 	w.create(driver)
 	w.phase(driver, a.driver)
 	w.ofDriver(driver)
-	executor := w.theirPod(app, app.Name+"-exec-1", roleExecutor, metav1.OwnerReference{
+	executor := w.theirPod(app, app.Name+"-exec-1", identity.RoleExecutor, metav1.OwnerReference{
 		APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID,
 	})
 	executor.Labels["spark-exec-id"], executor.Labels["spark-version"] = "1", app.Spec.SparkVersion
@@ -76,14 +77,14 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 }
 
 func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner metav1.OwnerReference) *corev1.Pod {
-	container := map[string]string{roleDriver: driverContainer, roleExecutor: executorContainer}[role]
+	container := map[string]string{identity.RoleDriver: driverContainer, identity.RoleExecutor: executorContainer}[role]
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
 			Labels: map[string]string{
 				sparkoperator.LabelAppName: app.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelSubmissionID: theirSubmission(app.Name),
 				"sparkoperator.k8s.io/mutated-by-spark-operator": "true",
-				labelRole: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // of the Spark in that operator's image, which submitted it
+				identity.RoleLabel: role, "spark-app-selector": "spark-" + app.Name, "spark-version": "4.0.4", // of the Spark in that operator's image, which submitted it
 			},
 		},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
@@ -111,12 +112,12 @@ func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference)
 	}
 	w.create(&corev1.ConfigMap{ObjectMeta: meta(app.Name + "-prom-conf"), Data: map[string]string{"metrics.properties": "theirs"}})
 	w.create(&corev1.Service{ObjectMeta: meta(app.Name + "-ui-svc"), Spec: corev1.ServiceSpec{
-		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, labelRole: roleDriver},
+		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver},
 		Ports:    []corev1.ServicePort{{Name: "spark-driver-ui-port", Port: 4040, TargetPort: intstr.FromInt32(4040)}},
 	}})
 	if b := app.Spec.DriverPodDisruptionBudget; b != nil && *b {
 		w.create(&policyv1.PodDisruptionBudget{ObjectMeta: meta(app.Name + "-driver"), Spec: policyv1.PodDisruptionBudgetSpec{
-			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelAppName: app.Name, labelRole: roleDriver}},
+			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver}},
 		}})
 	}
 }
@@ -297,7 +298,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 	got := w.waitOurs(a.name, becomes)
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, labelRole: roleDriver}); err != nil {
+	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, identity.RoleLabel: identity.RoleDriver}); err != nil {
 		t.Fatal(err)
 	}
 	keeps := a.driver == corev1.PodSucceeded || a.driver == corev1.PodFailed
@@ -331,7 +332,7 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	w.runTiny(kind)
 	w.waitState("mine", v1beta2.ApplicationStateSubmitted)
 	config := &corev1.ConfigMap{}
-	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "mine-conf"}, config); err != nil || attemptOf(config) != 1 || config.Data["class"] == "" {
+	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "mine-conf"}, config); err != nil || identity.Attempt(config) != 1 || config.Data["class"] == "" {
 		t.Errorf("the ConfigMap is %+v, %v", config, err)
 	}
 	err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "users-driver"}, &corev1.Pod{})
@@ -361,16 +362,16 @@ func TestTakeOverOfWhatStandsBeside(t *testing.T) {
 	before := &corev1.Service{}
 	labels(before, "running-ui-svc")
 	testkit.Wait(t, "the UI's Service to be ours", func(context.Context) error {
-		return want(labels(&corev1.Service{}, "running-ui-svc")[labelAppUID], string(running.UID))
+		return want(labels(&corev1.Service{}, "running-ui-svc")[identity.AppUIDLabel], string(running.UID))
 	})
 	if after := (&corev1.Service{}); labels(after, "running-ui-svc") == nil || after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
 		t.Error("the UI's Service was replaced while somebody looks at it")
 	}
-	if config := (&corev1.ConfigMap{}); labels(config, "running-prom-conf")[labelAppUID] != "" || config.Data["metrics.properties"] != "theirs" {
+	if config := (&corev1.ConfigMap{}); labels(config, "running-prom-conf")[identity.AppUIDLabel] != "" || config.Data["metrics.properties"] != "theirs" {
 		t.Errorf("the running driver's metrics configuration was changed: %v", config.Data)
 	}
 	w.driverOf(rerun, 2)
-	if config := (&corev1.ConfigMap{}); labels(config, "rerun-prom-conf")[labelAttempt] != "2" || config.Data["metrics.properties"] == "theirs" {
+	if config := (&corev1.ConfigMap{}); labels(config, "rerun-prom-conf")[identity.AttemptLabel] != "2" || config.Data["metrics.properties"] == "theirs" {
 		t.Errorf("the new driver's metrics configuration is %v", config)
 	}
 }

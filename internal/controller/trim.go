@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -24,9 +25,9 @@ import (
 
 // childLabels are the labels of pods and of childKinds that anything is decided by.
 var childLabels = append([]string{
-	labelAppUID, labelAttempt, labelRole, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
+	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
 	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
-}, nameLabels...)
+}, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts: the spec that a driver was made from, the pod that submitted it, and where Spark 4.1 and newer
 // leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
@@ -39,7 +40,7 @@ func trimPod(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
-	if unlabelled(pod) && byName(pod) == nil { // of a Spark that no operator runs
+	if identity.Unlabelled(pod) && identity.NameKeys(pod) == nil { // of a Spark that no operator runs
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}}, nil
 	}
 	trimmed := &corev1.Pod{
@@ -59,10 +60,10 @@ func trimPod(in any) (any, error) {
 		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.one(shortened(gate.Name))})
 	}
 	spark := sparkContainer(pod)
-	facts := append([]string{spark, executorContainer, pod.Labels[labelRole]}, lastContainer(pod)...)
+	facts := append([]string{spark, executorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
-	if isDriver(pod) {
+	if identity.IsDriver(pod) {
 		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses speak of it; of executors nobody does
 	}
 	for _, key := range podAnnotations {
@@ -70,7 +71,7 @@ func trimPod(in any) (any, error) {
 			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, conf.HideAddresses(brieflySaid(value)))
 		}
 	}
-	if pod.Labels[labelRole] == roleExecutor {
+	if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == executorContainer }) {
 			return trimmed, nil // facts go by this name, so that no order has to be known
@@ -320,7 +321,7 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 			trimmed.Labels[key] = words.one(value)
 		}
 	}
-	trimmed.OwnerReferences = ownersRead(m.OwnerReferences, m.Labels[labelAppUID])
+	trimmed.OwnerReferences = ownersRead(m.OwnerReferences, m.Labels[identity.AppUIDLabel])
 	return trimmed
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -58,7 +59,7 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{
 					Name: "pi-exec-1", Namespace: "ns", UID: "u", CreationTimestamp: at, DeletionTimestamp: nil,
 					Labels: map[string]string{
-						labelAppUID: "a", labelAttempt: "2", labelRole: roleExecutor, submit.SelectorLabel: "spark-1", submit.VersionLabel: "4.1.4",
+						identity.AppUIDLabel: "a", identity.AttemptLabel: "2", identity.RoleLabel: identity.RoleExecutor, submit.SelectorLabel: "spark-1", submit.VersionLabel: "4.1.4",
 						submit.ExecutorIDLabel: "1", "team": "blue",
 					},
 				},
@@ -81,7 +82,7 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 }
 
 func TestTrimChildKeepsIdentity(t *testing.T) {
-	labels := map[string]string{labelAppUID: "u", labelAttempt: "1", lifecycle.ContentLabel: "c", submit.SelectorLabel: "s", "team": "blue"}
+	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c", submit.SelectorLabel: "s", "team": "blue"}
 	whole := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "n", Namespace: "ns", UID: "x", ResourceVersion: "7", Generation: 3, Labels: labels, Annotations: map[string]string{"a": "b"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "K", Name: "o", UID: "u"}}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
@@ -133,7 +134,7 @@ func TestTrimPodHidesAddresses(t *testing.T) {
 	const said = "cannot read https://user:word@host/a.jar?sig=abc"
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "d", Labels: map[string]string{labelAppUID: "u", labelManaged: "true"}, Annotations: map[string]string{"spark.exit-exception": said},
+			Name: "d", Labels: map[string]string{identity.AppUIDLabel: "u", identity.ManagedLabel: "true"}, Annotations: map[string]string{"spark.exit-exception": said},
 		},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 			State:                corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: said}},

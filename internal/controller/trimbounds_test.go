@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -25,7 +26,7 @@ func heap() int64 {
 // claimed is the metadata of an object that says it is ours, and whose owners have names of a megabyte altogether.
 func claimed(i int) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{labelAppUID: "u"},
+		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{identity.AppUIDLabel: "u"},
 	}}
 	for owner := range 100 {
 		object.OwnerReferences = append(object.OwnerReferences, metav1.OwnerReference{
@@ -71,7 +72,7 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	if n := len(kept.OwnerReferences); n != maxOwners {
 		t.Errorf("%d owners are kept, want %d", n, maxOwners)
 	}
-	if !owned(kept, "u") || !owned(kept, "1-0") {
+	if !identity.OwnedBy(kept, "u") || !identity.OwnedBy(kept, "1-0") {
 		t.Errorf("kept are %v", kept.OwnerReferences)
 	}
 	for _, owner := range kept.OwnerReferences {
@@ -86,7 +87,7 @@ func TestTrimBoundsPods(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "p", Namespace: "team", Labels: map[string]string{labelAppUID: "u", labelRole: roleDriver},
+		Name: "p", Namespace: "team", Labels: map[string]string{identity.AppUIDLabel: "u", identity.RoleLabel: identity.RoleDriver},
 		Annotations: map[string]string{"spark.exit-exception": "java.lang.IllegalStateException: broken\n" + long},
 	}}
 	pod.Status.Reason, pod.Status.Message = long, long

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // TestTrimBoundsMetadata: the metadata of a custom resource take less room than the text that a tenant wrote.
@@ -80,11 +81,11 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	if len(app.Finalizers) != 1 || app.Finalizers[0] != metav1.FinalizerOrphanDependents {
 		t.Errorf("finalizers %v", app.Finalizers)
 	}
-	if len(app.OwnerReferences) != maxOwners || !owned(app, "controller") || !owned(app, "0") {
+	if len(app.OwnerReferences) != maxOwners || !identity.OwnedBy(app, "controller") || !identity.OwnedBy(app, "0") {
 		t.Errorf("owners %v", app.OwnerReferences)
 	}
 	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"}, OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
-	if _, err := trimResource(few); err != nil || len(few.Finalizers) != 2 || !owned(few, "o") {
+	if _, err := trimResource(few); err != nil || len(few.Finalizers) != 2 || !identity.OwnedBy(few, "o") {
 		t.Errorf("%+v, %v", few.ObjectMeta, err)
 	}
 }
@@ -97,7 +98,7 @@ func TestTrimBoundsContainers(t *testing.T) {
 	for i := range pods {
 		pod := &corev1.Pod{}
 		pod.Name, pod.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("p", i))
-		pod.Labels = map[string]string{labelRole: roleDriver, labelAppUID: "u"}
+		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, identity.AppUIDLabel: "u"}
 		for j := range 20_000 {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint("c", j)})
 		}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -130,7 +131,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 func (w *world) properties(app *v1beta2.SparkApplication) string {
 	w.t.Helper()
 	var list corev1.ConfigMapList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.t.Fatal(err)
 	}
 	text := ""
@@ -284,7 +285,7 @@ func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string)
 	testkit.Wait(w.t, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
 		var services corev1.ServiceList
 		var ingresses networkingv1.IngressList
-		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.UID)}}
+		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
 		if err := errors.Join(w.api.List(ctx, &ingresses, of...), w.api.List(ctx, &services, of...)); err != nil {
 			return err
 		}
@@ -293,7 +294,7 @@ func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string)
 			got = append(got, "Ingress/"+ingresses.Items[i].Name)
 		}
 		for i := range services.Items {
-			if surrounds(&services.Items[i]) {
+			if identity.IsAuxiliary(&services.Items[i]) {
 				got = append(got, "Service/"+services.Items[i].Name)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -103,21 +104,14 @@ func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// ownerOfKind maps a child to the custom resource that its label and its owner reference agree on; one that has no such owner to the one that its label
-// nameLabel names: another operator made it, or a workload controller keeps it, or it is an executor that belongs to a server's pod alone. It is a hint of
-// whom to wake and no more: whose child it is, observe tells.
+// ownerOfKind maps a dependent to the custom resource of a kind that is to see its changes; see identity.CustomResource.
 func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
-	return func(_ context.Context, child client.Object) []reconcile.Request {
-		uid := child.GetLabels()[labelAppUID]
-		for _, ref := range child.GetOwnerReferences() {
-			if string(ref.UID) == uid && ofKind(ref, kind) {
-				return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), ref.Name)}}
-			}
+	return func(_ context.Context, dependent client.Object) []reconcile.Request {
+		key, found := identity.CustomResource(dependent, kind, nameLabel)
+		if !found {
+			return nil
 		}
-		if name := child.GetLabels()[nameLabel]; nameLabel != "" && name != "" {
-			return []reconcile.Request{{NamespacedName: namespaced(child.GetNamespace(), name)}}
-		}
-		return nil
+		return []reconcile.Request{{NamespacedName: key}}
 	}
 }
 
@@ -148,7 +142,7 @@ func (r *Reconciler[T]) unexpected(owner handler.MapFunc) predicate.Predicate {
 // comingOrChanged passes on as well that somebody may have changed what stands beside a driver: a Service has no generation, and its metadata does not tell.
 func comingOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return surrounds(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
+		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
@@ -156,6 +150,6 @@ func comingOrChanged() predicate.Predicate {
 func comingOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld, e.ObjectNew
-		return surrounds(is) && was.GetGeneration() != is.GetGeneration() && was.GetLabels()[lifecycle.ContentLabel] == is.GetLabels()[lifecycle.ContentLabel]
+		return identity.IsAuxiliary(is) && was.GetGeneration() != is.GetGeneration() && was.GetLabels()[lifecycle.ContentLabel] == is.GetLabels()[lifecycle.ContentLabel]
 	}}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -99,7 +100,7 @@ func (f *failing) over(c client.Client) client.Client {
 func (f *failing) stop() { f.ended.Store(true) }
 
 func (f *failing) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	if object.GetLabels()[labelRole] == roleDriver && !f.ended.Load() {
+	if object.GetLabels()[identity.RoleLabel] == identity.RoleDriver && !f.ended.Load() {
 		return f.err
 	}
 	return f.Client.Create(ctx, object, options...)
@@ -161,7 +162,7 @@ func TestLaunchInBadWeather(t *testing.T) {
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.t.Helper()
 	var list corev1.ConfigMapList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{labelAppUID: string(app.GetUID())}); err != nil {
+	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}); err != nil {
 		w.t.Fatal(err)
 	}
 	for i := range list.Items {

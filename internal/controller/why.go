@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -44,7 +45,7 @@ func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod)
 		p.check = soonest(p.check, pod.grace-max(age, 0))
 		return lifecycle.Cause{}
 	}
-	asked := question{keyOf(p.stored), partWarnings}
+	asked := question{identity.Key(p.stored), partWarnings}
 	cause, fresh := r.answers.last(asked, pod.uid, pod.attempt, p.now)
 	if !fresh {
 		asks := func() {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -43,7 +44,7 @@ func TestWaitingExecutorIsExplained(t *testing.T) {
 	w.warn("young", "exec-2", "FailedMount", "of another")
 	waits := func(name, uid string, age time.Duration) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age)), Labels: map[string]string{labelAttempt: "1"},
+			Namespace: w.namespace, Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age)), Labels: map[string]string{identity.AttemptLabel: "1"},
 		}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	}
 	pod := func(change func(*corev1.Pod)) corev1.Pod {
@@ -70,7 +71,7 @@ func TestWaitingExecutorIsExplained(t *testing.T) {
 		})}, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
 		{"one that goes", lifecycle.DriverRunning, []corev1.Pod{pod(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) })}, nil, 0, 0},
 		{"one that runs", lifecycle.DriverRunning, []corev1.Pod{pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })}, nil, 0, 0},
-		{"of another attempt", lifecycle.DriverRunning, []corev1.Pod{pod(func(p *corev1.Pod) { p.Labels = map[string]string{labelAttempt: "2"} })}, nil, 0, 0},
+		{"of another attempt", lifecycle.DriverRunning, []corev1.Pod{pod(func(p *corev1.Pod) { p.Labels = map[string]string{identity.AttemptLabel: "2"} })}, nil, 0, 0},
 		{"their driver ended", lifecycle.DriverFailed, []corev1.Pod{waits("exec-1", "old", time.Minute)}, nil, 0, 0},
 		{"nobody knows", lifecycle.DriverRunning, []corev1.Pod{waits("exec-4", "silent", time.Minute)}, nil, 1, 4 * time.Second},
 		{"none", lifecycle.DriverRunning, nil, nil, 0, 0},

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // The kinds whose pods share one cache.
@@ -44,13 +44,15 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs
 	ours := func(role, uid string, more ...string) map[string]string {
-		l := map[string]string{labelRole: role, labelAppUID: uid, labelAttempt: "1"}
+		l := map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: uid, identity.AttemptLabel: "1"}
 		for i := 0; i < len(more); i += 2 {
 			l[more[i]] = more[i+1]
 		}
 		return l
 	}
-	named := func(role, label string) map[string]string { return map[string]string{labelRole: role, label: "x"} }
+	named := func(role, label string) map[string]string {
+		return map[string]string{identity.RoleLabel: role, label: "x"}
+	}
 	for _, test := range []struct {
 		name        string
 		pod         *corev1.Pod
@@ -58,22 +60,22 @@ func TestPodsOfTwoKinds(t *testing.T) {
 		index       []string // under which keys it is found
 		of          string   // UID of the owner that counts it; adopted pods are counted by their dialect
 	}{
-		{"our driver", someonesPod("x-driver", ours(roleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
-		{"our server", someonesPod("x-server", ours(roleServer, server, labelConnectName, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
-		{"our executor", someonesPod("x-1-exec-1", ours(roleExecutor, app, sparkoperator.LabelAppName, "x"), podRef("x-driver"), ref(applicationKind, "x", false)),
+		{"our driver", someonesPod("x-driver", ours(identity.RoleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"our server", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
+		{"our executor", someonesPod("x-1-exec-1", ours(identity.RoleExecutor, app, sparkoperator.LabelAppName, "x"), podRef("x-driver"), ref(applicationKind, "x", false)),
 			true, false, []string{app}, app},
-		{"a server's executor, which the server's pod alone owns", someonesPod("x-exec-1", ours(roleExecutor, server, labelConnectName, "x"), podRef("x-server")),
+		{"a server's executor, which the server's pod alone owns", someonesPod("x-exec-1", ours(identity.RoleExecutor, server, identity.ConnectNameLabel, "x"), podRef("x-server")),
 			false, true, []string{server}, server},
-		{"their driver", someonesPod("x-driver", named(roleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
+		{"their driver", someonesPod("x-driver", named(identity.RoleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
 			true, false, []string{sparkoperator.LabelAppName + "=x"}, app},
-		{"their server", someonesPod("x-server", named(roleServer, labelConnectName), ref(serverKind, "x", true)), false, true, []string{labelConnectName + "=x"}, server},
-		{"their server's executor", someonesPod("x-exec-1", named(roleExecutor, labelConnectName), podRef("x-server")), false, true, []string{labelConnectName + "=x"}, ""},
+		{"their server", someonesPod("x-server", named(identity.RoleServer, identity.ConnectNameLabel), ref(serverKind, "x", true)), false, true, []string{identity.ConnectNameLabel + "=x"}, server},
+		{"their server's executor", someonesPod("x-exec-1", named(identity.RoleExecutor, identity.ConnectNameLabel), podRef("x-server")), false, true, []string{identity.ConnectNameLabel + "=x"}, ""},
 		{"a server that got the label of an application from its custom resource",
-			someonesPod("x-server", map[string]string{labelRole: roleServer, labelConnectName: "x", sparkoperator.LabelAppName: "x"}, ref(serverKind, "x", true)),
-			true, true, []string{sparkoperator.LabelAppName + "=x", labelConnectName + "=x"}, server},
-		{"a server's label on what an application controls", someonesPod("x-driver", ours(roleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
-		{"a label that anybody may set", someonesPod("x-server", ours(roleServer, server, labelConnectName, "x")), false, true, []string{server}, ""},
-		{"of a Spark that no operator runs", someonesPod("y", map[string]string{labelRole: roleExecutor}, podRef("z")), false, false, nil, ""},
+			someonesPod("x-server", map[string]string{identity.RoleLabel: identity.RoleServer, identity.ConnectNameLabel: "x", sparkoperator.LabelAppName: "x"}, ref(serverKind, "x", true)),
+			true, true, []string{sparkoperator.LabelAppName + "=x", identity.ConnectNameLabel + "=x"}, server},
+		{"a server's label on what an application controls", someonesPod("x-driver", ours(identity.RoleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"a label that anybody may set", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x")), false, true, []string{server}, ""},
+		{"of a Spark that no operator runs", someonesPod("y", map[string]string{identity.RoleLabel: identity.RoleExecutor}, podRef("z")), false, false, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -87,17 +89,17 @@ func TestPodsOfTwoKinds(t *testing.T) {
 			if got := wakes(applicationKind, sparkoperator.LabelAppName); got != test.app {
 				t.Errorf("it wakes the application: %t", got)
 			}
-			if got := wakes(serverKind, labelConnectName); got != test.server {
+			if got := wakes(serverKind, identity.ConnectNameLabel); got != test.server {
 				t.Errorf("it wakes the server: %t", got)
 			}
-			if diff := cmp.Diff(test.index, byAppUID(test.pod)); diff != "" {
+			if diff := cmp.Diff(test.index, identity.IndexKeys(test.pod)); diff != "" {
 				t.Errorf("index (-want +got):\n%s", diff)
 			}
 			for _, uid := range []types.UID{app, server} {
 				pods := []corev1.Pod{*test.pod}
-				if role := test.pod.Labels[labelRole]; role == roleExecutor && !unlabelled(test.pod) { // beside its driver
-					pods = append(pods, *someonesPod("x-server", ours(roleServer, server), ref(serverKind, "x", true)),
-						*someonesPod("x-driver", ours(roleDriver, app), ref(applicationKind, "x", true)))
+				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) { // beside its driver
+					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
+						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}
 				c := sortPods(pods, uid)
 				counted := slices.ContainsFunc(slices.Concat(c.drivers, c.submitters, c.executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
@@ -109,34 +111,18 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestServersAreWatched: the pods' cache has them, keeps what facts are made of, and drops the same of them as of drivers.
-func TestServersAreWatched(t *testing.T) {
+// TestServersAreCached: the pods' cache keeps of a Connect server what facts are made of, and drops the same of it as of drivers.
+func TestServersAreCached(t *testing.T) {
 	t.Parallel()
-	for role, watched := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: true, "": false, "master": false} {
-		if got := sparkPods(false).Matches(labels.Set{labelRole: role}); got != watched {
-			t.Errorf("pods with the role %q are watched: %t", role, got)
-		}
-	}
-	for role, found := range map[string]bool{roleDriver: true, roleServer: true, roleSubmitter: true, roleExecutor: false, roleMaster: false, roleWorker: false} {
-		if !sparkPods(true).Matches(labels.Set{labelRole: role}) {
-			t.Errorf("where clusters are served, pods with the role %q are not watched", role)
-		}
-		if got := labels.NewSelector().Add(launched()).Matches(labels.Set{labelRole: role}); got != found {
-			t.Errorf("a live read for drivers finds the role %q: %t", role, got)
-		}
-		if got := isLaunched(someonesPod("x", map[string]string{labelRole: role})); got != found {
-			t.Errorf("an attempt's own pods have the role %q: %t", role, got)
-		}
-	}
-	for role, kept := range map[string]bool{roleDriver: true, roleServer: true, roleExecutor: false} {
-		pod := someonesPod("x", map[string]string{labelRole: role, labelAppUID: "uid"})
+	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "uid"})
 		pod.Status.PodIP = "10.0.0.1"
 		if trimmed, err := trimPod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
 			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
 		}
 	}
-	for label, kept := range map[string]bool{labelAppUID: true, sparkoperator.LabelAppName: true, labelConnectName: true, labelApacheAppName: true, labelClusterName: true, "else": false} {
-		pod := someonesPod("x", map[string]string{labelRole: roleServer, label: "x"})
+	for label, kept := range map[string]bool{identity.AppUIDLabel: true, sparkoperator.LabelAppName: true, identity.ConnectNameLabel: true, identity.ApacheAppNameLabel: true, identity.ClusterNameLabel: true, "else": false} {
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: identity.RoleServer, label: "x"})
 		pod.Spec.NodeName = "node"
 		trimmed, err := trimPod(pod)
 		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
@@ -163,15 +149,15 @@ func TestContainerOfAServer(t *testing.T) {
 		containers []corev1.Container
 		spark      string // the one whose end is the driver's
 	}{
-		{roleServer, named("spark-kubernetes-driver*"), "spark-kubernetes-driver"},
-		{roleServer, named("logger", "spark-kubernetes-driver*"), "spark-kubernetes-driver"},
-		{roleServer, named("spark-kubernetes-driver*", "logger"), "spark-kubernetes-driver"},
-		{roleServer, named("main*", "logger"), "main"},
-		{roleServer, named("logger", "main*", "proxy"), "main"},
-		{roleDriver, named("sidecar", "main"), "main"}, // as Spark puts them
-		{roleDriver, named("spark-kubernetes-driver", "sidecar"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("logger", "spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("spark-kubernetes-driver*", "logger"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("main*", "logger"), "main"},
+		{identity.RoleServer, named("logger", "main*", "proxy"), "main"},
+		{identity.RoleDriver, named("sidecar", "main"), "main"}, // as Spark puts them
+		{identity.RoleDriver, named("spark-kubernetes-driver", "sidecar"), "spark-kubernetes-driver"},
 	} {
-		pod := someonesPod("x", map[string]string{labelRole: test.role, labelAppUID: "uid"})
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: test.role, identity.AppUIDLabel: "uid"})
 		pod.Spec.Containers = test.containers
 		for i, c := range test.containers {
 			code := int32(i + 1)

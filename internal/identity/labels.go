@@ -1,0 +1,105 @@
+// Package identity answers whose dependent an object is, and of which attempt: by its labels, its owner references and,
+// for objects of another operator, the custom resource that a label names.
+//
+// Identity is the pair of the owner's UID and the attempt, never a name. The labels carry the pair, so that caches and
+// live lists can select by it. But anybody who may create a pod can set a label. So a label finds an object, and the
+// owner references decide whose it is.
+package identity
+
+import (
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// The labels that carry the identity of a dependent.
+const (
+	// AppUIDLabel has the UID of the custom resource that owns the dependent. Only this operator sets it.
+	AppUIDLabel = lifecycle.AppUIDLabel
+	// AttemptLabel has the number of the attempt that the dependent belongs to.
+	AttemptLabel = lifecycle.AttemptLabel
+	// ManagedLabel marks the pods of this operator. The pod webhook of another operator can exclude them by it.
+	ManagedLabel = sparkoperator.LabelManaged
+	// ConnectNameLabel has the name of a pod's SparkConnect. Other operators of that API set it too.
+	ConnectNameLabel = sparkconnect.LabelConnectName
+	// ApacheAppNameLabel has the name of a pod's SparkApplication of spark.apache.org. Other operators of that API set
+	// it too.
+	ApacheAppNameLabel = "spark.operator/spark-app-name"
+	// ClusterNameLabel has the name of a pod's SparkCluster of spark.apache.org. Other operators of that API set it
+	// too.
+	ClusterNameLabel = "spark.operator/spark-cluster-name"
+	// RoleLabel has the role of a pod. Spark itself sets it on drivers and executors.
+	RoleLabel = submit.RoleLabel
+)
+
+// The values of RoleLabel.
+const (
+	RoleDriver    = submit.RoleDriver
+	RoleExecutor  = submit.RoleExecutor
+	RoleSubmitter = submit.RoleSubmitter
+	// RoleMaster and RoleWorker are the roles of the pods of a standalone cluster. No driver runs in them.
+	RoleMaster = "master"
+	RoleWorker = "worker"
+	// RoleServer is the role of a Spark Connect server. Its pod is the driver of its executors.
+	RoleServer = connect.RoleServer
+)
+
+// NameLabels are the labels by which the pods of other operators name their custom resource. Each kind has its own
+// label, since kinds of different API groups can have the same name.
+var NameLabels = []string{sparkoperator.LabelAppName, ConnectNameLabel, ApacheAppNameLabel, ClusterNameLabel}
+
+// driverRoles are the roles of the pods that a Spark driver runs in, for all kinds.
+var driverRoles = []string{RoleDriver, RoleServer}
+
+// launchedRoles are the roles of the pods that the operator creates itself: drivers and submitters.
+var launchedRoles = append([]string{RoleSubmitter}, driverRoles...)
+
+// clusterRoles are the roles of the pods of standalone clusters. StatefulSets create them.
+var clusterRoles = []string{RoleMaster, RoleWorker}
+
+// IsClusterPod reports whether an object has the role of a standalone cluster's pod. The StatefulSet that controls the
+// pod decides whose it is.
+func IsClusterPod(object metav1.Object) bool {
+	return slices.Contains(clusterRoles, object.GetLabels()[RoleLabel])
+}
+
+// IsDriver reports whether an object has the role of a pod that a Spark driver runs in. The controller of the pod
+// decides whose it is.
+func IsDriver(object metav1.Object) bool {
+	return slices.Contains(driverRoles, object.GetLabels()[RoleLabel])
+}
+
+// IsLaunched reports whether an object has the role of a driver or of a submitter.
+func IsLaunched(object metav1.Object) bool {
+	return slices.Contains(launchedRoles, object.GetLabels()[RoleLabel])
+}
+
+// IsAuxiliary reports whether an object is an auxiliary object of a driver, such as the UI Service, or a part of a
+// standalone cluster.
+//
+// Objects that Spark deletes when it stops belong to the attempt instead, such as the Service by which executors reach
+// their driver. Spark's selector label excludes them here, whatever other labels a user gave them.
+func IsAuxiliary(object metav1.Object) bool {
+	labels := object.GetLabels()
+	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
+}
+
+// Unlabelled reports whether an object lacks AppUIDLabel, so that this operator did not create it.
+func Unlabelled(object metav1.Object) bool { return object.GetLabels()[AppUIDLabel] == "" }
+
+// Attempt returns the attempt that an object belongs to by its label. It returns 0 if the label is missing or is not a
+// number.
+func Attempt(object metav1.Object) int32 {
+	n, err := strconv.ParseInt(object.GetLabels()[AttemptLabel], 10, 32)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return int32(n)
+}
