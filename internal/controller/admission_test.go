@@ -4,25 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
@@ -86,7 +80,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	configuration := w.leftover(doubling(t))
 	w.runReal()
 	app := w.application("pi", withVolume)
-	w.waitEvent(app, reasonPodMutated, "docs/migrate-kubeflow.md")
+	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
 	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("it is %s", state)
 	}
@@ -118,8 +112,8 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 		webhook func(*testing.T) (string, []byte)
 		reason  string
 	}{
-		"doubles": {doubling, reasonPodMutated},
-		"is dead": {dead, reasonWebhookFailed},
+		"doubles": {doubling, apianswer.ReasonPodMutated},
+		"is dead": {dead, apianswer.ReasonWebhookFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,56 +156,9 @@ func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	configuration := w.leftover(dead(t))
 	w.runReal()
 	app := w.application("pi", withDriver)
-	w.waitEvent(app, reasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
+	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
 	if err := w.api.Delete(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
 	w.driverOf(app, 1)
-}
-
-func TestInTheWay(t *testing.T) {
-	pod := foreignPod("ns", "pi-driver")
-	pod.Spec.Volumes = []corev1.Volume{{Name: "data"}}
-	twice := pod.DeepCopy()
-	twice.Spec.Volumes = append(twice.Spec.Volumes, corev1.Volume{Name: "data"})
-	tree := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "pi-driver"},
-		"spec": map[string]any{"volumes": []any{map[string]any{"name": "data"}}, "unknown": "field"}}}
-	invalid := func(errs ...*field.Error) error {
-		return fmt.Errorf("create: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", errs))
-	}
-	doubled := invalid(field.Duplicate(field.NewPath("spec", "volumes").Index(1).Child("name"), "data"))
-	for _, c := range []struct {
-		name   string
-		object client.Object
-		err    error
-		reason string
-	}{
-		{"a volume that is doubled on the way", pod, doubled, reasonPodMutated},
-		{"in a pod of fields that nobody knows", tree, doubled, reasonPodMutated},
-		{"one that the template has twice", twice, doubled, ""},
-		{"another fault", pod, invalid(field.Required(field.NewPath("spec", "containers"), "")), ""},
-		{"another object", &corev1.ConfigMap{}, doubled, ""},
-		{"a webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`)), reasonWebhookFailed},
-		{"also for what is no pod", &corev1.ConfigMap{}, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`)), reasonWebhookFailed},
-		{"a server that fails", pod, apierrors.NewInternalError(errors.New("etcd")), ""},
-		{"weather", pod, context.DeadlineExceeded, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			wait := inTheWay(c.object, c.err)
-			if (wait == nil) != (c.reason == "") || wait != nil && (wait.reason != c.reason || !strings.Contains(wait.why, identity.ManagedLabel)) {
-				t.Errorf("%+v, want reason %q", wait, c.reason)
-			}
-		})
-	}
-	containers := pod.DeepCopy()
-	containers.Spec.Containers = append(containers.Spec.Containers, containers.Spec.Containers[0])
-	ports := pod.DeepCopy()
-	ports.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "a"}, {Name: "a"}}
-	unnamed := pod.DeepCopy()
-	unnamed.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 1}, {ContainerPort: 2}}
-	for pod, want := range map[*corev1.Pod]bool{pod: false, twice: true, containers: true, ports: true, unnamed: false} {
-		if got := repeats(&pod.Spec); got != want {
-			t.Errorf("repeats %v, want %v: %+v", got, want, pod.Spec)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -13,16 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-const (
-	// reasonNameTaken is the cause's reason when the name of an object of ours belongs to somebody else.
-	reasonNameTaken = "NameTaken"
-	// terminatingInterval is how long to wait in a namespace that is going: its objects go by themselves.
-	terminatingInterval = 10 * time.Second
-)
+// reasonNameTaken is the cause's reason when the name of an object of ours belongs to somebody else.
+const reasonNameTaken = "NameTaken"
 
 // adopt deals with a name that is taken, by a live read of who has it:
 //
@@ -49,7 +45,7 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
+		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
 	case err != nil:
 		return nil, err
 	case identity.Inherited(existing, p.stored):
@@ -63,7 +59,7 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 		case err != nil:
 			return nil, err
 		case why != "":
-			return nil, &waitError{after: lookAgain, reason: reasonNameTaken, why: why}
+			return nil, &apianswer.Wait{Reason: reasonNameTaken, Message: why}
 		}
 		return refused(nameTaken(existing, gvk.Kind)), nil
 	case isGroup(object) && identity.Attempt(existing) == 0:
@@ -71,7 +67,7 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	case identity.Attempt(existing) != identity.Attempt(object):
 		return p.foundOlder(existing, gvk)
 	case existing.GetDeletionTimestamp() != nil:
-		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
+		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
 	case sameContent(existing, object):
 		return nil, nil
 	}
@@ -146,7 +142,7 @@ func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.knows(existing) {
-		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s of attempt %d still exists",
+		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s of attempt %d still exists",
 			gvk.Kind, existing.GetName(), identity.Attempt(existing))}
 	}
 	if pod, isPod := existing.(*corev1.Pod); isPod {
@@ -182,15 +178,15 @@ func (r *Reconciler[T]) remake(ctx context.Context, p *pass[T], object, existing
 		return nil, err
 	}
 	if err := r.deleteOne(ctx, existing); err != nil {
-		if cause, permanent := refusal(err); permanent {
-			return nil, &waitError{after: lookAgain, reason: cause.Reason, why: err.Error()}
+		if cause, permanent := apianswer.Rejection(err); permanent {
+			return nil, &apianswer.Wait{Reason: cause.Reason, Message: err.Error()}
 		}
 		return nil, err
 	}
 	made := object.DeepCopyObject().(client.Object)
 	if err := r.client.Create(ctx, made); err != nil {
 		if apierrors.IsAlreadyExists(err) {
-			return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s is being replaced", object.GetName())}
+			return nil, &apianswer.Wait{Message: fmt.Sprintf("%s is being replaced", object.GetName())}
 		}
 		return answer(object, err)
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -110,7 +111,7 @@ func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []cli
 	facts, errs := make([]fact, len(objects)), make([]error, len(objects))
 	sideBySide(len(objects), func(i int) { facts[i], errs[i] = r.createOne(ctx, p, objects[i], driver) })
 	if err := errors.Join(errs...); err != nil {
-		if wait := waitOf(err); wait != nil {
+		if wait := apianswer.WaitOf(err); wait != nil {
 			return nil, wait
 		}
 		return nil, err
@@ -135,29 +136,20 @@ func (r *Reconciler[T]) createOne(ctx context.Context, p *pass[T], object client
 	return answer(object, err)
 }
 
-// answer makes a fact of a refusal that is for good, and returns anything else as an error. A definition that is not installed is waited for as a right
-// that is missing is: it comes with another program, which may be on its way beside its applications.
+// answer makes a fact of a rejection, and returns any other answer to a creation as an error; see apianswer.OfCreation.
 func answer(object client.Object, err error) (fact, error) {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil, &waitError{after: terminatingInterval, why: "the namespace is being deleted"}
+	cause, err := apianswer.OfCreation(object, err)
+	if cause != nil {
+		return refused(*cause), nil
 	}
-	if cause, missing := notServed(object, err); missing {
-		return nil, &waitError{after: lookAgain, reason: cause.Reason, why: cause.Message}
-	}
-	if wait := inTheWay(object, err); wait != nil {
-		return nil, wait
-	}
-	if cause, permanent := refusal(err); permanent {
-		return refused(cause), nil
-	}
-	return nil, fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+	return nil, err
 }
 
 // remember notes what this pass made, for the decisions that follow in it. Several creations run side by side.
 func (p *pass[T]) remember(object client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pod := podOf(object); pod != nil {
+	if pod := identity.PodOf(object); pod != nil {
 		object = pod
 	}
 	p.made = append(p.made, object)

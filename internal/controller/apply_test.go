@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -158,16 +159,16 @@ func TestRefusedByTheServer(t *testing.T) {
 	}{
 		{"quota", func(w *world) {
 			w.noPods()
-		}, func(*corev1.Pod) {}, reasonQuota, "no-pods"},
+		}, func(*corev1.Pod) {}, apianswer.ReasonQuota, "no-pods"},
 		{"pod security", func(w *world) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 			patch := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
 			if err := w.api.Patch(w.t.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
 				w.t.Fatal(err)
 			}
-		}, func(*corev1.Pod) {}, reasonPodSecurity, "runAsNonRoot"},
-		{"service account", func(*world) {}, func(p *corev1.Pod) { p.Spec.ServiceAccountName = "nobody" }, reasonServiceAccount, "nobody"},
-		{"invalid", func(*world) {}, func(p *corev1.Pod) { p.Spec.Containers[0].ImagePullPolicy = "Sometimes" }, reasonInvalid, "imagePullPolicy"},
+		}, func(*corev1.Pod) {}, apianswer.ReasonPodSecurity, "runAsNonRoot"},
+		{"service account", func(*world) {}, func(p *corev1.Pod) { p.Spec.ServiceAccountName = "nobody" }, apianswer.ReasonServiceAccount, "nobody"},
+		{"invalid", func(*world) {}, func(p *corev1.Pod) { p.Spec.Containers[0].ImagePullPolicy = "Sometimes" }, apianswer.ReasonInvalid, "imagePullPolicy"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -51,12 +51,12 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 		}
 		made := object.DeepCopyObject().(client.Object)
 		err := r.client.Create(ctx, made)
-		switch cause, _ := refusal(err); {
+		switch cause, _ := apianswer.Rejection(err); {
 		case err == nil:
 			p.remember(made)
 		case apierrors.IsAlreadyExists(err):
 			return r.whoseBudget(ctx, p, object)
-		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		case apianswer.NamespaceTerminating(err):
 		case cause.Reason != "":
 			return cause, nil
 		default:

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -203,7 +204,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 		}
 		return nil
 	})
-	w.waitEvent(app, reasonOperatorForbidden, "not kept from evictions", "cannot create resource")
+	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "not kept from evictions", "cannot create resource")
 	asked, most := made.since(nil)["POST poddisruptionbudgets"], 1+int(time.Since(begun)/budgetInterval)
 	if asked < 1 || asked > most {
 		t.Errorf("asked %d times, want at most %d", asked, most)

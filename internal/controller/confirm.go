@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -98,7 +99,7 @@ func (r *Reconciler[T]) inspect(ctx context.Context, drivers []corev1.Pod, attem
 			}
 		}, nil
 	}
-	return nil, &waitError{after: lookAgain, why: "the driver pod was deleted just now"}
+	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
 }
 
 // foundPod takes a driver pod, or one that submits it, among the children where the cache did not show it.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -41,7 +42,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 	for _, test := range []story{
 		{
 			name: "quota", hinder: func(w *world) func() { quota := w.noPods(); return func() { w.remove(quota) } },
-			state: failed, reason: reasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server is made at"},
+			state: failed, reason: apianswer.ReasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server is made at"},
 		},
 		{
 			name: "pod security", hinder: func(w *world) func() {
@@ -50,7 +51,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			}, sc: func(sc *v1alpha1.SparkConnect) {
 				sc.Spec.Server.Template = template(`{"spec":{"hostNetwork":true,"containers":[{"name":"spark-kubernetes-driver"}]}}`)
 			},
-			state: failed, reason: reasonPodSecurity, event: "SparkServerRefused", says: []string{"violates PodSecurity"},
+			state: failed, reason: apianswer.ReasonPodSecurity, event: "SparkServerRefused", says: []string{"violates PodSecurity"},
 		},
 		{
 			name: "service account", hinder: func(w *world) func() {
@@ -60,7 +61,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			}, sc: func(sc *v1alpha1.SparkConnect) {
 				sc.Spec.Server.Template = template(`{"spec":{"serviceAccountName":"absent","containers":[{"name":"spark-kubernetes-driver"}]}}`)
 			},
-			state: failed, reason: reasonServiceAccount, event: "SparkServerRefused", says: []string{`"absent"`},
+			state: failed, reason: apianswer.ReasonServiceAccount, event: "SparkServerRefused", says: []string{`"absent"`},
 		},
 		{
 			name: "a pod that the API server finds invalid", sc: func(sc *v1alpha1.SparkConnect) {
@@ -236,7 +237,7 @@ func TestServerWithoutRights(t *testing.T) {
 	sc := w.server("x")
 	w.serverPod(sc, 1)
 	w.kubelet("x-server", corev1.PodFailed, exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
-	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, reasonForbidden,
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, apianswer.ReasonForbidden,
 		`service account "default" is forbidden to get pods`, "Role"))
 	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
 }
@@ -257,8 +258,8 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			}
 			w.create(quota)
 			return func() { w.remove(quota) }
-		}, reasonQuota, "exceeded quota: one-pod"},
-		"rights": {func(w *world) func() { return w.able }, reasonForbidden, `service account "default" is forbidden to get pods`},
+		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
+		"rights": {func(w *world) func() { return w.able }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

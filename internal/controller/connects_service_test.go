@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -71,7 +72,7 @@ func TestServiceIsRenamed(t *testing.T) {
 
 	for _, step := range []struct{ service, reason string }{
 		{`{"metadata":{"name":"taken"}}`, reasonNameTaken},
-		{`{"metadata":{"name":"sql"},"spec":{"sessionAffinity":"Sometimes"}}`, reasonInvalid},
+		{`{"metadata":{"name":"sql"},"spec":{"sessionAffinity":"Sometimes"}}`, apianswer.ReasonInvalid},
 		{`{"metadata":{"name":"taken"},"spec":{"sessionAffinity":null}}`, reasonNameTaken},
 	} {
 		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, step.service))
@@ -118,9 +119,9 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	old := w.serverService("x-server")
 	for spec, says := range map[string]string{`{"clusterIP":"None"}`: "spec.clusterIP", `{"sessionAffinity":"Sometimes"}`: "spec.sessionAffinity"} {
 		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":{"spec":%s}}}}`, spec))
-		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, reasonInvalid, says),
+		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid, says),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
-		w.waitEvent(sc, reasonInvalid, says)
+		w.waitEvent(sc, apianswer.ReasonInvalid, says)
 		w.lookServer("x", clock, maxSurroundInterval)
 		w.serverService("x-server", untouchedService(old), selects(pod))
 		w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
@@ -128,9 +129,9 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	}
 	// The one that served is deleted by hand, and nothing can be made in its place.
 	w.patchServer("x", `{"spec":{"server":{"service":{"spec":{"sessionAffinity":"Sometimes"}}}}}`)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, reasonInvalid), servedBy("x-server"))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy("x-server"))
 	w.remove(old)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, reasonInvalid), servedBy(""))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy(""))
 }
 
 // editService changes a Service as a person does.

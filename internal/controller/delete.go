@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -69,7 +70,7 @@ func deleteAll(objects []client.Object, one func(client.Object) error) []error {
 // hinder makes a fact of a deletion that was refused for good, or for want of a right: the same request would be refused the same way,
 // and an application is not held up by what it cannot get rid of. What was refused before it in the pass stays the account of it.
 func (p *pass[T]) hinder(err error) (fact, error) {
-	cause, _ := refusal(err)
+	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (p *pass[T]) hinder(err error) (fact, error) {
 // hindrance notes what the rest of the pass goes on without, and makes a fact of it.
 func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 	if p.hindered == nil {
-		p.hindered = &waitError{after: lookAgain, reason: cause.Reason, why: why}
+		p.hindered = &apianswer.Wait{Reason: cause.Reason, Message: why}
 	}
 	if p.seen.Refusal != nil {
 		return nil
@@ -92,7 +93,7 @@ func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
-		going := object.GetDeletionTimestamp() != nil && (!action.Force || podOf(object) == nil)
+		going := object.GetDeletionTimestamp() != nil && (!action.Force || identity.PodOf(object) == nil)
 		if identity.Attempt(object) == action.Attempt && !going && !identity.IsAuxiliary(object) && !identity.InSet(object) && includes(action.Part, object) {
 			targets = append(targets, object)
 		}
@@ -159,7 +160,7 @@ func (r *Reconciler[T]) expire(ctx context.Context, p *pass[T]) error {
 	})
 	switch {
 	case apierrors.IsConflict(err):
-		return &waitError{after: lookAgain, why: "it was changed when it was to be deleted"}
+		return &apianswer.Wait{Message: "it was changed when it was to be deleted"}
 	case client.IgnoreNotFound(err) != nil:
 		return err
 	}

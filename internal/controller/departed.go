@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
@@ -75,7 +76,7 @@ func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (ag
 			return 0, err
 		}
 		changed, err := r.deleteLeft(ctx, left)
-		switch cause, _ := refusal(err); {
+		switch cause, _ := apianswer.Rejection(err); {
 		case err != nil && cause.Reason == "":
 			return 0, err
 		case changed:

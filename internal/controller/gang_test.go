@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
@@ -121,8 +122,8 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	app := w.application("pi", asGang("volcano"))
 	w.application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
-	w.waitReady("pi", reasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
-	w.waitEvent(app, reasonNotServed, "podgroups.scheduling.volcano.sh")
+	w.waitReady("pi", apianswer.ReasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
+	w.waitEvent(app, apianswer.ReasonNotServed, "podgroups.scheduling.volcano.sh")
 	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
 	for _, part := range []string{"failed to run spark-submit", "within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {

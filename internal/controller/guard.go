@@ -202,6 +202,26 @@ func appliedTree(object client.Object) (map[string]any, error) {
 	return tree, nil
 }
 
+// declared is an object's tree without the fields that the operator's types do not know; nil for a kind that it has no types of.
+//
+// A user's template may have fields that the operator's types do not know: those of a newer Kubernetes, and mistakes. They are kept, as they are in pods
+// (spark/podtemplate). If the API server does not know them either, it drops them from what is created and rejects an apply: then they are left out.
+func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
+	typed, err := scheme.New((&unstructured.Unstructured{Object: tree}).GroupVersionKind())
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
+		return nil
+	}
+	object, ok := typed.(client.Object)
+	if !ok {
+		return nil
+	}
+	known, err := appliedTree(object)
+	if err != nil {
+		return nil
+	}
+	return known
+}
+
 // kept are those of the objects that nobody wants any more which stay for now: vital ones, as long as what is wanted of their kind does not stand. Clients
 // may be connected by them.
 func (r *Reconciler[T]) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -127,8 +127,8 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	w.application("plain")
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	early := w.application("early", wantsWidget)
-	w.waitEvent(early, reasonNotServed, "no Widget of ")
-	w.waitEvent(early, reasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
+	w.waitEvent(early, apianswer.ReasonNotServed, "no Widget of ")
+	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
 	w.waitGone(tinyDriver(early, 1)) // it was not made: what it needs comes first
 
 	w.define(w.widgets())
@@ -216,37 +216,13 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitWatched(op, false)
 	w.kubelet("first-driver", "Running", running())
 	w.waitState("first", v1beta2.ApplicationStateRunning)
-	w.waitEvent(w.application("between", wantsWidget), reasonNotServed, "CustomResourceDefinition widgets.")
+	w.waitEvent(w.application("between", wantsWidget), apianswer.ReasonNotServed, "CustomResourceDefinition widgets.")
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
 	w.application("second", wantsWidget)
 	w.waitState("second", v1beta2.ApplicationStateSubmitted)
 	w.waitState("between", v1beta2.ApplicationStateSubmitted)
-}
-
-// TestNotServedIsTold: both ways in which the API server's clients say it, and nothing else that is not found.
-func TestNotServedIsTold(t *testing.T) {
-	kind := schema.GroupVersionKind{Group: "scheduling.example.com", Version: "v1", Kind: "PodGroup"}
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	unserved := apierrors.NewGenericServerResponse(404, "post", schema.GroupResource{Group: kind.Group, Resource: "podgroups"}, "", "404 page not found", 0, true)
-	for name, err := range map[string]error{"the path": unserved, "wrapped": fmt.Errorf("create: %w", unserved)} {
-		cause, told := notServed(object, err)
-		if !told || !strings.Contains(cause.Message, "CustomResourceDefinition podgroups.scheduling.example.com") {
-			t.Errorf("%s: %v %t", name, cause, told)
-		}
-	}
-	for name, err := range map[string]error{
-		"a namespace": apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"),
-		"weather":     errors.New("connection refused"),
-		"forbidden":   apierrors.NewForbidden(schema.GroupResource{Resource: "podgroups"}, "p", errors.New("no")),
-		"nothing":     nil,
-	} {
-		if cause, told := notServed(object, err); told {
-			t.Errorf("%s: %v", name, cause)
-		}
-	}
 }
 
 // TestOptionalKindIsTriedAgain: a watch that cannot be begun, as the API server does not answer just then, is begun later.

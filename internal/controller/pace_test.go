@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -122,7 +123,7 @@ func TestOfTheCrowd(t *testing.T) {
 		{"an event of what stands beside the driver", comes, func(p *pass[*v1beta2.SparkApplication]) { p.told = []Event{{}} }, false},
 		{"a warning", comes, func(p *pass[*v1beta2.SparkApplication]) { p.warnings = []string{"w"} }, false},
 		{"something was made", comes, func(p *pass[*v1beta2.SparkApplication]) { p.made = []client.Object{&corev1.Pod{}} }, false},
-		{"something cannot be deleted", comes, func(p *pass[*v1beta2.SparkApplication]) { p.hindered = &waitError{} }, false},
+		{"something cannot be deleted", comes, func(p *pass[*v1beta2.SparkApplication]) { p.hindered = &apianswer.Wait{} }, false},
 		{"there are too few from now on", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Next.ShortSince = noon }, true},
 		{"there were too few already", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Next.ShortSince = noon.Add(-time.Second) }, true},
 	} {

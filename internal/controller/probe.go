@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -95,34 +94,12 @@ func (r *Reconciler[T]) accountCause(ctx context.Context, p *pass[T], driver *li
 		r.answers.set(asked, reply{uid: types.UID(driver.UID), attempt: driver.Attempt, until: p.now.Add(allowedHolds)})
 		return lifecycle.Cause{}, nil
 	}
-	return lifecycle.Cause{Reason: reasonForbidden, Message: lacks(account, missing, namespace)}, nil
+	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, namespace)}, nil
 }
 
 // dryRun asks the API server to create a pod and to store nothing.
 func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
-	err := r.client.Create(ctx, pod, client.DryRunAll)
-	if err == nil {
-		return lifecycle.Cause{}, nil
-	}
-	cause, permanent := against(pod, err)
-	switch {
-	case apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return lifecycle.Cause{}, nil
-	case strings.Contains(err.Error(), "does not support dry run"):
-		return lifecycle.Cause{}, nil // a webhook with side effects keeps what it thinks to itself
-	case permanent:
-		return cause, nil
-	}
-	// Weather; or the operator itself may not, which says nothing about the driver.
-	return lifecycle.Cause{}, err
-}
-
-// against is what an error says against an executor for good, a webhook that is in its way included.
-func against(pod *corev1.Pod, err error) (lifecycle.Cause, bool) {
-	if wait := inTheWay(pod, err); wait != nil {
-		return lifecycle.Cause{Reason: wait.reason, Message: wait.why}, true
-	}
-	return refusal(err)
+	return apianswer.OfDryRun(pod, r.client.Create(ctx, pod, client.DryRunAll))
 }
 
 // nextExecutor is an id that no executor of an attempt has.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -85,23 +86,23 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				return nil
 			})
 			return func() { w.remove(quota) }
-		}, reasonQuota, "exceeded quota: one-pod"},
+		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
 		{"pod security", nil, func(w *world) func() {
 			w.label(enforce, `"restricted"`)
 			return func() { w.label(enforce, "null") }
-		}, reasonPodSecurity, "violates PodSecurity"},
+		}, apianswer.ReasonPodSecurity, "violates PodSecurity"},
 		{"service account", func(_ *world, app *v1beta2.SparkApplication) { app.Spec.Executor.ServiceAccount = new("absent") }, func(w *world) func() {
 			return func() {
 				w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "absent"}})
 			}
-		}, reasonServiceAccount, "absent"},
+		}, apianswer.ReasonServiceAccount, "absent"},
 		{"priority class", func(w *world, app *v1beta2.SparkApplication) { app.Spec.Executor.PriorityClassName = new(w.namespace) }, func(w *world) func() {
 			return func() {
 				class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Value: 1}
 				w.create(class)
 				w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), class) })
 			}
-		}, reasonForbidden, "no PriorityClass with name"},
+		}, apianswer.ReasonForbidden, "no PriorityClass with name"},
 		{"limit range", nil, func(w *world) func() {
 			limits := &corev1.LimitRange{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "small"},
@@ -111,8 +112,8 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			}
 			w.create(limits)
 			return func() { w.remove(limits) }
-		}, reasonForbidden, "maximum memory usage per Pod is 100Mi"},
-		{"rights", nil, nil, reasonForbidden, `service account "default" is forbidden to get pods`},
+		}, apianswer.ReasonForbidden, "maximum memory usage per Pod is 100Mi"},
+		{"rights", nil, nil, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -182,9 +183,9 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	w.waitReady("pi", "Running")
 	w.noPods()
 	w.kubelet(executor.Name, corev1.PodFailed, exited(1, "boom"))
-	w.waitEvent(app, "SparkExecutorPending", reasonQuota, "no-pods", "-exec-2")
+	w.waitEvent(app, "SparkExecutorPending", apianswer.ReasonQuota, "no-pods", "-exec-2")
 	got := w.get("pi")
-	if ready, degraded := condition(got, "Ready"), condition(got, "Degraded"); ready.Status != metav1.ConditionTrue || degraded.Reason != reasonQuota {
+	if ready, degraded := condition(got, "Ready"), condition(got, "Degraded"); ready.Status != metav1.ConditionTrue || degraded.Reason != apianswer.ReasonQuota {
 		t.Errorf("Ready is %+v, Degraded %+v", ready, degraded)
 	}
 }
@@ -209,7 +210,7 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(1000)) })
 	driver = w.driverOf(app, 1)
 	w.ready(driver.Name)
-	w.waitReady("pi", reasonForbidden) // the account has no rights; the pod itself is fine
+	w.waitReady("pi", apianswer.ReasonForbidden) // the account has no rights; the pod itself is fine
 	// From here on nothing is told any more.
 	before, status := made.since(nil), w.get("pi").Status
 	for i := range 30 {
@@ -234,7 +235,7 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	if events := made.since(before)["POST events"]; events > 1 {
 		t.Errorf("%d events", events)
 	}
-	if now := w.get("pi").Status; now.Operator.ShortSince.Time != status.Operator.ShortSince.Time || condition(w.get("pi"), "Ready").Reason != reasonForbidden {
+	if now := w.get("pi").Status; now.Operator.ShortSince.Time != status.Operator.ShortSince.Time || condition(w.get("pi"), "Ready").Reason != apianswer.ReasonForbidden {
 		t.Errorf("short since %v, then %v; Ready is %+v", status.Operator.ShortSince, now.Operator.ShortSince, condition(w.get("pi"), "Ready"))
 	}
 	if w.get("well").Status.Operator.ShortSince != nil {
@@ -246,37 +247,6 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	}
 	if len(pods.Items) != 2+1+30 {
 		t.Errorf("there are %d pods: somebody made an executor in earnest", len(pods.Items))
-	}
-}
-
-// TestProbeAnswers: what is no refusal of the executor is none.
-func TestProbeAnswers(t *testing.T) {
-	forbidden := func(why string) *apierrors.StatusError {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `pods "e" is forbidden: ` + why}}
-	}
-	terminating := forbidden("unable to create new content in namespace n because it is being terminated")
-	terminating.ErrStatus.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
-	for _, test := range []struct {
-		name    string
-		err     error
-		reason  string
-		weather bool
-	}{
-		{"it would be made", nil, "", false},
-		{"it is there", apierrors.NewAlreadyExists(corev1.Resource("pods"), "e"), "", false},
-		{"a quota", forbidden("exceeded quota: q"), reasonQuota, false},
-		{"the operator may not", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods"`), "", true},
-		{"the namespace is going", terminating, "", false},
-		{"a webhook that cannot only ask", apierrors.NewBadRequest("admission webhook \"w\" does not support dry run"), "", false},
-		{"a webhook that does not answer", apierrors.NewInternalError(errors.New("failed calling webhook")), reasonWebhookFailed, false},
-		{"a server that fails", apierrors.NewInternalError(errors.New("etcd")), "", true},
-		{"no answer", errors.New("connection refused"), "", true},
-	} {
-		r := &Reconciler[*v1beta2.SparkApplication]{client: answering{err: test.err}}
-		cause, err := r.dryRun(t.Context(), &corev1.Pod{})
-		if cause.Reason != test.reason || (err != nil) != test.weather {
-			t.Errorf("%s: %+v, %v", test.name, cause, err)
-		}
 	}
 }
 
@@ -335,9 +305,9 @@ func TestProbeKeepsItsAnswer(t *testing.T) {
 		reason string
 		asked  int
 	}{
-		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, reasonQuota, 2}, {7 * time.Second, said, reasonQuota, 2},
-		{8 * time.Second, said, reasonQuota, 3}, {5 * time.Minute, said, reasonQuota, 4}, {5*time.Minute + 19*time.Second, said, reasonQuota, 4},
-		{5*time.Minute + 20*time.Second, quota, reasonQuota, 5},
+		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, said, apianswer.ReasonQuota, 2},
+		{8 * time.Second, said, apianswer.ReasonQuota, 3}, {5 * time.Minute, said, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, said, apianswer.ReasonQuota, 4},
+		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
 	} {
 		api.err = step.says
 		if cause := ask(step.after); cause.Reason != step.reason || asked != step.asked {
@@ -378,7 +348,7 @@ func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
 		lacks, reason, says string
 		refused             error
 	}{
-		{"watch", reasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
+		{"watch", apianswer.ReasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
 		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
 	} {
 		api.lacks, refused = step.lacks, step.refused
@@ -407,9 +377,9 @@ func TestProbeTrustsRights(t *testing.T) {
 		executors, rights int // asked for by then
 		reason            string
 	}{
-		{0, "d", "watch", 1, 3, reasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, reasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
+		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
 		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""}, {68 * time.Second, "d", "", 6, 6 + 2*all, ""},
-		{72 * time.Second, "another", "watch", 7, 9 + 2*all, reasonForbidden},
+		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
 	} {
 		api.lacks = step.lacks
 		p := &pass[*v1beta2.SparkApplication]{

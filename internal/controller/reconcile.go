@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -72,7 +73,7 @@ type pass[T client.Object] struct {
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
-	hindered *waitError      // a deletion or a budget was refused; the rest of the pass went on
+	hindered *apianswer.Wait // a deletion or a budget was refused; the rest of the pass went on
 	told     []Event         // about what stands beside the driver
 	scaled   []string        // the StatefulSets among what is wanted whose number of pods an autoscaler decides
 	leftMark string          // of StatefulSets that another operator made and that go on as they are (markOf)

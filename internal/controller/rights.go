@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -63,7 +64,7 @@ func (r *Reconciler[T]) lackedRight(ctx context.Context, p *pass[T], driver *lif
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
 	}
-	return lifecycle.Cause{Reason: reasonForbidden, Message: lacks(account, missing, p.stored.GetNamespace())}, rightsWindow
+	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, p.stored.GetNamespace())}, rightsWindow
 }
 
 // lacks says what to do about a right that a driver has not.

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -184,15 +185,15 @@ func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Obj
 	existing, gvk, err := r.readLive(ctx, run)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &waitError{after: lookAgain, why: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
+		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
 	case err != nil:
 		return nil, err
 	case identity.OwnedBy(existing, p.stored.GetUID()):
 		r.startedRun(p, existing, existing.GetCreationTimestamp().Time)
 		return nil, nil
 	case identity.Orphan(existing, p.stored, r.groupKind(p.stored)):
-		return nil, &waitError{after: lookAgain, reason: reasonNameTaken,
-			why: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
+		return nil, &apianswer.Wait{Reason: reasonNameTaken,
+			Message: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
 	}
 	return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
 		gvk.Kind, existing.GetName(), identity.OwnerInWords(existing))}), nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -369,7 +370,7 @@ func TestScheduleOverQuota(t *testing.T) {
 	quota := w.quotaOnRuns()
 	run := w.ask(s, "one")
 	w.waitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return waitingFor(s) == reasonQuota
+		return waitingFor(s) == apianswer.ReasonQuota
 	})
 	if err := w.api.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)

@@ -3,10 +3,8 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -169,41 +167,13 @@ func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.U
 	next.SetUID("")
 	next.SetResourceVersion("")
 	// What is said of the old one alone holds no longer once that is gone: that the name is taken, which is said last of all, and that a quota is full with it.
-	if err := r.client.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !countsTheOld(err) {
+	if err := r.client.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
 		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
 	}
 	if err := r.deleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
-	return &waitError{after: lookAgain, why: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}
-}
-
-// setsCounted is what a quota says that has no room for another StatefulSet.
-var setsCounted = regexp.MustCompile(`used: count/statefulsets\.apps=([^,\s]+), limited: count/statefulsets\.apps=([^,\s]+)`)
-
-// countsTheOld reports whether a quota has no room for a set only since it counts the one that is to go. One that was lowered since has none afterwards either.
-func countsTheOld(err error) bool {
-	if cause, _ := refusal(err); cause.Reason != reasonQuota {
-		return false
-	}
-	figures := setsCounted.FindStringSubmatch(err.Error())
-	if figures == nil {
-		return false
-	}
-	used, err := bounds.Quantity(figures[1])
-	most, err2 := bounds.Quantity(figures[2])
-	return errors.Join(err, err2) == nil && used.Cmp(most) <= 0
-}
-
-// immutable reports whether an update was refused since it changes what of an object's spec never changes.
-func immutable(err error) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Type == metav1.CauseTypeForbidden && cause.Field == "spec"
-	})
+	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}
 }
 
 // leftSet reports whether an object is a set that another operator made for the custom resource.

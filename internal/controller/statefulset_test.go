@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -12,11 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -142,57 +138,6 @@ func TestKeepScale(t *testing.T) {
 		}
 		if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != want {
 			t.Errorf("with %s scaled it is applied with %d pods, want %d", scaled, got, want)
-		}
-	}
-}
-
-// TestImmutable: only a change of what never changes is a reason to replace a set.
-func TestImmutable(t *testing.T) {
-	t.Parallel()
-	kind := statefulSetKind.GroupKind()
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"a change of the selector":  {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than")}), true},
-		"wrapped":                   {errors.Join(apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec"), "x")})), true},
-		"a bad image":               {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Required(field.NewPath("spec", "template"), "x")}), false},
-		"something forbidden in it": {apierrors.NewInvalid(kind, "c", field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "spec"), "x")}), false},
-		"no right":                  {apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New("x")), false},
-		"weather":                   {errors.New("no route to host"), false},
-	} {
-		if got := immutable(test.err); got != test.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-// TestCountsTheOld: of all that keeps a set from being made, only a quota that is full with the set before it is none after that has gone.
-func TestCountsTheOld(t *testing.T) {
-	t.Parallel()
-	forbidden := func(text string) error {
-		return fmt.Errorf("make it: %w", apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New(text)))
-	}
-	quota := func(kind, used, most string) error {
-		return forbidden(fmt.Sprintf("exceeded quota: q, requested: count/%s=1, used: count/%s=%s, limited: count/%s=%s", kind, kind, used, kind, most))
-	}
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"full":                     {quota("statefulsets.apps", "2", "2"), true},
-		"full, and large":          {quota("statefulsets.apps", "1k", "1k"), true},
-		"lowered":                  {quota("statefulsets.apps", "2", "1"), false},
-		"lowered from a large one": {quota("statefulsets.apps", "1k", "999"), false},
-		"of something else":        {quota("pods", "2", "2"), false},
-		"in other words":           {forbidden("exceeded quota: q"), false},
-		"nothing":                  {nil, false},
-		"a policy":                 {forbidden("no: used: count/statefulsets.apps=2, limited: count/statefulsets.apps=2"), false},
-		"no right":                 {forbidden(`User "o" cannot create resource "statefulsets"`), false},
-		"a server that fails":      {apierrors.NewInternalError(errors.New("exceeded quota: q, used: count/statefulsets.apps=2, limited: count/statefulsets.apps=2")), false},
-	} {
-		if got := countsTheOld(test.err); got != test.want {
-			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -210,12 +210,12 @@ func (r *Reconciler[T]) judge(ctx context.Context, results []lifecycle.Surroundi
 		if err == nil {
 			continue
 		}
-		cause, _ := refusal(err)
+		cause, _ := apianswer.Rejection(err)
 		known, found := errors.AsType[*causeError](err)
 		switch {
 		case found:
 			cause = known.cause
-		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		case apianswer.NamespaceTerminating(err):
 			cause = lifecycle.Cause{} // everything goes by itself
 		case cause.Reason == "":
 			first = lookAgain
@@ -269,7 +269,7 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 		r.wrote(p, first, time.Time{})
 		return is, nil
 	}
-	if cause, missing := notServed(object, err); missing {
+	if cause, missing := apianswer.NotServed(object, err); missing {
 		return is, &causeError{cause}
 	}
 	if !apierrors.IsAlreadyExists(err) {
@@ -351,7 +351,7 @@ func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unst
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
 	}
 	if why := r.whyFreed(existing, kindOf(object), p.stored); why != "" {
-		return &waitError{after: lookAgain, why: why} // it goes by itself: tried again soon, told when it lasts
+		return &apianswer.Wait{Message: why} // it goes by itself: tried again soon, told when it lasts
 	}
 	return &causeError{nameTaken(existing, kindOf(object))}
 }
@@ -384,14 +384,14 @@ func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstr
 	applied.SetUID(existing.GetUID())
 	applied.SetResourceVersion(existing.GetResourceVersion())
 	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
-	if undeclared(err) {
+	if apianswer.UndeclaredField(err) {
 		if known := declared(r.client.Scheme(), applied.Object); known != nil {
 			applied.Object = known
 			err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
 		}
 	}
 	switch {
-	case isSet(existing) && immutable(err):
+	case isSet(existing) && apianswer.ImmutableSpec(err):
 		return nil, r.replaceSet(ctx, existing, tree)
 	case err != nil:
 		return nil, fmt.Errorf("update %s %s: %w", existing.GetKind(), existing.GetName(), err)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -187,7 +188,7 @@ func TestSurroundingsThatStay(t *testing.T) {
 	testkit.Wait(t, "what stays to be told", func(context.Context) error {
 		w.poke("pi")
 		c := condition(w.get("pi"), exposed)
-		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, reasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
+		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, apianswer.ReasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
 	})
 	c.keeps.Store(false)
 	later.Store(int64(time.Minute))
@@ -439,9 +440,9 @@ func TestSurroundingsThatFail(t *testing.T) {
 	}{
 		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
 		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, reasonUnavailable},
-		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, reasonForbidden},
-		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, reasonOperatorForbidden},
-		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, reasonInvalid},
+		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, apianswer.ReasonForbidden},
+		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, apianswer.ReasonOperatorForbidden},
+		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, apianswer.ReasonInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

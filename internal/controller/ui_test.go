@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -162,11 +163,11 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	got := w.waitExposed("pi", metav1.ConditionFalse, reasonOperatorForbidden, "Ingress pi-ui-ingress: ", "cannot create resource", "the application runs on")
+	got := w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress: ", "cannot create resource", "the application runs on")
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "" || info.WebUIServiceName != "pi-ui-svc" {
 		t.Errorf("driverInfo is %+v", info)
 	}
-	w.waitEvent(app, reasonOperatorForbidden, "Ingress pi-ui-ingress")
+	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress")
 	before := role.DeepCopy()
 	role.Rules[1].Resources = append(role.Rules[1].Resources, "ingresses")
 	if err := w.api.Patch(t.Context(), role, client.MergeFrom(before)); err != nil {
@@ -341,7 +342,7 @@ func TestUIRoute(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitExposed("pi", metav1.ConditionFalse, reasonNotServed, "HTTPRoute pi-ui-route: ", "httproutes.gateway.networking.k8s.io", "the application runs on")
+	w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonNotServed, "HTTPRoute pi-ui-route: ", "httproutes.gateway.networking.k8s.io", "the application runs on")
 
 	crd := httpRoutes(t)
 	w.create(crd)

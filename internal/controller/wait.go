@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -28,31 +28,9 @@ const (
 	tellWaitAgain = 10 * time.Minute
 )
 
-// waitError ends a pass without a fault of the application's: something is on its way out, or is to be put right by somebody, and the
-// pass makes sense after that.
-type waitError struct {
-	after  time.Duration // at least
-	reason string        // of the Event; empty for reasonWaiting
-	why    string
-}
-
-// Error says what is waited for.
-func (e *waitError) Error() string { return e.why }
-
-// waitOf returns what an error wants to be waited for, or nil when it is weather.
-func waitOf(err error) *waitError {
-	if wait, ok := errors.AsType[*waitError](err); ok {
-		return wait
-	}
-	if cause, _ := refusal(err); cause.Reason == reasonOperatorForbidden {
-		return &waitError{after: lookAgain, reason: cause.Reason, why: cause.Message}
-	}
-	return nil
-}
-
 // hold is what held up a pass.
 type hold struct {
-	waitError
+	apianswer.Wait
 	err    error         // of weather; nil where nothing failed
 	since  time.Time     // when the first of the passes began that were held up, by whatever
 	waited time.Duration // since then
@@ -66,13 +44,13 @@ func (r *Reconciler[T]) holdOf(key types.NamespacedName, p *pass[T], err error) 
 	}
 	h := &hold{}
 	var what string
-	if wait := waitOf(err); wait != nil {
-		h.waitError, what = *wait, wait.why
+	if wait := apianswer.WaitOf(err); wait != nil {
+		h.Wait, what = *wait, wait.Message
 	} else {
 		// Each failure may be worded anew.
-		h.err, h.waitError, what = err, waitError{reason: weatherReason(err), why: err.Error()}, weatherReason(err)
+		h.err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
-	h.reason, h.why = cmp.Or(h.reason, reasonWaiting), brief(h.why)
+	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), brief(h.Message)
 	h.since, h.first = r.waits.on(key, what, p.now)
 	h.waited = r.clock().Sub(h.since) // also what it took to fail
 	return h
@@ -83,13 +61,13 @@ func (h *hold) lasts() bool { return h.waited >= waitGrace }
 
 // weather is the fact that a hold is to decisions once it lasts.
 func (h *hold) weather() *lifecycle.Weather {
-	return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: h.reason, Message: h.why}, Since: h.since}
+	return &lifecycle.Weather{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.since}
 }
 
 // wait logs and tells what holds up a pass, and returns when to try again. That grows with the time that was waited: the event of what
 // is waited for, where there is one, is what really wakes the key. Weather is an error in its first second, most is over by then.
 func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *pass[T], h *hold) (time.Duration, error) {
-	r.metrics.Held(r.kind.Name, key, h.reason)
+	r.metrics.Held(r.kind.Name, key, h.Reason)
 	if h.err != nil && h.waited < lookAgain {
 		return 0, h.err
 	}
@@ -98,11 +76,11 @@ func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *p
 	if !h.first && (!tell || h.err == nil) {
 		logger = logger.V(1)
 	}
-	logger.Info("waiting", "cause", h.why)
+	logger.Info("waiting", "cause", h.Message)
 	if tell {
-		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, h.reason, "waiting: "+conf.HideAddresses(h.why))
+		r.events.Event(r.reference(p.stored), p.now, corev1.EventTypeWarning, h.Reason, "waiting: "+conf.HideAddresses(h.Message))
 	}
-	after := max(h.after, min(max(h.waited, lookAgain), maxLookAgain))
+	after := max(h.After, min(max(h.waited, lookAgain), maxLookAgain))
 	if left := waitGrace - h.waited; left > 0 {
 		after = min(after, left) // when it is to be told
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,41 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
-
-func TestRefusal(t *testing.T) {
-	pods := schema.GroupResource{Resource: "pods"}
-	forbidden := func(why string) error { return apierrors.NewForbidden(pods, "pi", errors.New(why)) }
-	for _, test := range []struct {
-		name      string
-		err       error
-		reason    string
-		permanent bool
-	}{
-		{"no answer", errors.New("connection refused"), "", false},
-		{"weather", apierrors.NewTooManyRequests("later", 1), "", false},
-		{"a server's fault", apierrors.NewInternalError(errors.New("x")), "", false},
-		{"a quota without figures", forbidden("status unknown for quota: q"), "", false},
-		{"a quota", forbidden("exceeded quota: q"), reasonQuota, true},
-		{"pod security", forbidden(`violates PodSecurity "restricted:latest"`), reasonPodSecurity, true},
-		{"a service account", forbidden(`error looking up service account ns/x`), reasonServiceAccount, true},
-		{"admission", forbidden("no such priority class"), reasonForbidden, true},
-		{"a webhook that quotes the authorizer", &apierrors.StatusError{ErrStatus: metav1.Status{
-			Code: 403, Message: `admission webhook "w" denied the request: User "u" cannot create resource "pods"`}}, reasonForbidden, true},
-		{"our right", forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`), reasonOperatorForbidden, false},
-		{"a definition that was just installed", forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x Kind y: no matches"), "", false},
-		{"our right to be an owner", forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: x"), reasonOperatorForbidden, false},
-		{"no such kind", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}}, reasonInvalid, true},
-		{"an invalid object", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil), reasonInvalid, true},
-	} {
-		cause, permanent := refusal(fmt.Errorf("wrapped: %w", test.err))
-		if cause.Reason != test.reason || permanent != test.permanent || (cause.Message == "") != (test.reason == "") {
-			t.Errorf("%s: %+v, permanent %t; want %s, %t", test.name, cause, permanent, test.reason, test.permanent)
-		}
-	}
-}
 
 // TestWaits: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
 func TestWaits(t *testing.T) {
@@ -92,29 +60,6 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestWeatherReason: what may be over with the next try has a word for machines.
-func TestWeatherReason(t *testing.T) {
-	pods := schema.GroupResource{Resource: "pods"}
-	for _, test := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("connection refused"), reasonNoAnswer},
-		{context.DeadlineExceeded, reasonTimeout},
-		{apierrors.NewTimeoutError("slow", 1), reasonTimeout},
-		{apierrors.NewServerTimeout(pods, "create", 1), reasonTimeout},
-		{apierrors.NewUnauthorized("token"), reasonUnauthorized},
-		{apierrors.NewConflict(pods, "pi", errors.New("quota")), reasonConflict},
-		{apierrors.NewTooManyRequests("later", 1), reasonTooManyRequests},
-		{apierrors.NewInternalError(errors.New("etcd")), reasonServerError},
-		{apierrors.NewServiceUnavailable("etcd"), reasonServerError},
-	} {
-		if got := weatherReason(fmt.Errorf("create pi: %w", test.err)); got != test.want {
-			t.Errorf("%v: %s, want %s", test.err, got, test.want)
-		}
-	}
-}
-
 // TestHinder: a deletion that is refused for good is a fact, and never takes the place of what was refused before it.
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
@@ -123,10 +68,10 @@ func TestHinder(t *testing.T) {
 		t.Errorf("weather: %v, %v", err, p.hindered)
 	}
 	found, err := p.hinder(fmt.Errorf("delete pi: %w", invalid))
-	if found == nil || err != nil || p.hindered.reason != reasonInvalid {
+	if found == nil || err != nil || p.hindered.Reason != apianswer.ReasonInvalid {
 		t.Fatalf("refused: %v, %v", err, p.hindered)
 	}
-	if found(&p.seen); p.seen.Refusal == nil || p.seen.Refusal.Reason != reasonInvalid {
+	if found(&p.seen); p.seen.Refusal == nil || p.seen.Refusal.Reason != apianswer.ReasonInvalid {
 		t.Errorf("the fact is %+v", p.seen.Refusal)
 	}
 	if found, err := p.hinder(invalid); found != nil || err != nil {
@@ -179,7 +124,7 @@ func TestOperatorLacksARight(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	if told := w.eventsOf(app)[reasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
+	if told := w.eventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
 		t.Errorf("told: %q", told)
 	}
 	if log := w.log.String(); strings.Count(log, "msg=waiting") != 1 {
@@ -205,7 +150,7 @@ func TestDeletionIsForbidden(t *testing.T) {
 	testkit.Wait(t, "the cause to be shown", func(context.Context) error {
 		conditions := w.get("pi").Status.Conditions
 		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
-			return c.Reason == reasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")
+			return c.Reason == apianswer.ReasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")
 		})
 		if !shown {
 			return fmt.Errorf("the conditions are %+v", conditions)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -66,18 +67,18 @@ var weatherKinds = []struct {
 	name, reason, says string
 	begin              func(w *world, env *Environment) (end func())
 }{
-	{"a webhook is down", reasonWebhookFailed, "failed calling webhook", func(w *world, _ *Environment) func() { return w.podWebhookDown() }},
-	{"the server fails", reasonServerError, "etcdserver: no leader", func(_ *world, env *Environment) func() {
+	{"a webhook is down", apianswer.ReasonWebhookFailed, "failed calling webhook", func(w *world, _ *Environment) func() { return w.podWebhookDown() }},
+	{"the server fails", apianswer.ReasonServerError, "etcdserver: no leader", func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewInternalError(errors.New("etcdserver: no leader"))}
 		env.wrap = fails.over
 		return fails.stop
 	}},
-	{"the server sheds load", reasonTooManyRequests, "later", func(_ *world, env *Environment) func() {
+	{"the server sheds load", apianswer.ReasonTooManyRequests, "later", func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewTooManyRequests("later", 1)}
 		env.wrap = fails.over
 		return fails.stop
 	}},
-	{"the operator may not", reasonOperatorForbidden, `User "system:serviceaccount:o:o" cannot create`, func(_ *world, env *Environment) func() {
+	{"the operator may not", apianswer.ReasonOperatorForbidden, `User "system:serviceaccount:o:o" cannot create`, func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "pi-driver",
 			errors.New(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`))}
 		env.wrap = fails.over
@@ -215,7 +216,7 @@ func TestBadWeatherInALife(t *testing.T) {
 	}
 	testkit.Wait(t, "it to be told", func(context.Context) error {
 		for _, c := range w.get("pi").Status.Conditions {
-			if c.Reason == reasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
+			if c.Reason == apianswer.ReasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
 				return nil
 			}
 		}

@@ -10,7 +10,11 @@ import (
 	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
@@ -102,4 +106,19 @@ func Attempt(object metav1.Object) int32 {
 		return 0
 	}
 	return int32(n)
+}
+
+// PodOf returns an object as a pod, also if it is a tree with fields that the type does not know. It returns nil if the
+// object is not a pod.
+func PodOf(object client.Object) *corev1.Pod {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return o
+	case *unstructured.Unstructured:
+		pod := &corev1.Pod{}
+		if o.GetKind() == "Pod" && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, pod) == nil {
+			return pod
+		}
+	}
+	return nil
 }

@@ -1,0 +1,123 @@
+// Package apianswer classifies the answers of the API server to a request: as a rejection, as a transient error, or as
+// a reason to wait.
+//
+//   - A rejection does not change if the request is repeated: the object is invalid, forbidden, or beyond a quota. It
+//     becomes part of the next decision.
+//   - A transient error goes away by itself: a time-out, a conflict, too many requests, a server that fails, a token
+//     that is being renewed. The pass returns it and backs off.
+//   - A wait ends when something outside of the application changes: a namespace is gone, a definition is installed, a
+//     right is granted, a webhook is repaired. The application has not failed.
+//
+// The package reads errors only. It sends no requests and remembers nothing.
+package apianswer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The reasons of a rejection by the API server.
+const (
+	ReasonQuota          = "QuotaExceeded"
+	ReasonPodSecurity    = "PodSecurityViolation"
+	ReasonServiceAccount = "ServiceAccountNotFound"
+	ReasonForbidden      = "Forbidden"
+	ReasonInvalid        = "Invalid"
+	// ReasonNotServed means that the definition of a kind is not installed.
+	ReasonNotServed = "NotServed"
+	// ReasonOperatorForbidden means that the operator itself lacks a right. That is a fault of the installation, not of
+	// the application, and ends when somebody grants the right.
+	ReasonOperatorForbidden = "OperatorForbidden"
+)
+
+// Rejection returns why the API server rejected a request, and whether the rejection is permanent. The cause is empty
+// for a transient error and for nil.
+//
+// A right that the operator lacks has a cause but is not permanent.
+func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
+	if meta.IsNoMatchError(err) { // the definition of the kind is not installed
+		return lifecycle.Cause{Reason: ReasonInvalid, Message: err.Error()}, true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return lifecycle.Cause{}, false
+	}
+	code, message := int(status.Status().Code), status.Status().Message
+	switch code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return lifecycle.Cause{}, false
+	}
+	if code < 400 || code >= 500 || isUnsettled(message) {
+		return lifecycle.Cause{}, false
+	}
+	reason := rejectionReason(code, message)
+	return lifecycle.Cause{Reason: reason, Message: message}, reason != ReasonOperatorForbidden
+}
+
+// isUnsettled reports whether the API server rejects a request only since it does not have all of its own state yet.
+//
+// A quota that was just created has no figures for a moment. The admission plugin that checks owners does not know a
+// definition for the first seconds.
+func isUnsettled(message string) bool {
+	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
+}
+
+// rejectionReason distinguishes the rejections with status 403. Only the message does.
+func rejectionReason(code int, message string) string {
+	if code != http.StatusForbidden {
+		return ReasonInvalid
+	}
+	for _, known := range []struct{ text, reason string }{
+		{"exceeded quota", ReasonQuota},
+		{"failed quota", ReasonQuota}, // a quota on a resource that the pod does not name
+		{"violates PodSecurity", ReasonPodSecurity},
+		{"error looking up service account", ReasonServiceAccount},
+	} {
+		if strings.Contains(message, known.text) {
+			return known.reason
+		}
+	}
+	if lacksRight(message) {
+		return ReasonOperatorForbidden
+	}
+	return ReasonForbidden
+}
+
+// lacksRight reports whether a 403 comes from the authorizer, or from the admission plugin
+// OwnerReferencesPermissionEnforcement, which requires a right as well. Other admission plugins judge the object and
+// not the user.
+func lacksRight(message string) bool {
+	_, why, found := strings.Cut(message, " is forbidden: ")
+	return found && (strings.HasPrefix(why, `User "`) || strings.HasPrefix(why, "cannot set blockOwnerDeletion"))
+}
+
+// NotServed reports whether the API server does not serve the kind of an object that was to be created. The cause names
+// the definition to install: the definition of an optional kind comes with another program.
+//
+// The client fails before the request if it never knew the kind. If it mapped the kind before the definition was
+// removed, the request goes to a path that does not exist.
+func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing bool) {
+	kind := object.GetObjectKind().GroupVersionKind()
+	var status apierrors.APIStatus
+	noPath := apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	if !meta.IsNoMatchError(err) && !noPath {
+		return lifecycle.Cause{}, false
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	const message = "the cluster has no %s of %s, which this application asks for: install the " +
+		"CustomResourceDefinition %s and the program that it belongs to, or do without"
+	return lifecycle.Cause{
+		Reason:  ReasonNotServed,
+		Message: fmt.Sprintf(message, kind.Kind, kind.GroupVersion(), resource.GroupResource()),
+	}, true
+}

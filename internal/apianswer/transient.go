@@ -1,0 +1,41 @@
+package apianswer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// The reasons of a transient error.
+const (
+	ReasonServerError     = "ServerError"
+	ReasonUnauthorized    = "Unauthorized"
+	ReasonTimeout         = "Timeout"
+	ReasonConflict        = "Conflict"
+	ReasonTooManyRequests = "TooManyRequests"
+	ReasonNoAnswer        = "NoAnswer"
+)
+
+// TransientReason returns the reason of an error that is neither a Wait nor a rejection.
+func TransientReason(err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return ReasonTimeout
+	case !errors.As(err, &status):
+		return ReasonNoAnswer
+	}
+	switch code := int(status.Status().Code); code {
+	case http.StatusUnauthorized:
+		return ReasonUnauthorized
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return ReasonTimeout
+	case http.StatusConflict:
+		return ReasonConflict
+	case http.StatusTooManyRequests:
+		return ReasonTooManyRequests
+	}
+	return ReasonServerError
+}

@@ -1,0 +1,90 @@
+package apianswer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// terminatingInterval is the After of a wait for a namespace that is being deleted: its objects are deleted with it.
+const terminatingInterval = 10 * time.Second
+
+// Wait is an error that ends a pass without a fault of the application. An object is being deleted, or somebody has to
+// repair something. The pass succeeds after that.
+type Wait struct {
+	// After is the least time until the next pass. If it is zero, the wait has no lower bound of its own.
+	After time.Duration
+	// Reason is the reason of the wait in events and metrics. It may be empty.
+	Reason string
+	// Message says in words for a user what the pass waits for.
+	Message string
+}
+
+// Error returns the message.
+func (w *Wait) Error() string { return w.Message }
+
+// WaitOf returns the Wait that an error wraps, or one for a right that the operator lacks. It returns nil for any other
+// error.
+func WaitOf(err error) *Wait {
+	if wait, ok := errors.AsType[*Wait](err); ok {
+		return wait
+	}
+	if cause, _ := Rejection(err); cause.Reason == ReasonOperatorForbidden {
+		return &Wait{Reason: cause.Reason, Message: cause.Message}
+	}
+	return nil
+}
+
+// NamespaceTerminating reports whether a creation failed since the namespace is being deleted.
+func NamespaceTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// OfCreation classifies the error of a creation, other than AlreadyExists. It returns either the cause of a permanent
+// rejection, or an error: a Wait, or the wrapped transient error.
+//
+// A definition that is not installed is waited for, as a missing right is. It comes with another program, which may be
+// installed at the same time as the application.
+func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
+	if NamespaceTerminating(err) {
+		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted"}
+	}
+	if cause, missing := NotServed(object, err); missing {
+		return nil, &Wait{Reason: cause.Reason, Message: cause.Message}
+	}
+	if wait := OfWebhook(object, err); wait != nil {
+		return nil, wait
+	}
+	if cause, permanent := Rejection(err); permanent {
+		return &cause, nil
+	}
+	return nil, fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+}
+
+// OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of somebody else. It returns the
+// cause that keeps the pod from being created, which is empty if nothing does, or an error if the answer does not tell.
+//
+// The answer does not tell if the operator itself lacks a right: the other account may have it. A webhook with side
+// effects rejects every dry run, which means nothing for the pod.
+func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err), NamespaceTerminating(err):
+		return lifecycle.Cause{}, nil
+	case strings.Contains(err.Error(), "does not support dry run"):
+		return lifecycle.Cause{}, nil
+	}
+	if wait := OfWebhook(pod, err); wait != nil {
+		return lifecycle.Cause{Reason: wait.Reason, Message: wait.Message}, nil
+	}
+	if cause, permanent := Rejection(err); permanent {
+		return cause, nil
+	}
+	return lifecycle.Cause{}, err
+}

@@ -1,0 +1,90 @@
+package apianswer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+)
+
+// The reasons of a wait for an admission webhook.
+const (
+	// ReasonWebhookFailed means that a required webhook does not answer.
+	ReasonWebhookFailed = "WebhookFailed"
+	// ReasonPodMutated means that a webhook adds to a pod what the pod already has.
+	ReasonPodMutated = "PodMutated"
+)
+
+// OfWebhook returns a wait if an admission webhook keeps an object from being created, and nil otherwise. The message
+// says how to remove the webhook. Somebody has to, and then the application continues: it is not at fault.
+//
+// The pods of sparkoperator.k8s.io carry a label by which the pod webhook of the kubeflow operator selects the pods
+// that it completes. The pods of this operator are complete. A webhook of a removed kubeflow operator either does not
+// answer any more, or adds the volumes a second time.
+func OfWebhook(object client.Object, err error) *Wait {
+	const remedy = "kubectl get mutatingwebhookconfigurations shows it. If it is what another Spark operator left, " +
+		"delete it, or let it pass by pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
+	if text := err.Error(); apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook") {
+		return &Wait{Reason: ReasonWebhookFailed, Message: text + "; " + remedy}
+	}
+	if doubled := doubledField(object, err); doubled != "" {
+		return &Wait{Reason: ReasonPodMutated, Message: fmt.Sprintf(
+			"an admission webhook adds to pod %s what it already has: %s; %s", object.GetName(), doubled, remedy)}
+	}
+	return nil
+}
+
+// doubledField returns the field that the API server rejects as a duplicate, if the request had no duplicate; otherwise
+// an empty text.
+func doubledField(object client.Object, err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	pod := identity.PodOf(object)
+	if pod == nil || hasDuplicates(&pod.Spec) {
+		return ""
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldValueDuplicate {
+			return cause.Field + ": " + cause.Message
+		}
+	}
+	return ""
+}
+
+// hasDuplicates reports whether two volumes, containers or ports of a pod have one name. A user's template may cause
+// that.
+func hasDuplicates(spec *corev1.PodSpec) bool {
+	seen := map[string]bool{}
+	twice := func(kind, name string) bool {
+		key := kind + "/" + name
+		was := seen[key] && name != ""
+		seen[key] = true
+		return was
+	}
+	for i := range spec.Volumes {
+		if twice("volume", spec.Volumes[i].Name) {
+			return true
+		}
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			if twice("container", containers[i].Name) {
+				return true
+			}
+			for _, port := range containers[i].Ports {
+				if twice("port of "+containers[i].Name, port.Name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
