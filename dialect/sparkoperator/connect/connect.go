@@ -128,7 +128,7 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	return nil
 }
 
-// connectHashVersion is the version of ConnectHash's algorithm; see hashVersion.
+// connectHashVersion is the version of Hash's algorithm; see hashVersion.
 const connectHashVersion = 1
 
 // Hash names what a server is made from: the spec less the fields that may change beside a server that goes on (suspend, ui, server.service). Two
