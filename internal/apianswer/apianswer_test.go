@@ -28,7 +28,8 @@ var (
 	podKind = schema.GroupKind{Kind: "Pod"}
 	noKind  = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}}
 	// operatorLacks is what the authorizer answers to the operator.
-	operatorLacks = forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`)
+	operatorLacks = forbidden(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" ` +
+		`in the namespace "ns"`)
 	webhookFailed = apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`))
 )
 
@@ -117,12 +118,14 @@ func TestWaitOf(t *testing.T) {
 		err  error
 		want *Wait
 	}{
-		"a wait":                  {fmt.Errorf("wrapped: %w", wait), wait},
-		"among others":            {errors.Join(errors.New("connection refused"), wait), wait},
-		"a right of the operator": {operatorLacks, &Wait{Reason: ReasonOperatorForbidden, Message: operatorLacks.ErrStatus.Message}},
-		"a rejection":             {invalid(), nil},
-		"a transient error":       {errors.New("connection refused"), nil},
-		"nothing":                 {nil, nil},
+		"a wait":       {fmt.Errorf("wrapped: %w", wait), wait},
+		"among others": {errors.Join(errors.New("connection refused"), wait), wait},
+		"a right of the operator": {
+			operatorLacks, &Wait{Reason: ReasonOperatorForbidden, Message: operatorLacks.ErrStatus.Message},
+		},
+		"a rejection":       {invalid(), nil},
+		"a transient error": {errors.New("connection refused"), nil},
+		"nothing":           {nil, nil},
 	} {
 		if diff := cmp.Diff(test.want, WaitOf(test.err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -138,7 +141,8 @@ func TestNotServed(t *testing.T) {
 	resource := schema.GroupResource{Group: kind.Group, Resource: "podgroups"}
 	noPath := apierrors.NewGenericServerResponse(404, "post", resource, "", "404 page not found", 0, true)
 	for name, err := range map[string]error{
-		"the path": noPath, "wrapped": fmt.Errorf("create: %w", noPath), "the kind": &meta.NoKindMatchError{GroupKind: kind.GroupKind()},
+		"the path": noPath, "wrapped": fmt.Errorf("create: %w", noPath),
+		"the kind": &meta.NoKindMatchError{GroupKind: kind.GroupKind()},
 	} {
 		cause, missing := NotServed(object, err)
 		if !missing || !strings.Contains(cause.Message, "CustomResourceDefinition podgroups.scheduling.example.com") {
@@ -173,7 +177,8 @@ func TestOfCreation(t *testing.T) {
 		"a transient error":       {refused, "", nil},
 	} {
 		cause, err := OfCreation(driverPod(), test.err)
-		if (cause != nil) != (test.rejection != "") || cause != nil && cause.Reason != test.rejection || (err == nil) != (cause != nil) {
+		if (cause != nil) != (test.rejection != "") || cause != nil && cause.Reason != test.rejection ||
+			(err == nil) != (cause != nil) {
 			t.Errorf("%s: rejection %+v, error %v", name, cause, err)
 		}
 		wait := WaitOf(err)
@@ -205,7 +210,7 @@ func TestOfDryRun(t *testing.T) {
 		{"a quota", forbidden("exceeded quota: q"), ReasonQuota, false},
 		{"a right of the operator", operatorLacks, "", true},
 		{"the namespace is going", terminating(), "", false},
-		{"a webhook with side effects", apierrors.NewBadRequest("admission webhook \"w\" does not support dry run"), "", false},
+		{"a webhook with side effects", apierrors.NewBadRequest(`webhook "w" does not support dry run`), "", false},
 		{"a webhook that does not answer", webhookFailed, ReasonWebhookFailed, false},
 		{"a server that fails", apierrors.NewInternalError(errors.New("etcd")), "", true},
 		{"no answer", errors.New("connection refused"), "", true},
@@ -224,7 +229,8 @@ func TestOfWebhook(t *testing.T) {
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "pi-driver"},
 		"spec": map[string]any{"volumes": []any{map[string]any{"name": "data"}}, "unknown": "field"},
 	}}
-	doubled := fmt.Errorf("create: %w", invalid(field.Duplicate(field.NewPath("spec", "volumes").Index(1).Child("name"), "data")))
+	second := field.NewPath("spec", "volumes").Index(1).Child("name")
+	doubled := fmt.Errorf("create: %w", invalid(field.Duplicate(second, "data")))
 	for _, test := range []struct {
 		name   string
 		object client.Object
@@ -254,9 +260,11 @@ func TestHasDuplicates(t *testing.T) {
 		change func(*corev1.PodSpec)
 		want   bool
 	}{
-		"nothing twice":                     {func(*corev1.PodSpec) {}, false},
-		"volumes":                           {func(s *corev1.PodSpec) { s.Volumes = append(s.Volumes, s.Volumes[0]) }, true},
-		"containers":                        {func(s *corev1.PodSpec) { s.Containers = append(s.Containers, s.Containers[0]) }, true},
+		"nothing twice": {func(*corev1.PodSpec) {}, false},
+		"volumes":       {func(s *corev1.PodSpec) { s.Volumes = append(s.Volumes, s.Volumes[0]) }, true},
+		"containers": {func(s *corev1.PodSpec) {
+			s.Containers = append(s.Containers, s.Containers[0])
+		}, true},
 		"a container and an init container": {func(s *corev1.PodSpec) { s.InitContainers = s.Containers }, true},
 		"ports": {func(s *corev1.PodSpec) {
 			s.Containers[0].Ports = []corev1.ContainerPort{{Name: "a"}, {Name: "a"}}
@@ -299,7 +307,7 @@ func TestUndeclaredField(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"an unknown field": {errors.New(`failed to create typed patch object: .spec.future: field not declared in schema`), true},
+		"an unknown field": {errors.New(`create typed patch object: .spec.future: field not declared in schema`), true},
 		"another error":    {errors.New("no"), false},
 		"nothing":          {nil, false},
 	} {

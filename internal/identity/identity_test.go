@@ -67,7 +67,9 @@ func TestRoles(t *testing.T) {
 	} {
 		pod := podWith(map[string]string{RoleLabel: role, "a": "b"})
 		set := labels.Set(pod.Labels)
-		got := judged{SparkPods(false).Matches(set), SparkPods(true).Matches(set), IsLaunched(pod), IsDriver(pod), IsClusterPod(pod)}
+		got := judged{
+			SparkPods(false).Matches(set), SparkPods(true).Matches(set), IsLaunched(pod), IsDriver(pod), IsClusterPod(pod),
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("role %q (-want +got):\n%s", role, diff)
 		}
@@ -131,7 +133,8 @@ func TestIndexKeys(t *testing.T) {
 			[]string{sparkoperator.LabelAppName + "=x", ConnectNameLabel + "=x"},
 		},
 		"another's of spark.apache.org": {
-			map[string]string{ApacheAppNameLabel: "x", ClusterNameLabel: "y"}, []string{ApacheAppNameLabel + "=x", ClusterNameLabel + "=y"},
+			map[string]string{ApacheAppNameLabel: "x", ClusterNameLabel: "y"},
+			[]string{ApacheAppNameLabel + "=x", ClusterNameLabel + "=y"},
 		},
 		"a Spark without an operator": {map[string]string{RoleLabel: RoleDriver}, nil},
 	} {
@@ -150,9 +153,13 @@ func TestCustomResource(t *testing.T) {
 		nameLabel string
 		want      string
 	}{
-		"owner and label agree":       {podWith(ours, application("u")), nameLabel, "pi"},
-		"among other owners":          {podWith(ours, application("v", named("other")), application("u", notController)), nameLabel, "pi"},
-		"owner of another version":    {podWith(ours, application("u", ofVersion("sparkoperator.k8s.io/v2"))), nameLabel, "pi"},
+		"owner and label agree": {podWith(ours, application("u")), nameLabel, "pi"},
+		"among other owners": {
+			podWith(ours, application("v", named("other")), application("u", notController)), nameLabel, "pi",
+		},
+		"owner of another version": {
+			podWith(ours, application("u", ofVersion("sparkoperator.k8s.io/v2"))), nameLabel, "pi",
+		},
 		"owner of another group":      {podWith(ours, application("u", ofVersion("spark.apache.org/v1"))), nameLabel, ""},
 		"owner of another kind":       {podWith(ours, application("u", kindOf("SparkConnect"))), nameLabel, ""},
 		"a label that does not agree": {podWith(ours, application("v")), nameLabel, ""},
@@ -167,7 +174,8 @@ func TestCustomResource(t *testing.T) {
 		if test.want != "" {
 			want = types.NamespacedName{Namespace: "ns", Name: test.want}
 		}
-		if key, found := CustomResource(test.dependent, applications, test.nameLabel); key != want || found != (test.want != "") {
+		key, found := CustomResource(test.dependent, applications, test.nameLabel)
+		if key != want || found != (test.want != "") {
 			t.Errorf("%s: %s, found %t", name, key, found)
 		}
 	}
@@ -189,7 +197,8 @@ func TestSoleOwner(t *testing.T) {
 		"another group's":             {podWith(agrees, application("1", ofVersion("example.com/v1beta2"))), ""},
 		"a version that is none":      {podWith(agrees, application("1", ofVersion("a/b/c"))), ""},
 		"two owners": {
-			podWith(agrees, application("1"), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}), "",
+			podWith(agrees, application("1"),
+				metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}), "",
 		},
 	} {
 		var got types.UID
@@ -202,7 +211,7 @@ func TestSoleOwner(t *testing.T) {
 	}
 }
 
-// TestWhose: of a pod the owner must be the controller. Only what an owner controls, and what carries no identity, is inherited.
+// TestWhose: the owner of a pod must be its controller. Only an unlabelled object that the owner controls is inherited.
 func TestWhose(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"
@@ -232,7 +241,7 @@ func TestWhose(t *testing.T) {
 	}
 }
 
-// TestWhyFreed: a new owner waits for the name of an orphan, and of an object that is being deleted. Anything else keeps its name.
+// TestWhyFreed: the names of orphans and of objects that are being deleted become free. Anything else keeps its name.
 func TestWhyFreed(t *testing.T) {
 	owner := podWith(nil)
 	owner.Name, owner.UID = "pi", "second"
@@ -241,14 +250,21 @@ func TestWhyFreed(t *testing.T) {
 		deleting bool
 		want     string
 	}{
-		"of the application before":                {[]metav1.OwnerReference{application("first")}, false, "of the same name"},
-		"of the application before, being deleted": {[]metav1.OwnerReference{application("first")}, true, "of the same name"},
-		"of this application, not its controller":  {[]metav1.OwnerReference{application("second", notController)}, false, ""},
-		"of an application of another name":        {[]metav1.OwnerReference{application("first", named("pie"))}, false, ""},
-		"of another API":                           {[]metav1.OwnerReference{application("first", ofVersion("spark.apache.org/v1"))}, false, ""},
-		"of another kind":                          {[]metav1.OwnerReference{application("first", kindOf("ScheduledSparkApplication"))}, false, ""},
+		"of the application before":        {[]metav1.OwnerReference{application("first")}, false, "of the same name"},
+		"of the one before, being deleted": {[]metav1.OwnerReference{application("first")}, true, "of the same name"},
+		"of this application, not its controller": {
+			[]metav1.OwnerReference{application("second", notController)}, false, "",
+		},
+		"of an application of another name": {[]metav1.OwnerReference{application("first", named("pie"))}, false, ""},
+		"of another API": {
+			[]metav1.OwnerReference{application("first", ofVersion("spark.apache.org/v1"))}, false, "",
+		},
+		"of another kind": {
+			[]metav1.OwnerReference{application("first", kindOf("ScheduledSparkApplication"))}, false, "",
+		},
 		"of another kind, being deleted": {
-			[]metav1.OwnerReference{application("first", kindOf("ReplicaSet"))}, true, `owned by ReplicaSet "pi") and is being deleted`,
+			[]metav1.OwnerReference{application("first", kindOf("ReplicaSet"))}, true,
+			`owned by ReplicaSet "pi") and is being deleted`,
 		},
 		"of nobody":                {nil, false, ""},
 		"of nobody, being deleted": {nil, true, "it has no owner"},
@@ -307,6 +323,7 @@ func TestInSet(t *testing.T) {
 	executor := podWith(map[string]string{submit.SelectorLabel: "spark-1", AttemptLabel: "1", RoleLabel: RoleExecutor})
 	later := podWith(map[string]string{submit.SelectorLabel: "spark-1", AttemptLabel: "2"})
 	if SetDriverOf(driver) != SetDriverOf(executor) || SetDriverOf(driver) == SetDriverOf(later) {
-		t.Errorf("the driver is %v, its executor's %v, a later one's %v", SetDriverOf(driver), SetDriverOf(executor), SetDriverOf(later))
+		t.Errorf("the driver is %v, its executor's %v, a later one's %v",
+			SetDriverOf(driver), SetDriverOf(executor), SetDriverOf(later))
 	}
 }
