@@ -38,7 +38,7 @@ const (
 const (
 	// workerVariable and the ones after it tell a worker process which cases are its own, and after which of them it goes on.
 	workerVariable, afterVariable = "HOSTILE_WORKER", "HOSTILE_AFTER"
-	// soakVariable asks for all cases; without it there is a sample.
+	// soakVariable asks for all values of every field; without it there is a sample. "all" asks for those of twins, too.
 	soakVariable = "SOAK"
 	// onlyVariable is a regular expression of the cases to measure, by name.
 	onlyVariable = "HOSTILE_ONLY"
@@ -255,7 +255,7 @@ func hostileCases(t testing.TB) *hostile.Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &hostile.Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(soakVariable) != ""}
+	return &hostile.Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(soakVariable) != "", Twins: os.Getenv(soakVariable) == "all"}
 }
 
 // confKey matches keys of Spark's configuration, and prefixes of them, which end with a dot.

@@ -61,15 +61,21 @@ type Generator struct {
 	Definitions []*Definition
 	// Keys are the keys and prefixes of Spark's configuration that the operator reads; a prefix ends with a dot.
 	Keys []string
-	// Thorough makes all cases; without it each field has few, and definitions that only differ in their names are left out.
+	// Thorough makes all values of each field, and of each twin of a field one in twenty; without it each field has few.
 	Thorough bool
+	// Twins makes all values of twins, too.
+	Twins bool
 }
 
 // All are the cases, in the same order in each run.
 func (g *Generator) All() iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
+		var twins twins
 		for _, d := range g.Definitions {
 			for c := range g.Of(d) {
+				if g.Thorough && !g.Twins && twins.skip(c) {
+					continue
+				}
 				if !yield(c) {
 					return
 				}

@@ -53,6 +53,43 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
+// Of fields with one schema and one reader the first has all cases, and each other one in twenty.
+func TestTwinsAreSampled(t *testing.T) {
+	const each = 10 * twinStride
+	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
+	var twins twins
+	for _, test := range []struct {
+		d     *Definition
+		field string
+		twin  bool
+	}{
+		{schedules, "spec.template.driver.sidecars[].image", true},
+		{apps, "spec.driver.initContainers[].image", false},
+		{apps, "spec.driver.sidecars[].image", true},
+		{apps, "spec.executor.sidecars[].image", true},
+		{apps, "spec.executor.template.spec.containers[].image", false},
+		{apps, "spec.driver.template.spec.ephemeralContainers[].image", true},
+		{apps, "spec.sparkConf[spark.app.name]", false},
+		{apps, "spec.hadoopConf[spark.app.name]", true},
+		{schedules, "spec.schedule", false},
+		{&Definition{Kind: "SparkConnect"}, "spec.executor.template.spec.containers[].image", false},
+	} {
+		measured := 0
+		for range each {
+			if !twins.skip(&Case{Definition: test.d, Field: test.field}) {
+				measured++
+			}
+		}
+		want := each
+		if test.twin {
+			want = each / twinStride
+		}
+		if measured != want {
+			t.Errorf("%s %s: %d cases of %d, want %d", test.d.Kind, test.field, measured, each, want)
+		}
+	}
+}
+
 // The same objects come in each run, and each is JSON that etcd takes.
 func TestCasesAreTheSameInEachRun(t *testing.T) {
 	count := 0
