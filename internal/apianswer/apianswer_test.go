@@ -191,7 +191,7 @@ func TestOfCreation(t *testing.T) {
 		if diff := cmp.Diff(test.wait, wait); diff != "" {
 			t.Errorf("%s: wait (-want +got):\n%s", name, diff)
 		}
-		if test.err == refused && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "create *v1.Pod pi-driver")) {
+		if errors.Is(test.err, refused) && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "create *v1.Pod pi-driver")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

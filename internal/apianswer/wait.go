@@ -81,7 +81,7 @@ func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 		return lifecycle.Cause{}, nil
 	}
 	if wait := OfWebhook(pod, err); wait != nil {
-		return lifecycle.Cause{Reason: wait.Reason, Message: wait.Message}, nil
+		return lifecycle.Cause{Reason: wait.Reason, Message: wait.Message}, nil //nolint:nilerr // the error is the answer
 	}
 	if cause, permanent := Rejection(err); permanent {
 		return cause, nil

@@ -382,6 +382,7 @@ func (m *model) drain(q *testQueue) {
 // TestNoneIsForgotten: workers wait when nothing may be taken, and not any longer: of what was added nothing is left when all of them wait.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
+	filled := map[int]bool{} // the numbers of places that were all taken at once by what is Fresh, in some life
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -421,13 +422,20 @@ func TestNoneIsForgotten(t *testing.T) {
 					t.Errorf("%d are left", n)
 				}
 				places := q.ready.fresh.places
-				if got := int(most.Load()); got < places || got > places+Reserve(places) {
+				got := int(most.Load())
+				if got > places+Reserve(places) {
 					t.Errorf("%d were worked on that were Fresh, of at most %d", got, places)
 				}
+				filled[places] = filled[places] || got >= places
 				q.ShutDown()
 				workers.Wait()
 			})
 		})
+	}
+	for places := 1; places <= 3; places++ {
+		if !filled[places] {
+			t.Errorf("never were %d worked on at once that were Fresh, where there may be as many", places)
+		}
 	}
 }
 
