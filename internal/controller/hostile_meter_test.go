@@ -72,32 +72,28 @@ func hostileConfig() config.Configuration {
 
 // hostileLife is what a meter of one kind needs.
 type hostileLife[T client.Object] struct {
-	kind   Kind[T]
-	decode func([]byte) (T, error)
-	spent  cost
-	worst  cost
+	kind         Kind[T]
+	heard, asked func([]byte) (T, error) // decode an object of a watch, and one that was asked for
+	spent        cost
+	worst        cost
 }
 
 func meterOf[T client.Object](scheme *apiruntime.Scheme, kind Kind[T]) meter {
-	decode := watchDecoder[T](scheme)
+	heard, asked := decoders[T](scheme)
 	return func(object []byte) (cost, error) {
-		life := &hostileLife[T]{kind: kind, decode: decode}
+		life := &hostileLife[T]{kind: kind, heard: heard, asked: asked}
 		err := life.lead(object)
 		return life.worst, err
 	}
 }
 
-// watchDecoder decodes an object as the informer does that controller-runtime makes for a type: as the only event of a watch.
-func watchDecoder[T client.Object](scheme *apiruntime.Scheme) func([]byte) (T, error) {
+// decoders decode an object as the informer does that controller-runtime makes for a type, as the only event of a watch;
+// and as the client does that asks for one object.
+func decoders[T client.Object](scheme *apiruntime.Scheme) (heard, asked func([]byte) (T, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
 	objects := codecs.DecoderToVersion(info.Serializer, nil)
-	return func(object []byte) (T, error) {
-		event := append(append([]byte(`{"type":"ADDED","object":`), object...), "}\n"...)
-		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
-		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
-		defer decoder.Close()
-		_, decoded, err := decoder.Decode()
+	typed := func(decoded apiruntime.Object, err error) (T, error) {
 		if err != nil {
 			return *new(T), err
 		}
@@ -107,6 +103,15 @@ func watchDecoder[T client.Object](scheme *apiruntime.Scheme) func([]byte) (T, e
 		}
 		return is, nil
 	}
+	heard = func(object []byte) (T, error) {
+		event := append(append([]byte(`{"type":"ADDED","object":`), object...), "}\n"...)
+		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
+		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
+		defer decoder.Close()
+		_, decoded, err := decoder.Decode()
+		return typed(decoded, err)
+	}
+	return heard, func(object []byte) (T, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
 // lead leads an object through its life: it is seen first, its pods run, its driver fails, and it is seen again after that.
@@ -142,7 +147,7 @@ func (l *hostileLife[T]) lead(raw []byte) error {
 
 // read decodes an object for the cache, and once more for a pass if the cache does not keep its spec (Reconciler.read).
 func (l *hostileLife[T]) read(raw []byte) (T, error) {
-	object, err := l.decode(raw)
+	object, err := l.heard(raw)
 	if err != nil {
 		return object, fmt.Errorf("decode: %w", err)
 	}
@@ -150,7 +155,7 @@ func (l *hostileLife[T]) read(raw []byte) (T, error) {
 		return object, err
 	}
 	if large, ok := any(object).(specDropper); ok && large.DropLargeSpec(maxCachedSpec) {
-		if object, err = l.decode(raw); err != nil {
+		if object, err = l.asked(raw); err != nil {
 			return object, fmt.Errorf("decode: %w", err)
 		}
 		dropClientNotes(object)
