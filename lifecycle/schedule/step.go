@@ -219,6 +219,9 @@ func (s *step) mayStart() bool {
 
 // start starts the run that is due, or says why not.
 func (s *step) start() {
+	if s.edited() {
+		return
+	}
 	due := s.candidates()
 	if s.confirms() {
 		return
@@ -269,15 +272,15 @@ func (s *step) idle() {
 }
 
 // doubts asks for a live read where the cache may not know yet that a run goes on which the policy minds. The last run that is remembered is enough to ask
-// for: no tick is passed over without a live read (tick). Where a run is asked for it may be that run, or that of an earlier request, which nobody makes any more.
-// After an edit it may be a run of the schedule as it was before, whose status write met the edit.
+// for: no tick is passed over without a live read (tick), nor an edit (edited). Where a run is asked for it may be that run, or that of an earlier request,
+// which nobody makes any more.
 func (s *step) doubts(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
 	last := s.m.LastRunName
 	switch {
-	case c.tick.IsZero() || s.asked() || s.editedSince():
+	case c.tick.IsZero() || s.asked():
 		last = ""
 	case last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }):
 		return false
@@ -286,9 +289,19 @@ func (s *step) doubts(c candidate) bool {
 	return true
 }
 
-// editedSince reports whether no run was started since the schedule was edited.
-func (s *step) editedSince() bool {
-	return s.m.Since.After(s.want.Created) && !s.m.LastRun.After(s.m.Since)
+// edited asks for a live read after each edit. The status write that was to remember a run may have met it: what the schedule was for a moment, nobody can
+// tell afterwards, nor which tick's run it asked for. The edit is not taken notice of before that.
+func (s *step) edited() bool {
+	const asCreated = 1
+	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
+		return false
+	}
+	if s.seen.Weather != nil {
+		s.m.Generation = s.stored.Generation
+		return false
+	}
+	s.do(lifecycle.Confirm, "")
+	return true
 }
 
 // asked reports whether a run is asked for that is not remembered to be started.

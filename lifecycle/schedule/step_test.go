@@ -64,10 +64,27 @@ const (
 	eleven, twelve = "etl-1769943600", "etl-1769947200"
 )
 
+// TestEditIsNotLostInWeather: an edit that no live read could follow is not taken notice of, so that the read comes afterwards.
+func TestEditIsNotLostInWeather(t *testing.T) {
+	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
+	mem := ran(want, func(m *Memory) { m.Generation = 2 })
+	for _, late := range []time.Duration{-time.Minute, time.Minute} {
+		plan := Step(want, mem, lifecycle.Observed{Weather: &lifecycle.Weather{}}, noon.Add(late))
+		if plan.Next.Generation != 2 || len(plan.Do) > 0 {
+			t.Errorf("%s after noon: generation %d is remembered, do %v", late, plan.Next.Generation, plan.Do)
+		}
+		mem = plan.Next
+	}
+	if got := said(Step(want, mem, lifecycle.Observed{}, noon.Add(2*time.Minute))); got != "Confirm" {
+		t.Errorf("after the weather: %s", got)
+	}
+}
+
 func TestStep(t *testing.T) {
 	forbid := func(s *Schedule) { s.Policy = Forbid }
 	replace := func(s *Schedule) { s.Policy = Replace }
 	suspended := func(s *Schedule) { s.Suspend = true }
+	edited := func(s *Schedule) { s.Generation = 2 }
 	asks := func(s *Schedule) { s.Request = "1" }
 	within := func(d time.Duration) func(*Schedule) { return func(s *Schedule) { s.Deadline = new(d) } }
 	now := RequestName("etl", "u", "1")
@@ -123,8 +140,11 @@ func TestStep(t *testing.T) {
 		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
 			said: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: reassert},
-		{about: "edited since the last run: was one started before that?", mem: func(m *Memory) { m.Since = noon.Add(-time.Minute) }, want: []func(*Schedule){forbid},
-			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, said: "Confirm", next: "12:00:00"},
+		{about: "edited under Forbid: was a run of what it was for a moment started?", want: []func(*Schedule){forbid, edited}, late: -time.Minute,
+			mem: func(m *Memory) { m.Generation = 1 }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, said: "Confirm"},
+		{about: "edited under Forbid, and none was", want: []func(*Schedule){forbid, edited}, mem: func(m *Memory) { m.Generation = 1 },
+			seen: lifecycle.Observed{Confirmed: true}, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "edited under Allow", want: []func(*Schedule){edited}, mem: func(m *Memory) { m.Generation = 1 }, said: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: reassert},
 		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},

@@ -52,7 +52,7 @@ func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationS
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
 		return // nobody has looked at it
 	}
-	m.Key, m.Generation, m.Suspended, m.Since = want.Key, want.Generation, want.Suspend, now
+	m.Key, m.Suspended, m.Since = want.Key, want.Suspend, now
 	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
 		if anchor := want.Times.Anchor(next); anchor.Before(now) {
 			m.Since = anchor
