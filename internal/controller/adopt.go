@@ -35,7 +35,7 @@ const reasonNameTaken = "NameTaken"
 //	  but different       an immutable ConfigMap from an older spec: made again, unless a driver already uses it
 //
 // A Secret is not read: see remakeSecret.
-func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
+func (r *Reconciler) adopt(ctx context.Context, p *pass, object client.Object, driver *corev1.Pod) (fact, error) {
 	if secret, ok := object.(*corev1.Secret); ok {
 		return r.remakeSecret(ctx, p, secret, driver)
 	}
@@ -74,7 +74,7 @@ func (r *Reconciler[T]) adopt(ctx context.Context, p *pass[T], object client.Obj
 	return r.remake(ctx, p, object, existing, driver)
 }
 
-func (r *Reconciler[T]) readLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
+func (r *Reconciler) readLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {
 		return nil, gvk, err
@@ -94,12 +94,12 @@ func (r *Reconciler[T]) readLive(ctx context.Context, object client.Object) (cli
 }
 
 // whyFreed returns why the name of an object of somebody else will become free; see identity.WhyFreed.
-func (r *Reconciler[T]) whyFreed(existing client.Object, kind string, owner client.Object) string {
+func (r *Reconciler) whyFreed(existing client.Object, kind string, owner client.Object) string {
 	return identity.WhyFreed(existing, kind, owner, r.groupKind(owner))
 }
 
 // groupKind is the kind of a custom resource; empty if the scheme has no type of it.
-func (r *Reconciler[T]) groupKind(owner client.Object) schema.GroupKind {
+func (r *Reconciler) groupKind(owner client.Object) schema.GroupKind {
 	gvk, err := apiutil.GVKForObject(owner, r.client.Scheme())
 	if err != nil {
 		return schema.GroupKind{}
@@ -109,7 +109,7 @@ func (r *Reconciler[T]) groupKind(owner client.Object) schema.GroupKind {
 
 // leftWithPod says why a name of ours is going to be free that belongs to nobody but pods that are gone or going; nothing where it is not. Another operator
 // lets the driver pod own what belongs to it, and the garbage collector comes to that some time after the pod.
-func (r *Reconciler[T]) leftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
+func (r *Reconciler) leftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
 		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
@@ -138,7 +138,7 @@ func nameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 
 // foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
 // left is to wait for it to go.
-func (p *pass[T]) foundOlder(existing client.Object, gvk schema.GroupVersionKind) (fact, error) {
+func (p *pass) foundOlder(existing client.Object, gvk schema.GroupVersionKind) (fact, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.knows(existing) {
@@ -169,7 +169,7 @@ func sameContent(existing, wanted client.Object) bool {
 }
 
 // remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has mounted it.
-func (r *Reconciler[T]) remake(ctx context.Context, p *pass[T], object, existing client.Object, driver *corev1.Pod) (fact, error) {
+func (r *Reconciler) remake(ctx context.Context, p *pass, object, existing client.Object, driver *corev1.Pod) (fact, error) {
 	pod, _, err := r.readLive(ctx, driver)
 	if err == nil && identity.BelongsTo(pod, p.stored) && identity.Attempt(pod) == identity.Attempt(object) {
 		return nil, nil

@@ -23,44 +23,44 @@ import (
 const kindApacheApplication = "apachesparkapplication"
 
 // apacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
-func apacheApplications(now func() config.Configuration) Kind[*sparkv1.SparkApplication] {
+func apacheApplications(now func() config.Configuration) Kind {
 	type application = sparkv1.SparkApplication
 	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
-	return Kind[*application]{
+	return Kind{
 		Name:     kindApacheApplication,
-		New:      func() *application { return &application{} },
+		New:      func() client.Object { return &application{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
-		Status:   func(app *application) any { return &app.Status },
-		Observed: func(app *application) int64 { return app.Status.ObservedGeneration },
-		Decide: func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+		Status:   of(func(app *application) any { return &app.Status }),
+		Observed: of(func(app *application) int64 { return app.Status.ObservedGeneration }),
+		Decide: decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return applications().Decide(app, seen, at)
-		},
-		Render: func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
+		}),
+		Render: renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications().Render(app, action, at)
-		},
-		Executor: func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
+		}),
+		Executor: executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
 			return applications().Executor(app, attempt, id, driver, at)
-		},
-		Adopt:     func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) },
+		}),
+		Adopt:     with(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
 		NameLabel: identity.ApacheAppNameLabel,
 		Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
-		Selects:   actsOn[*application](now().Apache.LabelSelector),
+		Selects:   actsOn(now().Apache.LabelSelector),
 		Sentinels: true,
-		Surroundings: func(app *application, _ lifecycle.Observed) Surroundings {
+		Surroundings: with(func(app *application, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(applications().Surroundings(app))
-		},
+		}),
 		Crowd: []string{"executors", "operator.executors.seen", "operator.shortSince"},
-		Remembers: func(app *application) *v1beta2.OperatorStatus {
+		Remembers: of(func(app *application) *v1beta2.OperatorStatus {
 			if app.Status.Operator == nil {
 				return nil
 			}
 			return &app.Status.Operator.OperatorStatus
-		},
-		Standing:  apacheStanding,
+		}),
+		Standing:  of(apacheStanding),
 		Concludes: true,
 		// Only pods that run spark-submit have one.
 		Secrets: now().Submission.Mode != config.SubmissionNative,
-		Events:  func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) },
+		Events:  with(func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) }),
 	}
 }
 
@@ -88,12 +88,12 @@ func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 }
 
 // actsOn reports whether an object is to be acted on: a selector, to which the configuration was held, selects its labels.
-func actsOn[T client.Object](selector string) func(T) bool {
+func actsOn(selector string) func(client.Object) bool {
 	by, err := labels.Parse(selector)
 	if err != nil {
 		by = labels.Nothing()
 	}
-	return func(object T) bool { return by.Matches(labels.Set(object.GetLabels())) }
+	return func(object client.Object) bool { return by.Matches(labels.Set(object.GetLabels())) }
 }
 
 // apacheStanding reads where a SparkApplication of spark.apache.org stands from its status.

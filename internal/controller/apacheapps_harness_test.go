@@ -31,7 +31,7 @@ type (
 // runApache starts an operator that serves SparkApplications of spark.apache.org alone.
 func (w *world) runApache(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*apacheApp] { return apacheApplications(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return apacheApplications(op.Settings) }, change)
 }
 
 // apacheApp creates a SparkApplication of spark.apache.org.

@@ -25,7 +25,7 @@ func refused(cause lifecycle.Cause) fact {
 }
 
 // apply carries out the plan's actions in order, up to the first that brings up a fact.
-func (r *Reconciler[T]) apply(ctx context.Context, p *pass[T]) (fact, error) {
+func (r *Reconciler) apply(ctx context.Context, p *pass) (fact, error) {
 	for _, action := range p.plan.Do {
 		found, err := r.act(ctx, p, action)
 		if err != nil {
@@ -45,7 +45,7 @@ func inWords(action lifecycle.Action) string {
 	return fmt.Sprintf("%s %s of attempt %d", action.Verb, action.Part, action.Attempt)
 }
 
-func (r *Reconciler[T]) actOn(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) actOn(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	if action.Part == lifecycle.ScheduledRun {
 		return r.actOnRun(ctx, p, action)
 	}
@@ -68,7 +68,7 @@ func (r *Reconciler[T]) actOn(ctx context.Context, p *pass[T], action lifecycle.
 
 // create makes everything of a submission: what the driver mounts and resolves first, side by side, then the driver pod; or the Secret that a
 // submitter reads, then that. It begins with creating and looks at what exists only when that is refused.
-func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) create(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	begin := time.Now()
 	objects, cause := r.render(p, action)
 	p.spent.rendering += time.Since(begin)
@@ -98,7 +98,7 @@ func (r *Reconciler[T]) create(ctx context.Context, p *pass[T], action lifecycle
 
 // render makes a cause of an error, which is the user's. Passes that are held up, one after the other, render the same: what an earlier one of them made
 // would else be another's, to be made again, and the coming and going of that would call for the next pass at once.
-func (r *Reconciler[T]) render(p *pass[T], action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
+func (r *Reconciler) render(p *pass, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
 	objects, err := r.kind.Render(p.object, action, r.waits.begun(identity.Key(p.stored), p.now))
 	if err != nil {
 		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
@@ -107,7 +107,7 @@ func (r *Reconciler[T]) render(p *pass[T], action lifecycle.Action) (submit.Obje
 }
 
 // createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
-func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []client.Object, driver *corev1.Pod) (fact, error) {
+func (r *Reconciler) createAll(ctx context.Context, p *pass, objects []client.Object, driver *corev1.Pod) (fact, error) {
 	facts, errs := make([]fact, len(objects)), make([]error, len(objects))
 	sideBySide(len(objects), func(i int) { facts[i], errs[i] = r.createOne(ctx, p, objects[i], driver) })
 	if err := errors.Join(errs...); err != nil {
@@ -124,7 +124,7 @@ func (r *Reconciler[T]) createAll(ctx context.Context, p *pass[T], objects []cli
 	return nil, nil
 }
 
-func (r *Reconciler[T]) createOne(ctx context.Context, p *pass[T], object client.Object, driver *corev1.Pod) (fact, error) {
+func (r *Reconciler) createOne(ctx context.Context, p *pass, object client.Object, driver *corev1.Pod) (fact, error) {
 	err := r.client.Create(ctx, object) // which changes nothing of it but by an answer that it was made
 	switch {
 	case err == nil:
@@ -146,7 +146,7 @@ func answer(object client.Object, err error) (fact, error) {
 }
 
 // remember notes what this pass made, for the decisions that follow in it. Several creations run side by side.
-func (p *pass[T]) remember(object client.Object) {
+func (p *pass) remember(object client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if pod := identity.PodOf(object); pod != nil {
@@ -156,7 +156,7 @@ func (p *pass[T]) remember(object client.Object) {
 }
 
 // knows reports whether the decision had the object before it.
-func (p *pass[T]) knows(object metav1.Object) bool {
+func (p *pass) knows(object metav1.Object) bool {
 	for i := range p.children.drivers {
 		if p.children.drivers[i].UID == object.GetUID() {
 			return true

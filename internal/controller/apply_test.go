@@ -28,15 +28,15 @@ import (
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
 // heldKind is the tiny kind that waits while spec.suspend is set.
-func heldKind() Kind[*v1beta2.SparkApplication] {
+func heldKind() Kind {
 	kind := tinyKind()
 	decide := kind.Decide
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Spec.Suspend != nil && *app.Spec.Suspend {
 			return lifecycle.Plan{}
 		}
 		return decide(app, seen, now)
-	}
+	})
 	return kind
 }
 
@@ -175,11 +175,11 @@ func TestRefusedByTheServer(t *testing.T) {
 			w := newWorld(t)
 			test.prepare(w)
 			kind := tinyKind()
-			kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+			kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 				objects, err := tinyRender(app, action, now)
 				test.change(objects.Driver)
 				return objects, err
-			}
+			})
 			w.runTiny(kind)
 			app := w.application("pi")
 			got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -254,7 +254,7 @@ func TestTargets(t *testing.T) {
 		object.Kind = kindBudget
 		return object
 	}
-	p := &pass[*v1beta2.SparkApplication]{
+	p := &pass{
 		children: children{
 			drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
 			executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
@@ -284,7 +284,7 @@ func TestTargets(t *testing.T) {
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api}
+	r := &Reconciler{client: w.api}
 	conf := func() *corev1.ConfigMap {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "conf"}}
 		w.create(object)
@@ -309,15 +309,15 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Decide = func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 		if app.Annotations[v1beta2.RunNowAnnotation] == "" {
 			return lifecycle.Plan{}
 		}
 		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
-	}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: w.api}
+	})
+	r := &Reconciler{kind: kind, client: w.api}
 	app := w.application("pi")
-	stale := &pass[*v1beta2.SparkApplication]{stored: w.get("pi")}
+	stale := &pass{stored: w.get("pi")}
 	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
@@ -334,15 +334,15 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 func TestSettleGivesUp(t *testing.T) {
 	rounds := 0
 	kind := tinyKind()
-	kind.Decide = func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
 		rounds++
 		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
-	}
-	kind.Render = func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+	})
+	kind.Render = renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, fmt.Errorf("never")
-	}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind}
-	err := r.settle(t.Context(), &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{}})
+	})
+	r := &Reconciler{kind: kind}
+	err := r.settle(t.Context(), &pass{stored: &v1beta2.SparkApplication{}})
 	if err == nil || rounds != maxRounds {
 		t.Errorf("%d rounds, then %v", rounds, err)
 	}

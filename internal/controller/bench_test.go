@@ -67,7 +67,7 @@ func BenchmarkPass(b *testing.B) {
 // BenchmarkStatusPatch tells what it costs to find out what is to be written, and whether that may rest.
 func BenchmarkStatusPatch(b *testing.B) {
 	kind := sparkApplications(config.Default())
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind}
+	r := &Reconciler{kind: kind}
 	for _, executors := range []int{5, 1000} {
 		for _, step := range []struct {
 			name   string
@@ -80,7 +80,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d-executors", step.name, executors), func(b *testing.B) {
 				p := atWork(b, kind, executors)
 				step.change(&p.seen)
-				p.object = p.stored.DeepCopy()
+				p.object = p.stored.DeepCopyObject().(client.Object)
 				p.plan = kind.Decide(p.object, p.seen, p.now)
 				b.ReportAllocs()
 				for b.Loop() {
@@ -98,7 +98,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 }
 
 // atWork is a pass over an application whose driver and so many executors run, and whose status says so.
-func atWork(b *testing.B, kind Kind[*v1beta2.SparkApplication], executors int) *pass[*v1beta2.SparkApplication] {
+func atWork(b *testing.B, kind Kind, executors int) *pass {
 	b.Helper()
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "8a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Generation: 1, ResourceVersion: "4711"},
@@ -111,7 +111,7 @@ func atWork(b *testing.B, kind Kind[*v1beta2.SparkApplication], executors int) *
 	app.Spec.Executor.Instances = new(int32(executors))
 	kind.Decide(app, lifecycle.Observed{}, noon)
 	kind.Decide(app, lifecycle.Observed{Confirmed: true}, noon)
-	p := &pass[*v1beta2.SparkApplication]{now: noon.Add(time.Minute)}
+	p := &pass{now: noon.Add(time.Minute)}
 	p.seen = lifecycle.Observed{Remains: []int32{1}, Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: noon, StartedAt: noon, ReadyAt: noon, AppID: "spark-1",
 	}}}

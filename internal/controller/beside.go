@@ -44,7 +44,7 @@ func clusterAddress(object client.Object) string {
 var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
 // unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
-func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
+func (p *pass) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
 	for i := range p.children.others {
 		other := &p.children.others[i]
@@ -62,7 +62,7 @@ func (p *pass[T]) unwanted(wanted []client.Object) []client.Object {
 }
 
 // inCache is an object's metadata as the cache shows it; nil where it shows none.
-func (p *pass[T]) inCache(object client.Object) *metav1.PartialObjectMetadata {
+func (p *pass) inCache(object client.Object) *metav1.PartialObjectMetadata {
 	for i := range p.children.others {
 		if other := &p.children.others[i]; nameOf(other) == nameOf(object) {
 			return other
@@ -72,7 +72,7 @@ func (p *pass[T]) inCache(object client.Object) *metav1.PartialObjectMetadata {
 }
 
 // cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
-func (p *pass[T]) cached(object client.Object) string {
+func (p *pass) cached(object client.Object) string {
 	other := p.inCache(object)
 	if other == nil {
 		return ""

@@ -20,7 +20,7 @@ const budgetInterval = 15 * time.Second
 const kindBudget = "PodDisruptionBudget"
 
 // createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
-func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) createBudget(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	asked := question{identity.Key(p.stored), lifecycle.DriverBudget}
 	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if !known {
@@ -40,7 +40,7 @@ func (r *Reconciler[T]) createBudget(ctx context.Context, p *pass[T], action lif
 }
 
 // makeBudget returns why there is none. One that is there already, and is the application's, is as good as new.
-func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifecycle.Action) (lifecycle.Cause, error) {
+func (r *Reconciler) makeBudget(ctx context.Context, p *pass, action lifecycle.Action) (lifecycle.Cause, error) {
 	objects, cause := r.render(p, action)
 	if cause != nil {
 		return *cause, nil
@@ -68,7 +68,7 @@ func (r *Reconciler[T]) makeBudget(ctx context.Context, p *pass[T], action lifec
 
 // whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited
 // for, as is what an application of the same name left.
-func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Cause, error) {
+func (r *Reconciler) whoseBudget(ctx context.Context, p *pass, object client.Object) (lifecycle.Cause, error) {
 	existing, gvk, err := r.readLive(ctx, object)
 	if err == nil && identity.Inherited(existing, p.stored) {
 		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
@@ -80,7 +80,7 @@ func (r *Reconciler[T]) whoseBudget(ctx context.Context, p *pass[T], object clie
 }
 
 // replaceBudget puts ours in the place of one that another operator made for the application.
-func (r *Reconciler[T]) replaceBudget(ctx context.Context, p *pass[T], existing, object client.Object) error {
+func (r *Reconciler) replaceBudget(ctx context.Context, p *pass, existing, object client.Object) error {
 	if err := r.deleteOne(ctx, existing); err != nil {
 		return err
 	}

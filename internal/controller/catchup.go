@@ -33,7 +33,7 @@ type caughtUp struct {
 // first pass of each term: another replica may have led in between. It lists the metadata of all objects, once a term,
 // which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
 // as well, until the cache shows that.
-func (r *Reconciler[T]) catchUp(ctx context.Context) error {
+func (r *Reconciler) catchUp(ctx context.Context) error {
 	if r.lock == nil {
 		return nil
 	}

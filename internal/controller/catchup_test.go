@@ -199,7 +199,7 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	unknown := *w.application("unknown")
 	edit(&unknown)
-	r := &Reconciler[*v1beta2.SparkApplication]{
+	r := &Reconciler{
 		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lock: &lock{}, scope: scope{names: []string{w.namespace}},
 	}
 	catchUp := func() {

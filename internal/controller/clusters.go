@@ -7,6 +7,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
@@ -21,32 +22,32 @@ const kindCluster = "sparkcluster"
 
 // sparkClusters are the SparkClusters of spark.apache.org/v1: standalone clusters. They have no attempts and no drivers: all that one is made of stands
 // beside, in every phase that wants it, and its pods are what the StatefulSets among that keep.
-func sparkClusters(now func() config.Configuration) Kind[*sparkv1.SparkCluster] {
+func sparkClusters(now func() config.Configuration) Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
-	return Kind[*cluster]{
+	return Kind{
 		Name:     kindCluster,
-		New:      func() *cluster { return &cluster{} },
+		New:      func() client.Object { return &cluster{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.masters", "status.workers"},
-		Status:   func(sc *cluster) any { return &sc.Status },
-		Observed: func(sc *cluster) int64 { return sc.Status.ObservedGeneration },
-		Decide: func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+		Status:   of(func(sc *cluster) any { return &sc.Status }),
+		Observed: of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }),
+		Decide: decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return clusters().Decide(sc, seen, at)
-		},
-		Adopt:     func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) },
+		}),
+		Adopt:     with(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
 		NameLabel: identity.ClusterNameLabel,
 		Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
-		Selects:   actsOn[*cluster](now().Apache.LabelSelector),
+		Selects:   actsOn(now().Apache.LabelSelector),
 		Sentinels: true,
 		Needs:     clusterKinds(now()),
-		Surroundings: func(sc *cluster, seen lifecycle.Observed) Surroundings {
+		Surroundings: with(func(sc *cluster, seen lifecycle.Observed) Surroundings {
 			return asSurroundings(clusters().Surroundings(sc, seen))
-		},
+		}),
 		// Drivers of the cluster reach its master by its Service, and run on.
 		Vital:         []string{"Service"},
-		Standing:      clusterStanding,
+		Standing:      of(clusterStanding),
 		NoApplication: true,
-		Events:        func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) },
+		Events:        with(func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) }),
 	}
 }
 

@@ -29,7 +29,7 @@ type (
 // runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
 func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*sparkCluster] { return sparkClusters(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return sparkClusters(op.Settings) }, change)
 }
 
 // workers says how many workers a cluster has.

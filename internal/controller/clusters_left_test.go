@@ -90,7 +90,7 @@ func TestSetThatCannotBeReplacedStays(t *testing.T) {
 // TestKeepScaleOfNone: a set without pods is one that an autoscaler leaves alone for ever.
 func TestKeepScaleOfNone(t *testing.T) {
 	t.Parallel()
-	p := &pass[*sparkCluster]{scaled: []string{"c-worker"}}
+	p := &pass{scaled: []string{"c-worker"}}
 	tree := asTree(t, workerSet(new(int32(2)))).Object
 	if err := p.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
 		t.Fatal(err)

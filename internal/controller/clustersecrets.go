@@ -26,7 +26,7 @@ func isSecret(object client.Object) bool {
 }
 
 // ensureSecret creates a Secret that is not known to exist.
-func (r *Reconciler[T]) ensureSecret(ctx context.Context, p *pass[T], object client.Object) (lifecycle.Surrounding, error) {
+func (r *Reconciler) ensureSecret(ctx context.Context, p *pass, object client.Object) (lifecycle.Surrounding, error) {
 	is := lifecycle.Surrounding{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(p.stored)
 	if was := r.around.seen(key, object).looked; !was.IsZero() && p.now.Sub(was) < editInterval {
@@ -43,7 +43,7 @@ func (r *Reconciler[T]) ensureSecret(ctx context.Context, p *pass[T], object cli
 
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
 // Where it fails it is tried again with the next change.
-func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []client.Object) {
+func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.Object) {
 	if !r.kind.clusters() {
 		return
 	}
@@ -73,7 +73,7 @@ func (r *Reconciler[T]) sweepSecrets(ctx context.Context, p *pass[T], wanted []c
 
 // allMadeFrom reports whether every pod of a cluster is made from what the StatefulSets among the objects say now; of a cluster that is to have none, whether
 // it has none. Pods whose set is being replaced count: they run on from what they were made from.
-func (p *pass[T]) allMadeFrom(wanted []client.Object) bool {
+func (p *pass) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {
 		if !isSet(object) {
@@ -95,4 +95,4 @@ func (p *pass[T]) allMadeFrom(wanted []client.Object) bool {
 }
 
 // clusters reports whether the kind's custom resources are standalone clusters.
-func (k Kind[T]) clusters() bool { return slices.Contains(k.Needs, statefulSetKind) }
+func (k Kind) clusters() bool { return slices.Contains(k.Needs, statefulSetKind) }

@@ -19,7 +19,7 @@ import (
 // confirm reads live whether the application has a driver, or a pod that submits one, that was not seen, of whichever attempt: a cache that does
 // not show one may only be late, and a launch that was not recorded may go by another name since the spec was edited. Of a submission it also
 // looks at what the driver mounts, and of an attempt at all its pods.
-func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) confirm(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	uid, all := p.stored.GetUID(), action.Part == lifecycle.Attempt
 	pods, err := r.livePods(ctx, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: r.podSelector(p, all)})
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Reconciler[T]) confirm(ctx context.Context, p *pass[T], action lifecycl
 }
 
 // behind reports whether pods, read live, are further than the cache shows them: one has started, is ready or over, or an executor is not there.
-func (p *pass[T]) behind(live children, executors bool) bool {
+func (p *pass) behind(live children, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
 		ready bool
@@ -74,7 +74,7 @@ func (p *pass[T]) behind(live children, executors bool) bool {
 }
 
 // inspect looks live whether the ConfigMap exists that a driver mounts: spark-submit makes it last, so nothing is missing where it is there.
-func (r *Reconciler[T]) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (fact, error) {
+func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]
 		if identity.Attempt(driver) != attempt {
@@ -103,7 +103,7 @@ func (r *Reconciler[T]) inspect(ctx context.Context, drivers []corev1.Pod, attem
 }
 
 // foundPod takes a driver pod, or one that submits it, among the children where the cache did not show it.
-func (p *pass[T]) foundPod(pod *corev1.Pod) fact {
+func (p *pass) foundPod(pod *corev1.Pod) fact {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		p.children.submitters = append(p.children.submitters, *pod)
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)

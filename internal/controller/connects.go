@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -11,21 +13,21 @@ import (
 
 // sparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
 // what stands beside it.
-func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
+func sparkConnects(cfg config.Configuration) Kind {
 	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
-	return Kind[*v1alpha1.SparkConnect]{
+	return Kind{
 		Name:     "sparkconnect",
-		New:      func() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} },
+		New:      func() client.Object { return &v1alpha1.SparkConnect{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.observedGeneration"},
-		Status:   func(sc *v1alpha1.SparkConnect) any { return &sc.Status },
-		Observed: func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration },
-		Decide:   dialect.Decide,
-		Render:   dialect.Render,
-		Executor: dialect.Executor,
-		Adopt:    dialect.Adopt, NameLabel: identity.ConnectNameLabel,
-		Surroundings: func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
+		Status:   of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
+		Observed: of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }),
+		Decide:   decides(dialect.Decide),
+		Render:   renders(dialect.Render),
+		Executor: executor(dialect.Executor),
+		Adopt:    with(dialect.Adopt), NameLabel: identity.ConnectNameLabel,
+		Surroundings: with(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(dialect.Surroundings(sc))
-		},
+		}),
 		Vital: []string{"Service"},
 		// The kubeflow operator writes these on the Service for clients.
 		Closed: map[string]int32{
@@ -35,12 +37,12 @@ func sparkConnects(cfg config.Configuration) Kind[*v1alpha1.SparkConnect] {
 		// long, and executors that crash one after the other come by dozens a minute.
 		Crowd:         []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"},
 		CrowdNews:     true,
-		Standing:      serverStanding,
+		Standing:      of(serverStanding),
 		ServerSecrets: cfg.Submission.Mode != config.SubmissionNative,
 		NoApplication: true,
-		Events: func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
+		Events: with(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
 			return asEvents(dialect.Events(sc, plan))
-		},
+		}),
 	}
 }
 

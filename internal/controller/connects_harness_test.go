@@ -34,7 +34,7 @@ func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
 // runServers starts an operator that serves SparkConnects alone.
 func (w *world) runServers(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind[*v1alpha1.SparkConnect] { return sparkConnects(cfg) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return sparkConnects(cfg) }, change)
 }
 
 // server creates a SparkConnect.

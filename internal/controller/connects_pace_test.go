@@ -42,8 +42,8 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 		{"the spec has", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
-		p := &pass[*v1alpha1.SparkConnect]{now: noon, plan: lifecycle.Plan{Tell: test.tell}}
+		r := &Reconciler{kind: sparkConnects(config.Default())}
+		p := &pass{now: noon, plan: lifecycle.Plan{Tell: test.tell}}
 		if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)
 		}

@@ -366,7 +366,7 @@ func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 // TestCrowdOfAServer: nothing but the counts is put off.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
+	r := &Reconciler{kind: sparkConnects(config.Default())}
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
 		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,
@@ -376,7 +376,7 @@ func TestCrowdOfAServer(t *testing.T) {
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","server":{"podIp":"10.0.0.1"}}}`: false,
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
 	} {
-		if got := r.ofTheCrowd(&pass[*v1alpha1.SparkConnect]{now: noon}, []byte(patch)); got != want {
+		if got := r.ofTheCrowd(&pass{now: noon}, []byte(patch)); got != want {
 			t.Errorf("%s: it is put off: %t", patch, got)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -32,7 +31,7 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 // TestFieldsThatNobodyKnows: a template with a mistake is brought to the API server as often as it is edited, as it was when the object was created.
 func TestFieldsThatNobodyKnows(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
-	r := &Reconciler[*v1beta2.SparkApplication]{client: client.WithFieldOwner(api, fieldOwner)}
+	r := &Reconciler{client: client.WithFieldOwner(api, fieldOwner)}
 	if err := api.Create(t.Context(), setWithFuture(namespace, 1), client.FieldOwner(fieldOwner)); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func sideBySide(n int, one func(i int)) {
 }
 
 // delete removes a part of an attempt, or the custom resource. What is already going is left alone; what is gone is no error.
-func (r *Reconciler[T]) delete(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) delete(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	if action.Part == lifecycle.Application {
 		return p.hinder(r.expire(ctx, p))
 	}
@@ -69,7 +69,7 @@ func deleteAll(objects []client.Object, one func(client.Object) error) []error {
 
 // hinder makes a fact of a deletion that was refused for good, or for want of a right: the same request would be refused the same way,
 // and an application is not held up by what it cannot get rid of. What was refused before it in the pass stays the account of it.
-func (p *pass[T]) hinder(err error) (fact, error) {
+func (p *pass) hinder(err error) (fact, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *pass[T]) hinder(err error) (fact, error) {
 }
 
 // hindrance notes what the rest of the pass goes on without, and makes a fact of it.
-func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
+func (p *pass) hindrance(cause lifecycle.Cause, why string) fact {
 	if p.hindered == nil {
 		p.hindered = &apianswer.Wait{Reason: cause.Reason, Message: why}
 	}
@@ -90,7 +90,7 @@ func (p *pass[T]) hindrance(cause lifecycle.Cause, why string) fact {
 
 // targets lists what an action is to delete: from the cache, and of what this pass made itself. Secrets go by their labels. What is going already is left
 // alone, but for pods that are given no more time.
-func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
+func (p *pass) targets(action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range p.having() {
 		going := object.GetDeletionTimestamp() != nil && (!action.Force || identity.PodOf(object) == nil)
@@ -102,7 +102,7 @@ func (p *pass[T]) targets(action lifecycle.Action) []client.Object {
 }
 
 // having lists all children that are known.
-func (p *pass[T]) having() []client.Object {
+func (p *pass) having() []client.Object {
 	var all []client.Object
 	for i := range p.children.drivers {
 		all = append(all, &p.children.drivers[i])
@@ -142,7 +142,7 @@ func includes(part lifecycle.Part, object client.Object) bool {
 }
 
 // deleteOne deletes the very object that was seen: another of its name is left alone, which is what the UID precondition is for.
-func (r *Reconciler[T]) deleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
+func (r *Reconciler) deleteOne(ctx context.Context, object client.Object, how ...client.DeleteOption) error {
 	err := r.client.Delete(ctx, object, append(how, client.Preconditions{UID: new(object.GetUID())})...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
@@ -154,7 +154,7 @@ func (r *Reconciler[T]) deleteOne(ctx context.Context, object client.Object, how
 }
 
 // expire deletes the custom resource as it was read: an edit that came meanwhile may want it to live.
-func (r *Reconciler[T]) expire(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) expire(ctx context.Context, p *pass) error {
 	err := r.client.Delete(ctx, p.stored, client.Preconditions{
 		UID: new(p.stored.GetUID()), ResourceVersion: new(p.stored.GetResourceVersion()),
 	})

@@ -51,9 +51,9 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 
 // notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
 // while this process stands by, another deletes what is left. Of one that was only found to be missing nobody knows how it was deleted: its children may be to stay.
-func (r *Reconciler[T]) notesDeletions(leads <-chan struct{}) predicate.Predicate {
+func (r *Reconciler) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		object, ok := e.Object.(T)
+		object, ok := e.Object.(client.Object)
 		if !ok || e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Selects != nil && !r.kind.Selects(object) {
 			return true
 		}
@@ -68,7 +68,7 @@ func (r *Reconciler[T]) notesDeletions(leads <-chan struct{}) predicate.Predicat
 
 // sweep deletes what custom resources of a name have left that are gone, and returns when to look again; 0 = not. Another of that name that is there now is none
 // of these: its UID differs.
-func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	uids, _ := r.departed.get(key)
 	for _, uid := range uids {
 		left, err := r.leftBy(ctx, key, uid)
@@ -89,12 +89,12 @@ func (r *Reconciler[T]) sweep(ctx context.Context, key types.NamespacedName) (ag
 }
 
 // leftBy finds in the caches what is left of a custom resource that is gone: what has no owner but it, or one of its drivers that go as well.
-func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, uid types.UID) ([]client.Object, error) {
+func (r *Reconciler) leftBy(ctx context.Context, key types.NamespacedName, uid types.UID) ([]client.Object, error) {
 	was := r.kind.New()
 	was.SetNamespace(key.Namespace)
 	was.SetName(key.Name)
 	was.SetUID(uid)
-	p := &pass[T]{stored: was}
+	p := &pass{stored: was}
 	if err := r.observeLabelled(ctx, p); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (r *Reconciler[T]) leftBy(ctx context.Context, key types.NamespacedName, ui
 }
 
 // observeLabelled finds the children of a custom resource that are labelled as such.
-func (r *Reconciler[T]) observeLabelled(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) observeLabelled(ctx context.Context, p *pass) error {
 	of := labelledAs(p.stored)
 	pods, err := r.listPods(ctx, of)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *Reconciler[T]) observeLabelled(ctx context.Context, p *pass[T]) error {
 
 // deleteLeft deletes objects exactly as they were seen, side by side: one that has changed since may have lost its owner, and is to stay then. It reports whether
 // one has.
-func (r *Reconciler[T]) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, err error) {
+func (r *Reconciler) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, err error) {
 	errs := deleteAll(objects, func(object client.Object) error {
 		return r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 	})

@@ -28,7 +28,7 @@ import (
 // In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
 
 // sweeper is a reconciler with the caches of an operator that reconciles nothing by itself.
-func (w *world) sweeper(change ...func(*Environment)) *Reconciler[*v1beta2.SparkApplication] {
+func (w *world) sweeper(change ...func(*Environment)) *Reconciler {
 	w.t.Helper()
 	env := w.environment()
 	for _, c := range change {
@@ -50,14 +50,14 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler[*v1beta2.Spark
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &Reconciler[*v1beta2.SparkApplication]{
+	return &Reconciler{
 		kind: tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
 		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush, sentinels: op.sentinels,
 	}
 }
 
 // waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
-func (w *world) waitCached(r *Reconciler[*v1beta2.SparkApplication], uid types.UID, n int) {
+func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
 	w.t.Helper()
 	testkit.Wait(w.t, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
 		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
@@ -309,7 +309,7 @@ func TestDepartedNotes(t *testing.T) {
 	close(leads)
 	for _, c := range []struct {
 		name string
-		kind Kind[*v1beta2.SparkApplication]
+		kind Kind
 		gone []*v1beta2.SparkApplication
 		want []types.UID
 	}{
@@ -317,14 +317,14 @@ func TestDepartedNotes(t *testing.T) {
 		{"one after the other", tinyKind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
 		{"in the foreground", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
 		{"not one whose children stay", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
-		{"not one that another operator serves", Kind[*v1beta2.SparkApplication]{Selects: func(*v1beta2.SparkApplication) bool { return false }},
+		{"not one that another operator serves", Kind{Selects: func(client.Object) bool { return false }},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
-		{"not one whose children are applications", Kind[*v1beta2.SparkApplication]{Runs: &Runs[*v1beta2.SparkApplication]{}},
+		{"not one whose children are applications", Kind{Runs: &Runs{}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := &Reconciler[*v1beta2.SparkApplication]{kind: c.kind}
+			r := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
 				if !r.notesDeletions(leads).Delete(event.DeleteEvent{Object: app}) {
 					t.Error("the deletion wakes nobody")
@@ -334,7 +334,7 @@ func TestDepartedNotes(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("remembered (-want +got):\n%s", diff)
 			}
-			by := &Reconciler[*v1beta2.SparkApplication]{kind: c.kind}
+			by := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
 				by.notesDeletions(standsBy).Delete(event.DeleteEvent{Object: app})
 				by.notesDeletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})

@@ -127,7 +127,7 @@ func (e *ends) forget(key types.NamespacedName) {
 }
 
 // observeEnds adds the executors that failed and are gone to the pods of a pass, which then looks again: it decided as if they were there.
-func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod {
+func (r *Reconciler) observeEnds(p *pass, pods []corev1.Pod) []corev1.Pod {
 	p.ends = r.ends.of(identity.Key(p.stored))
 	if len(p.ends) == 0 {
 		return pods
@@ -151,7 +151,7 @@ func (r *Reconciler[T]) observeEnds(p *pass[T], pods []corev1.Pod) []corev1.Pod 
 //
 // An executor that was taken away while its driver goes on has failed. It is counted so also if the status counted it
 // before, as one that ran, or as one that completed because a pass saw it missing before its deletion was noted.
-func (r *Reconciler[T]) observeGone(p *pass[T]) []lifecycle.Executor {
+func (r *Reconciler) observeGone(p *pass) []lifecycle.Executor {
 	if r.kind.Remembers == nil || !slices.ContainsFunc(p.ends, func(is end) bool { return is.gone }) {
 		return nil
 	}

@@ -149,11 +149,11 @@ func TestObserveGone(t *testing.T) {
 		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), is, nil, nil, 1},
 		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), is, nil, nil, 1},
 	} {
-		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
+		r := &Reconciler{kind: sparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
 		r.ends.note(key, end{pod: left(test.gone), gone: true})
-		p := &pass[*v1beta2.SparkApplication]{stored: app}
+		p := &pass{stored: app}
 		pods := r.observeEnds(p, test.there)
 		if len(pods) != len(test.there) || p.check != 0 {
 			t.Errorf("%s: %d pods are decided by, and the next look is in %s", test.name, len(pods), p.check)
@@ -236,11 +236,11 @@ func TestObserveTaken(t *testing.T) {
 		"the driver ended, not counted":    {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
 		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
-		r := &Reconciler[*v1beta2.SparkApplication]{kind: sparkApplications(config.Default())}
+		r := &Reconciler{kind: sparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 		r.ends.note(key, end{pod: left(taken), gone: true, taken: true})
-		p := &pass[*v1beta2.SparkApplication]{stored: app}
+		p := &pass{stored: app}
 		r.observeEnds(p, nil)
 		p.seen.Drivers = c.driver
 		var got []lifecycle.DriverPhase
@@ -259,8 +259,8 @@ func TestObserveTaken(t *testing.T) {
 // TestObserveEnds: an executor that failed and is gone is decided by as if it were there, and that it is gone is seen at the next look.
 func TestObserveEnds(t *testing.T) {
 	t.Parallel()
-	var r Reconciler[*v1beta2.SparkApplication]
-	p := &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
+	var r Reconciler
+	p := &pass{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
 	failed := endedExecutor("1", 1)
 	r.ends.note(identity.Key(p.stored), end{pod: *failed})
 	if pods := r.observeEnds(p, []corev1.Pod{*failed}); len(pods) != 1 || p.check != 0 {

@@ -15,7 +15,7 @@ import (
 // release takes off a custom resource the finalizers that another operator of the API left on it (Kind.Releases), and reports whether there were any. All
 // that an application has is owned by it, or by its driver, so that Kubernetes' garbage collector does what they waited for. An object that was changed or
 // deleted meanwhile is looked at again.
-func (r *Reconciler[T]) release(ctx context.Context, stored T) (bool, error) {
+func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
 	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Releases, finalizer) }
 	has := stored.GetFinalizers()
 	if !slices.ContainsFunc(has, theirs) {

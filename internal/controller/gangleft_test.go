@@ -69,19 +69,19 @@ func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Remembers = func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }
-	kind.GroupLeft = func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
+	kind.Remembers = of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
+	kind.GroupLeft = with(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
 		group := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
 		return group
-	}
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	})
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		plan := tinyDecide(app, seen, now)
 		for i := range seen.Gone {
 			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.Gone[i].Name: v1beta2.ExecutorStateCompleted}
 		}
 		return plan
-	}
+	})
 	w.runTiny(kind)
 	app := w.application("tiny")
 	driver := w.waitPod("tiny-driver")

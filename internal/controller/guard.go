@@ -33,7 +33,7 @@ const (
 // An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. A StatefulSet does too,
 // and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
 // process knows nothing of: a look tells (correct).
-func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
+func (r *Reconciler) edited(p *pass, object client.Object) bool {
 	is := p.inCache(object)
 	var wait time.Duration
 	if r.vital(object) {
@@ -58,12 +58,12 @@ func (r *Reconciler[T]) edited(p *pass[T], object client.Object) bool {
 	return true
 }
 
-func (r *Reconciler[T]) vital(object client.Object) bool {
+func (r *Reconciler) vital(object client.Object) bool {
 	return slices.Contains(r.kind.Vital, kindOf(object))
 }
 
 // wrote notes an object that was written, if that is how an edit of it will show.
-func (r *Reconciler[T]) wrote(p *pass[T], object client.Object, at time.Time) {
+func (r *Reconciler) wrote(p *pass, object client.Object, at time.Time) {
 	if r.vital(object) || object.GetGeneration() > 0 {
 		r.around.wrote(identity.Key(p.stored), object, at)
 	}
@@ -71,7 +71,7 @@ func (r *Reconciler[T]) wrote(p *pass[T], object client.Object, at time.Time) {
 
 // putsBack reports whether an object that was edited, or is not known yet, is to be written. A vital one that says what is wanted is not; one that was put
 // back a moment ago waits, and that is told.
-func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
+func (r *Reconciler) putsBack(p *pass, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !r.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
@@ -90,7 +90,7 @@ func (r *Reconciler[T]) putsBack(p *pass[T], tree map[string]any, existing *unst
 }
 
 // says is saysAll, but for what the API server dropped.
-func (r *Reconciler[T]) says(tree map[string]any, existing *unstructured.Unstructured) bool {
+func (r *Reconciler) says(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if saysAll(tree, existing) {
 		return true
 	}
@@ -119,7 +119,7 @@ func leads(wanted, existing map[string]any) bool {
 // clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
 // API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Closed): an apply
 // would leave them, since they are that operator's fields.
-func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+func (r *Reconciler) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !r.vital(existing) || existing.GetKind() != "Service" {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (r *Reconciler[T]) clearPorts(ctx context.Context, existing *unstructured.U
 }
 
 // closed reports whether the kind wants a port, by its name and number, on no Service.
-func (r *Reconciler[T]) closed(is any) bool {
+func (r *Reconciler) closed(is any) bool {
 	entry, _ := is.(map[string]any)
 	name, _ := entry["name"].(string)
 	number, known := r.kind.Closed[name]
@@ -224,7 +224,7 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 
 // kept are those of the objects that nobody wants any more which stay for now: vital ones, as long as what is wanted of their kind does not stand. Clients
 // may be connected by them.
-func (r *Reconciler[T]) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
+func (r *Reconciler) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == kindOf(object) && !s.Stands })
 		if r.vital(object) && missing {
@@ -237,7 +237,7 @@ func (r *Reconciler[T]) kept(remove []client.Object, wanted []lifecycle.Surround
 }
 
 // lost reports whether one of the objects that were there last, though not as they are wanted, is not any more.
-func (p *pass[T]) lost(results []lifecycle.Surrounding) bool {
+func (p *pass) lost(results []lifecycle.Surrounding) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
 		return s.Old && !slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool {
 			return kindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil

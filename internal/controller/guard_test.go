@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -84,7 +83,7 @@ func TestEditions(t *testing.T) {
 
 // TestKept: of what is not wanted any more a vital object stays while what is wanted of its kind does not stand, and nothing else does.
 func TestKept(t *testing.T) {
-	r := &Reconciler[*v1alpha1.SparkConnect]{kind: sparkConnects(config.Default())}
+	r := &Reconciler{kind: sparkConnects(config.Default())}
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},

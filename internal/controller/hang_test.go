@@ -118,7 +118,7 @@ func TestHogs(t *testing.T) {
 }
 
 // hanging is an operator of the tiny kind with its probes.
-func (w *world) hanging(kind Kind[*v1beta2.SparkApplication]) (op *Operator, probe func(path string, status int)) {
+func (w *world) hanging(kind Kind) (op *Operator, probe func(path string, status int)) {
 	w.t.Helper()
 	cfg := testConfig(w.namespace)
 	cfg.Health.BindAddress = freeAddress(w.t.(*testing.T))
@@ -144,13 +144,13 @@ func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 1)
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "hangs" {
 			at <- struct{}{}
 			<-hold
 		}
 		return tinyDecide(app, seen, now)
-	}
+	})
 	op, probe := w.hanging(kind)
 	probe("/readyz", http.StatusOK)
 	w.application("hangs")
@@ -175,13 +175,13 @@ func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
 	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 100)
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Namespace == hostile.namespace {
 			at <- struct{}{}
 			<-hold
 		}
 		return tinyDecide(app, seen, now)
-	}
+	})
 	cfg := testConfig(hostile.namespace, calm.namespace)
 	op, err := newOperator(t.Context(), cfg, hostile.environment())
 	if err != nil {

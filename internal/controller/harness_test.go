@@ -82,7 +82,7 @@ func testConfig(namespaces ...string) config.Configuration {
 }
 
 // serveAlone starts an operator that serves one kind alone.
-func serveAlone[T client.Object](w *world, cfg config.Configuration, clock Clock, kind func(*Operator) Kind[T], change []func(*Environment)) (stop func()) {
+func serveAlone(w *world, cfg config.Configuration, clock Clock, kind func(*Operator) Kind, change []func(*Environment)) (stop func()) {
 	w.t.Helper()
 	env := w.environment()
 	for _, c := range change {
@@ -145,13 +145,13 @@ func (w *world) run(op *Operator) (stop func()) {
 }
 
 // runTiny starts an operator with the tiny kind.
-func (w *world) runTiny(kind Kind[*v1beta2.SparkApplication], change ...func(*Environment)) (stop func()) {
+func (w *world) runTiny(kind Kind, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
 	return w.runTinyBy(time.Now, kind, change...)
 }
 
 // runTinyBy starts one that goes by a clock.
-func (w *world) runTinyBy(clock Clock, kind Kind[*v1beta2.SparkApplication], change ...func(*Environment)) (stop func()) {
+func (w *world) runTinyBy(clock Clock, kind Kind, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
 	env := w.environment()
 	for _, c := range change {
@@ -290,21 +290,21 @@ func (w *world) eventsOf(app client.Object) map[string]string {
 
 // tinyKind is the smallest kind that goes the whole road: one attempt, no retries, no dialect. What matters to these tests is what the
 // reconciler makes of its decisions.
-func tinyKind() Kind[*v1beta2.SparkApplication] {
-	return Kind[*v1beta2.SparkApplication]{
+func tinyKind() Kind {
+	return Kind{
 		Name:     "tiny",
-		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
-		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
-		Decide:   tinyDecide,
-		Standing: standingOf,
-		Render:   tinyRender,
-		Events: func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
+		New:      func() client.Object { return &v1beta2.SparkApplication{} },
+		Status:   of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Decide:   decides(tinyDecide),
+		Standing: of(standingOf),
+		Render:   renders(tinyRender),
+		Events: with(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, t := range plan.Trail {
 				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
 			}
 			return events
-		},
+		}),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 	"syscall"
 	"testing"
@@ -71,39 +72,38 @@ func hostileConfig() config.Configuration {
 }
 
 // hostileLife is what a meter of one kind needs.
-type hostileLife[T client.Object] struct {
-	kind         Kind[T]
-	heard, asked func([]byte) (T, error) // decode an object of a watch, and one that was asked for
+type hostileLife struct {
+	kind         Kind
+	heard, asked func([]byte) (client.Object, error) // decode an object of a watch, and one that was asked for
 	spent        cost
 	worst        cost
 }
 
-func meterOf[T client.Object](scheme *apiruntime.Scheme, kind Kind[T]) meter {
-	heard, asked := decoders[T](scheme)
+func meterOf(scheme *apiruntime.Scheme, kind Kind) meter {
+	heard, asked := decoders(scheme, kind)
 	return func(object []byte) (cost, error) {
-		life := &hostileLife[T]{kind: kind, heard: heard, asked: asked}
+		life := &hostileLife{kind: kind, heard: heard, asked: asked}
 		err := life.lead(object)
 		return life.worst, err
 	}
 }
 
-// decoders decode an object as the informer does that controller-runtime makes for a type, as the only event of a watch;
+// decoders decode an object of a kind as the informer does that controller-runtime makes for a type, as the only event of a watch;
 // and as the client does that asks for one object.
-func decoders[T client.Object](scheme *apiruntime.Scheme) (heard, asked func([]byte) (T, error)) {
+func decoders(scheme *apiruntime.Scheme, kind Kind) (heard, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
 	objects := codecs.DecoderToVersion(info.Serializer, nil)
-	typed := func(decoded apiruntime.Object, err error) (T, error) {
+	typed := func(decoded apiruntime.Object, err error) (client.Object, error) {
 		if err != nil {
-			return *new(T), err
+			return nil, err
 		}
-		is, ok := decoded.(T)
-		if !ok {
-			return is, fmt.Errorf("decoded a %T", decoded)
+		if got, want := reflect.TypeOf(decoded), reflect.TypeOf(kind.New()); got != want {
+			return nil, fmt.Errorf("decoded a %s, want a %s", got, want)
 		}
-		return is, nil
+		return decoded.(client.Object), nil
 	}
-	heard = func(object []byte) (T, error) {
+	heard = func(object []byte) (client.Object, error) {
 		event := append(append([]byte(`{"type":"ADDED","object":`), object...), "}\n"...)
 		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
 		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
@@ -111,12 +111,12 @@ func decoders[T client.Object](scheme *apiruntime.Scheme) (heard, asked func([]b
 		_, decoded, err := decoder.Decode()
 		return typed(decoded, err)
 	}
-	return heard, func(object []byte) (T, error) { return typed(apiruntime.Decode(objects, object)) }
+	return heard, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
 // lead leads an object through its life: it is seen first, its pods run, its driver fails, and it is seen again after that.
-func (l *hostileLife[T]) lead(raw []byte) error {
-	p := &pass[T]{now: noon}
+func (l *hostileLife) lead(raw []byte) error {
+	p := &pass{now: noon}
 	var failed error
 	l.step("first pass", func() {
 		if p.stored, failed = l.read(raw); failed == nil {
@@ -135,7 +135,7 @@ func (l *hostileLife[T]) lead(raw []byte) error {
 		{"pass with a failed driver", failedFacts(created)},
 		{"pass after the end", lifecycle.Observed{Confirmed: true}},
 	} {
-		p.stored = p.object.DeepCopyObject().(T)
+		p.stored = p.object.DeepCopyObject().(client.Object)
 		p.seen, p.now = next.seen, p.now.Add(time.Minute)
 		l.step(next.name, func() { failed = l.pass(p) })
 		if failed != nil {
@@ -146,7 +146,7 @@ func (l *hostileLife[T]) lead(raw []byte) error {
 }
 
 // read decodes an object for the cache, and once more for a pass if the cache does not keep its spec (Reconciler.read).
-func (l *hostileLife[T]) read(raw []byte) (T, error) {
+func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	object, err := l.heard(raw)
 	if err != nil {
 		return object, fmt.Errorf("decode: %w", err)
@@ -164,7 +164,7 @@ func (l *hostileLife[T]) read(raw []byte) (T, error) {
 }
 
 // step measures one step, and keeps it if it is the worst so far.
-func (l *hostileLife[T]) step(name string, do func()) {
+func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -193,10 +193,10 @@ func processCPU() time.Duration {
 }
 
 // pass is a pass without an API server: it decides, renders, makes the auxiliary objects, and encodes all that it would send.
-func (l *hostileLife[T]) pass(p *pass[T]) error {
+func (l *hostileLife) pass(p *pass) error {
 	var sent []client.Object
 	for range maxRounds {
-		p.object = p.stored.DeepCopyObject().(T)
+		p.object = p.stored.DeepCopyObject().(client.Object)
 		p.plan = l.kind.Decide(p.object, p.seen, p.now)
 		fact, objects := l.apply(p)
 		sent = append(sent, objects...)
@@ -217,7 +217,7 @@ func (l *hostileLife[T]) pass(p *pass[T]) error {
 		l.send(object)
 	}
 	l.spent.Objects = len(sent)
-	r := &Reconciler[T]{kind: l.kind}
+	r := &Reconciler{kind: l.kind}
 	patch, err := r.statusPatch(p)
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
@@ -233,7 +233,7 @@ func (l *hostileLife[T]) pass(p *pass[T]) error {
 }
 
 // apply renders what the plan's actions make. Its fact is what a live read would add.
-func (l *hostileLife[T]) apply(p *pass[T]) (fact, []client.Object) {
+func (l *hostileLife) apply(p *pass) (fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range p.plan.Do {
 		switch {
@@ -264,7 +264,7 @@ func (l *hostileLife[T]) apply(p *pass[T]) (fact, []client.Object) {
 }
 
 // surround makes what stands beside the driver, and tells the object that all of it stands.
-func (l *hostileLife[T]) surround(p *pass[T]) []client.Object {
+func (l *hostileLife) surround(p *pass) []client.Object {
 	wanted := l.kind.Surroundings(p.object, p.seen)
 	if wanted.Unsettled {
 		return nil
@@ -282,7 +282,7 @@ func (l *hostileLife[T]) surround(p *pass[T]) []client.Object {
 	return wanted.Objects
 }
 
-func (l *hostileLife[T]) send(object client.Object) {
+func (l *hostileLife) send(object client.Object) {
 	text, err := json.Marshal(object)
 	if err == nil {
 		l.spent.Sent += len(text)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -50,37 +51,37 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 }
 
 // sparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
-func sparkApplications(cfg config.Configuration) Kind[*v1beta2.SparkApplication] {
+func sparkApplications(cfg config.Configuration) Kind {
 	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
-	return Kind[*v1beta2.SparkApplication]{
+	return Kind{
 		Name:     "sparkapplication",
-		New:      func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} },
+		New:      func() client.Object { return &v1beta2.SparkApplication{} },
 		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
-		Status:   func(app *v1beta2.SparkApplication) any { return &app.Status },
-		Observed: func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration },
-		Decide:   applications.Decide,
-		Render:   applications.Render,
-		Executor: applications.Executor,
-		Adopt:    applications.Adopt, NameLabel: sparkoperator.LabelAppName, GroupLeft: applications.GroupLeft,
-		Surroundings: func(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
+		Status:   of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Observed: of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }),
+		Decide:   decides(applications.Decide),
+		Render:   renders(applications.Render),
+		Executor: executor(applications.Executor),
+		Adopt:    with(applications.Adopt), NameLabel: sparkoperator.LabelAppName, GroupLeft: with(applications.GroupLeft),
+		Surroundings: with(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
 			return asSurroundings(applications.Surroundings(app, seen))
-		},
+		}),
 		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
 		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
 		// RUNNING either way: the first executors are there, and not yet enough of them.
 		Minor:     func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		Remembers: func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator },
-		Standing:  standingOf,
+		Remembers: of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
+		Standing:  of(standingOf),
 		Concludes: true,
-		Yields: func(app *v1beta2.SparkApplication) bool {
+		Yields: of(func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
-		},
-		ExecutorLabels: executorLabelsOf,
+		}),
+		ExecutorLabels: of(executorLabelsOf),
 		// Only pods that run spark-submit have one.
 		Secrets: applications.Submission != v1beta2.SubmissionModeNative,
-		Events: func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
+		Events: with(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			return asEvents(sparkapp.Events(app, plan))
-		},
+		}),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // maxCachedSpec is the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A pass reads a longer one from the API server,
@@ -20,7 +21,7 @@ type specDropper interface {
 }
 
 // read reads a custom resource from the cache. One with a large spec is read from the API server, and may be newer than the cache then.
-func (r *Reconciler[T]) read(ctx context.Context, key types.NamespacedName, into T) error {
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into client.Object) error {
 	if err := r.client.Get(ctx, key, into); err != nil {
 		return err
 	}

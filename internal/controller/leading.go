@@ -25,7 +25,7 @@ func (op *Operator) stopAsked() bool {
 // flight are over. It ends with the lease, also while the operator ends: leaderElection.leaseDuration - renewDeadline later another replica may act, which may
 // lead an attempt to its end and clean up before a creation that is late finds nothing in its way. Nothing is given where the lease is not this replica's for
 // sure: one that was stopped wakes with events and timers that ask for passes, and its elector tries for another renewDeadline before it gives up.
-func (r *Reconciler[T]) whileLeading(reconciling context.Context) (_ context.Context, done func(), given bool) {
+func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Context, done func(), given bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(reconciling, func() {

@@ -284,7 +284,7 @@ func TestShutdownEndsNoPass(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			looked := make(chan struct{})
-			r := &Reconciler[*corev1.Pod]{limit: time.Hour}
+			r := &Reconciler{limit: time.Hour}
 			if test.asked != nil {
 				r.asked = func() bool { defer close(looked); return test.asked() }
 			} else {

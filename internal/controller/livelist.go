@@ -23,7 +23,7 @@ const (
 var livePagesRead = make(chan struct{}, livePages)
 
 // eachLive lists objects live and calls do with each. Do may not keep the object: only a part of it, or a copy of a part.
-func (r *Reconciler[T]) eachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
+func (r *Reconciler) eachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
 	for {
 		next, err := r.onePage(ctx, empty(), do, append([]client.ListOption{client.Limit(livePage), client.Continue(more)}, options...))
@@ -35,7 +35,7 @@ func (r *Reconciler[T]) eachLive(ctx context.Context, empty func() client.Object
 }
 
 // onePage reads one page, and returns where the next begins.
-func (r *Reconciler[T]) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
+func (r *Reconciler) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case livePagesRead <- struct{}{}:
 		defer func() { <-livePagesRead }()
@@ -49,7 +49,7 @@ func (r *Reconciler[T]) onePage(ctx context.Context, page client.ObjectList, do 
 }
 
 // livePods lists pods live, as the cache would keep them. It adds the volume that holds a driver's configuration.
-func (r *Reconciler[T]) livePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
+func (r *Reconciler) livePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	err := r.eachLive(transport.WithKept(ctx, keptLive), func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -42,8 +41,8 @@ func TestLiveListsAreBounded(t *testing.T) {
 		w.create(driver)
 	}
 	read := &pages{Client: w.api}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), live: read}
-	p := &pass[*v1beta2.SparkApplication]{stored: app} // an empty cache
+	r := &Reconciler{kind: tinyKind(), live: read}
+	p := &pass{stored: app} // an empty cache
 	fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +65,7 @@ func TestLiveListsAreBounded(t *testing.T) {
 // TestLivePagesWaitNoLongerThanTheirPass: a namespace whose pages are in memory makes others wait, who give up with their passes.
 func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler[*v1beta2.SparkApplication]{}
+	r := &Reconciler{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	taken := 0

@@ -20,7 +20,7 @@ type spent struct {
 }
 
 // act carries out an action and notes how long it took.
-func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) act(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	begin := time.Now()
 	found, err := r.actOn(ctx, p, action)
 	end := time.Now()
@@ -32,7 +32,7 @@ func (r *Reconciler[T]) act(ctx context.Context, p *pass[T], action lifecycle.Ac
 }
 
 // subject is the custom resource as metrics know it.
-func (r *Reconciler[T]) subject(object T) telemetry.Subject {
+func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	subject := telemetry.Subject{
 		Kind: r.kind.Name, Key: client.ObjectKeyFromObject(object), Created: object.GetCreationTimestamp().Time, Labels: object.GetLabels(),
 		NoApplication: r.kind.NoApplication,
@@ -44,7 +44,7 @@ func (r *Reconciler[T]) subject(object T) telemetry.Subject {
 }
 
 // standing is where an object stands by its status. A kind that does not tell has no gauges.
-func (r *Reconciler[T]) standing(object T) telemetry.Standing {
+func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	if r.kind.Standing == nil {
 		return telemetry.Standing{}
 	}
@@ -52,7 +52,7 @@ func (r *Reconciler[T]) standing(object T) telemetry.Standing {
 }
 
 // measure counts what the stored status holds.
-func (r *Reconciler[T]) measure(p *pass[T]) {
+func (r *Reconciler) measure(p *pass) {
 	r.metrics.Stored(r.subject(p.stored), r.standing(p.stored), p.plan)
 	now := time.Now()
 	for _, t := range p.plan.Trail {

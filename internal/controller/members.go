@@ -19,7 +19,7 @@ import (
 // that they are the cluster's, its StatefulSets tell: anybody who may create pods can set a label.
 
 // observeMembers takes those of the pods among the children that a StatefulSet of the custom resource keeps.
-func (r *Reconciler[T]) observeMembers(ctx context.Context, p *pass[T], pods []corev1.Pod) error {
+func (r *Reconciler) observeMembers(ctx context.Context, p *pass, pods []corev1.Pod) error {
 	if !r.kind.clusters() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (c *children) addStray(pod *corev1.Pod) {
 
 // keeps tells whether a StatefulSet is the custom resource's. One that another operator made is in no cache before it was given our labels, and one that was
 // made just now may not be there yet.
-func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.OwnerReference) (keeper, error) {
+func (r *Reconciler) keeps(ctx context.Context, p *pass, set *metav1.OwnerReference) (keeper, error) {
 	if slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool { return other.UID == set.UID }) {
 		return setOurs, nil
 	}
@@ -91,7 +91,7 @@ func (r *Reconciler[T]) keeps(ctx context.Context, p *pass[T], set *metav1.Owner
 
 // sweepStrays deletes the pods of a standalone cluster that is gone which no set keeps: one was being replaced when the cluster was deleted, so that Kubernetes
 // finds no owner of theirs that went. Pods without our labels are somebody else's to delete.
-func (r *Reconciler[T]) sweepStrays(ctx context.Context, key types.NamespacedName) error {
+func (r *Reconciler) sweepStrays(ctx context.Context, key types.NamespacedName) error {
 	if !r.kind.clusters() {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (r *Reconciler[T]) sweepStrays(ctx context.Context, key types.NamespacedNam
 
 // explainMember finds out what a cluster's pod waits for where its status does not say, for the one that waits for longest: what keeps it mostly keeps all of
 // them.
-func (r *Reconciler[T]) explainMember(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) explainMember(ctx context.Context, p *pass) {
 	var oldest *corev1.Pod
 	var facts *lifecycle.Member
 	for i := range p.seen.Members {

@@ -49,7 +49,7 @@ func alwaysWatched(object client.Object) bool {
 }
 
 // observe finds the children in the cache and reads them into facts.
-func (r *Reconciler[T]) observe(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	if r.kind.Runs != nil {
 		return r.observeRuns(ctx, p)
 	}
@@ -88,7 +88,7 @@ func labelledAs(stored client.Object) []client.ListOption {
 	return []client.ListOption{client.InNamespace(stored.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
 }
 
-func (r *Reconciler[T]) listPods(ctx context.Context, of []client.ListOption) ([]corev1.Pod, error) {
+func (r *Reconciler) listPods(ctx context.Context, of []client.ListOption) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, of...); err != nil {
 		return nil, fmt.Errorf("list pods in the cache: %w", err)
@@ -97,7 +97,7 @@ func (r *Reconciler[T]) listPods(ctx context.Context, of []client.ListOption) ([
 }
 
 // observeKinds takes the objects of all kinds but pods that are the custom resource's.
-func (r *Reconciler[T]) observeKinds(ctx context.Context, p *pass[T], of []client.ListOption) error {
+func (r *Reconciler) observeKinds(ctx context.Context, p *pass, of []client.ListOption) error {
 	for _, kind := range childKinds {
 		if err := p.observeOthers(ctx, r.client, kind, of); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (r *Reconciler[T]) observeKinds(ctx context.Context, p *pass[T], of []clien
 }
 
 // observeOthers takes the objects of a kind from a cache that are the custom resource's.
-func (p *pass[T]) observeOthers(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, of []client.ListOption) error {
+func (p *pass) observeOthers(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, of []client.ListOption) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	if err := from.List(ctx, list, of...); err != nil {

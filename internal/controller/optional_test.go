@@ -81,22 +81,22 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 }
 
 // withWidgets is the tiny kind whose submissions need a widget where the application's arguments ask for one.
-func withWidgets(kind Kind[*v1beta2.SparkApplication], of schema.GroupVersionKind) Kind[*v1beta2.SparkApplication] {
+func withWidgets(kind Kind, of schema.GroupVersionKind) Kind {
 	render := kind.Render
-	kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := render(app, action, now)
 		if len(app.Spec.Arguments) > 0 {
 			objects.Before = append(objects.Before, widget(of, app, action.Attempt))
 		}
 		return objects, err
-	}
+	})
 	return kind
 }
 
 func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
 
 // runWidgets starts an operator with an optional kind, at which it looks often.
-func (w *world) runWidgets(kind Kind[*v1beta2.SparkApplication]) *Operator {
+func (w *world) runWidgets(kind Kind) *Operator {
 	w.t.Helper()
 	op, err := newOperator(w.t.Context(), testConfig(w.namespace), w.environment())
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -113,7 +112,7 @@ var minorPaths = []string{"conditions", "operator.history", "operator.phase", "o
 
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
 // at once.
-func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
+func (r *Reconciler) ofTheCrowd(p *pass, patch []byte) bool {
 	if len(r.kind.Crowd) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
 		slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
 		return false
@@ -131,13 +130,13 @@ func (r *Reconciler[T]) ofTheCrowd(p *pass[T], patch []byte) bool {
 }
 
 // major reports whether a transition is stored at once.
-func (r *Reconciler[T]) major(t lifecycle.Transition) bool {
+func (r *Reconciler) major(t lifecycle.Transition) bool {
 	return r.kind.Minor == nil || !r.kind.Minor(t)
 }
 
 // pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, when an application that
 // never goes below some executors has none left, and while executors come or go.
-func pauseOf[T client.Object](p *pass[T]) pause {
+func pauseOf(p *pass) pause {
 	switch next := p.plan.Next; {
 	case len(p.plan.Trail) > 0 && len(p.seen.Executors) > 0 && !slices.ContainsFunc(p.seen.Executors, begun):
 		return pause{quiet: firstArrival, most: firstArrival, first: true}
@@ -166,7 +165,7 @@ func settled(executors []lifecycle.Executor) bool {
 
 // pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost
 // meanwhile (ends).
-func (r *Reconciler[T]) pressing(n lifecycle.Notice) bool {
+func (r *Reconciler) pressing(n lifecycle.Notice) bool {
 	return !r.kind.CrowdNews || n.Part != lifecycle.Executors || n.Waits
 }
 

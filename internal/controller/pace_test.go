@@ -92,14 +92,14 @@ func TestOfTheCrowd(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`
 	const scales = `{"status":{"conditions":[],"executors":{"pending":1},"operator":{"executors":{"seen":"1"},"phase":"Scaling","since":"s","history":[]}}}`
-	scaling := func(p *pass[*v1beta2.SparkApplication]) {
+	scaling := func(p *pass) {
 		p.plan.Trail = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	}
 	kind := sparkApplications(config.Default())
 	for _, test := range []struct {
 		name   string
 		patch  string
-		change func(*pass[*v1beta2.SparkApplication])
+		change func(*pass)
 		want   bool
 	}{
 		{"an executor comes", comes, nil, true},
@@ -111,28 +111,28 @@ func TestOfTheCrowd(t *testing.T) {
 		{"an attempt's executors are forgotten", `{"status":{"executors":null,"operator":{"executors":null}}}`, nil, false},
 		{"nothing", `{"status":{}}`, nil, false},
 		{"no patch", `{`, nil, false},
-		{"a transition", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Trail = []lifecycle.Transition{{}} }, false},
+		{"a transition", comes, func(p *pass) { p.plan.Trail = []lifecycle.Transition{{}} }, false},
 		{"the first executors are there", scales, scaling, true},
 		{"and there is a state", `{"status":{"applicationState":{"state":"RUNNING"},"operator":{"phase":"Scaling"}}}`, scaling, false},
-		{"and another transition", scales, func(p *pass[*v1beta2.SparkApplication]) {
+		{"and another transition", scales, func(p *pass) {
 			scaling(p)
 			p.plan.Trail = append(p.plan.Trail, lifecycle.Transition{})
 		}, false},
 		{"what it changes, without it", scales, nil, false},
-		{"an event", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Tell = []lifecycle.Notice{{}} }, false},
-		{"an event of what stands beside the driver", comes, func(p *pass[*v1beta2.SparkApplication]) { p.told = []Event{{}} }, false},
-		{"a warning", comes, func(p *pass[*v1beta2.SparkApplication]) { p.warnings = []string{"w"} }, false},
-		{"something was made", comes, func(p *pass[*v1beta2.SparkApplication]) { p.made = []client.Object{&corev1.Pod{}} }, false},
-		{"something cannot be deleted", comes, func(p *pass[*v1beta2.SparkApplication]) { p.hindered = &apianswer.Wait{} }, false},
-		{"there are too few from now on", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Next.ShortSince = noon }, true},
-		{"there were too few already", comes, func(p *pass[*v1beta2.SparkApplication]) { p.plan.Next.ShortSince = noon.Add(-time.Second) }, true},
+		{"an event", comes, func(p *pass) { p.plan.Tell = []lifecycle.Notice{{}} }, false},
+		{"an event of what stands beside the driver", comes, func(p *pass) { p.told = []Event{{}} }, false},
+		{"a warning", comes, func(p *pass) { p.warnings = []string{"w"} }, false},
+		{"something was made", comes, func(p *pass) { p.made = []client.Object{&corev1.Pod{}} }, false},
+		{"something cannot be deleted", comes, func(p *pass) { p.hindered = &apianswer.Wait{} }, false},
+		{"there are too few from now on", comes, func(p *pass) { p.plan.Next.ShortSince = noon }, true},
+		{"there were too few already", comes, func(p *pass) { p.plan.Next.ShortSince = noon.Add(-time.Second) }, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := &pass[*v1beta2.SparkApplication]{now: noon}
+			p := &pass{now: noon}
 			if test.change != nil {
 				test.change(p)
 			}
-			r := &Reconciler[*v1beta2.SparkApplication]{kind: kind}
+			r := &Reconciler{kind: kind}
 			if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 				t.Errorf("got %v", got)
 			}
@@ -177,7 +177,7 @@ func TestPauseOf(t *testing.T) {
 		{"and none runs yet", minor, in(pending, pending), lifecycle.Scaling, noon, pause{quiet: firstArrival, most: firstArrival, first: true}},
 		{"and none is there any more", minor, nil, lifecycle.Scaling, noon, pause{quiet: arrival, most: arrival}},
 	} {
-		p := &pass[*v1beta2.SparkApplication]{plan: lifecycle.Plan{Trail: test.trail}, seen: lifecycle.Observed{Executors: test.executors}}
+		p := &pass{plan: lifecycle.Plan{Trail: test.trail}, seen: lifecycle.Observed{Executors: test.executors}}
 		p.plan.Next.Phase, p.plan.Next.ShortSince = test.phase, test.short
 		if got := pauseOf(p); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)

@@ -27,7 +27,7 @@ const allowedHolds = time.Minute
 //
 // The answer holds for a while, however often the application is looked at. Where none can be had, or none may be asked for now (allowance), the pass goes on with
 // the one before.
-func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) probe(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	asked := question{identity.Key(p.stored), lifecycle.Executors}
 	cause, fresh := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if driver := p.seen.Driver(action.Attempt); driver != nil && !fresh {
@@ -42,7 +42,7 @@ func (r *Reconciler[T]) probe(ctx context.Context, p *pass[T], action lifecycle.
 }
 
 // probed is what stands in the way now, or what did before where that cannot be found out.
-func (r *Reconciler[T]) probed(ctx context.Context, p *pass[T], driver *lifecycle.Driver, before lifecycle.Cause) lifecycle.Cause {
+func (r *Reconciler) probed(ctx context.Context, p *pass, driver *lifecycle.Driver, before lifecycle.Cause) lifecycle.Cause {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	now, err := r.executorCause(ctx, p, driver)
@@ -55,7 +55,7 @@ func (r *Reconciler[T]) probed(ctx context.Context, p *pass[T], driver *lifecycl
 
 // executorCause is what stands in the way of another executor, or nothing. Where the operator can make none of the spec itself, Spark hardly can, unless
 // it takes a JVM: that is told where nothing else is to be found.
-func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
+func (r *Reconciler) executorCause(ctx context.Context, p *pass, driver *lifecycle.Driver) (lifecycle.Cause, error) {
 	if r.kind.Executor == nil {
 		return lifecycle.Cause{}, nil
 	}
@@ -80,7 +80,7 @@ func (r *Reconciler[T]) executorCause(ctx context.Context, p *pass[T], driver *l
 
 // accountCause is which right the driver's account lacks, or nothing. A right that is lacking is asked for each time, so that it is known soon that it
 // was given.
-func (r *Reconciler[T]) accountCause(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, error) {
+func (r *Reconciler) accountCause(ctx context.Context, p *pass, driver *lifecycle.Driver) (lifecycle.Cause, error) {
 	asked := question{identity.Key(p.stored), partAllowed}
 	if _, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now); fresh {
 		return lifecycle.Cause{}, nil
@@ -98,7 +98,7 @@ func (r *Reconciler[T]) accountCause(ctx context.Context, p *pass[T], driver *li
 }
 
 // dryRun asks the API server to create a pod and to store nothing.
-func (r *Reconciler[T]) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
+func (r *Reconciler) dryRun(ctx context.Context, pod *corev1.Pod) (lifecycle.Cause, error) {
 	return apianswer.OfDryRun(pod, r.client.Create(ctx, pod, client.DryRunAll))
 }
 

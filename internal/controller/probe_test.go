@@ -273,17 +273,17 @@ func TestProbeKeepsItsAnswer(t *testing.T) {
 	api := &answering{err: said}
 	kind := tinyKind()
 	asked := 0
-	kind.Executor = func(app *v1beta2.SparkApplication, _ int32, id int, driver types.UID, _ time.Time) (*corev1.Pod, error) {
+	kind.Executor = executor(func(app *v1beta2.SparkApplication, _ int32, id int, driver types.UID, _ time.Time) (*corev1.Pod, error) {
 		asked++
 		if id != 10 || driver != "d" {
 			t.Errorf("asked about executor %d of %s", id, driver)
 		}
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
-	}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api}
+	})
+	r := &Reconciler{kind: kind, client: api}
 	ask := func(after time.Duration) lifecycle.Cause {
 		t.Helper()
-		p := &pass[*v1beta2.SparkApplication]{
+		p := &pass{
 			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(after),
 			seen: lifecycle.Observed{
 				Drivers:   []lifecycle.Driver{{Attempt: 1, UID: "d"}},
@@ -339,11 +339,11 @@ func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
 	api := &reviewing{}
 	kind := tinyKind()
 	var refused error
-	kind.Executor = func(*v1beta2.SparkApplication, int32, int, types.UID, time.Time) (*corev1.Pod, error) {
+	kind.Executor = executor(func(*v1beta2.SparkApplication, int32, int, types.UID, time.Time) (*corev1.Pod, error) {
 		return nil, refused
-	}
+	})
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	r := &Reconciler{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
 	for i, step := range []struct {
 		lacks, reason, says string
 		refused             error
@@ -352,7 +352,7 @@ func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
 		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
 	} {
 		api.lacks, refused = step.lacks, step.refused
-		p := &pass[*v1beta2.SparkApplication]{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon}
+		p := &pass{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon}
 		p.object = p.stored
 		cause, err := r.executorCause(t.Context(), p, &lifecycle.Driver{Attempt: 1, UID: "d"})
 		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
@@ -366,10 +366,10 @@ func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
 func TestProbeTrustsRights(t *testing.T) {
 	api := &reviewing{lacks: "watch"}
 	kind := tinyKind()
-	kind.Executor = func(app *v1beta2.SparkApplication, _ int32, _ int, _ types.UID, _ time.Time) (*corev1.Pod, error) {
+	kind.Executor = executor(func(app *v1beta2.SparkApplication, _ int32, _ int, _ types.UID, _ time.Time) (*corev1.Pod, error) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
-	}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	})
+	r := &Reconciler{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
 	all := len(driverRights)
 	for i, step := range []struct {
 		after             time.Duration
@@ -382,7 +382,7 @@ func TestProbeTrustsRights(t *testing.T) {
 		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
 	} {
 		api.lacks = step.lacks
-		p := &pass[*v1beta2.SparkApplication]{
+		p := &pass{
 			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(step.after),
 		}
 		p.object = p.stored

@@ -14,7 +14,7 @@ import (
 
 // queueOf makes the queue of a kind's controller: namespaces take turns, and what comes first is told by the custom resource as the cache has it. Which event
 // wakes it does not matter, so the priorities that handlers know of are left out.
-func queueOf[T client.Object](ctx context.Context, op *Operator, kind Kind[T], writes *ownWrites, left *departed) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func queueOf(ctx context.Context, op *Operator, kind Kind, writes *ownWrites, left *departed) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{
 			Name: name, Limiter: limiter, Workers: op.config.Controller.Workers, FreshAtOnce: firstLooks(op.config.Controller.Workers),
@@ -35,10 +35,10 @@ func firstLooks(workers int) int { return max(1, workers-workers/4) }
 // classIn tells the class of a key by what a cache has of it. Where that is older than a write of ours, somebody has looked at it. What is gone is urgent while there is
 // something to delete that it left: a replica that stands by has the keys of all that went meanwhile, of which the leader has swept what was left. It waits until
 // the cache is full, or the context ends: else a shutdown would wait for it.
-func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kind[T], writes *ownWrites, left *departed) func(reconcile.Request) queue.Class {
+func classIn(ctx context.Context, cache client.Reader, kind Kind, writes *ownWrites, left *departed) func(reconcile.Request) queue.Class {
 	objects := sync.Pool{New: func() any { return kind.New() }} // each event of a pod asks
 	return func(request reconcile.Request) queue.Class {
-		object := objects.Get().(T)
+		object := objects.Get().(client.Object)
 		defer objects.Put(object)
 		err := cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
@@ -60,7 +60,7 @@ func classIn[T client.Object](ctx context.Context, cache client.Reader, kind Kin
 
 // classOf tells how urgent a look at a custom resource is. An edit of the spec is as good as a new one. What is over comes last: there may be any number of it
 // about when the operator starts.
-func classOf[T client.Object](kind Kind[T], object T) queue.Class {
+func classOf(kind Kind, object client.Object) queue.Class {
 	switch {
 	case object.GetDeletionTimestamp() != nil:
 		return queue.Leaving

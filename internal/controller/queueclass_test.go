@@ -83,7 +83,7 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	}
 }
 
-func testClasses[T client.Object](t *testing.T, kind Kind[T], decided func(T, int64, lifecycle.Phase), ends bool) {
+func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64, lifecycle.Phase), ends bool) {
 	over := queue.Changed // a schedule is never over
 	if ends {
 		over = queue.Settled
@@ -113,7 +113,7 @@ func testClasses[T client.Object](t *testing.T, kind Kind[T], decided func(T, in
 			if c.deleting {
 				object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 			}
-			decided(object, c.seen, c.phase)
+			decided(object.(T), c.seen, c.phase)
 			if got := classOf(kind, object); got != c.want {
 				t.Errorf("class %d, want %d", got, c.want)
 			}

@@ -30,8 +30,8 @@ const (
 )
 
 // Reconciler makes passes over the custom resources of one kind.
-type Reconciler[T client.Object] struct {
-	kind    Kind[T]
+type Reconciler struct {
+	kind    Kind
 	client  client.Client // reads the cache
 	live    client.Reader // reads the API server
 	events  *telemetry.Recorder
@@ -62,14 +62,14 @@ type Reconciler[T client.Object] struct {
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
-type pass[T client.Object] struct {
+type pass struct {
 	mu       sync.Mutex // guards made and children while objects are created side by side
-	stored   T
+	stored   client.Object
 	children children
 	seen     lifecycle.Observed
 	now      time.Time
 
-	object   T // stored, with the status that Decide wrote
+	object   client.Object // stored, with the status that Decide wrote
 	plan     lifecycle.Plan
 	made     []client.Object // created in this pass: the cache cannot know them yet
 	warnings []string
@@ -97,7 +97,7 @@ type pass[T client.Object] struct {
 //	tell     events and metrics, of what was stored
 //
 // An error is weather: it is logged by the caller and tried again with backoff. Whatever is for good is in the status instead.
-func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: what was begun is finished, nothing new is begun
 	}
@@ -113,7 +113,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 }
 
 // pass makes a pass within a term.
-func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
+func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
 
@@ -147,7 +147,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request) (_ reco
 		return result, err
 	}
 	// No finer than what a status can hold, so that what is remembered reads back as it was decided.
-	p := &pass[T]{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}, check: again}
+	p := &pass{stored: stored, now: r.clock().UTC().Truncate(time.Microsecond), spent: spent{began: time.Now()}, check: again}
 	r.metrics.Meet(r.subject(stored), r.standing(stored))
 	if err := r.observe(ctx, p); err != nil {
 		return reconcile.Result{}, err
@@ -156,7 +156,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, req reconcile.Request) (_ reco
 }
 
 // missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it (sweep).
-func (r *Reconciler[T]) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
+func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
 	if unswept != nil || again > 0 {
 		return reconcile.Result{RequeueAfter: again}, unswept
 	}
@@ -165,7 +165,7 @@ func (r *Reconciler[T]) missing(ctx context.Context, key types.NamespacedName, a
 }
 
 // apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
-func (r *Reconciler[T]) apart(ctx context.Context, stored T) (bool, reconcile.Result, error) {
+func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: lookAgain}
 	if r.kind.Selects != nil && !r.kind.Selects(stored) {
 		r.forget(identity.Key(stored))
@@ -184,7 +184,7 @@ func (r *Reconciler[T]) apart(ctx context.Context, stored T) (bool, reconcile.Re
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
 // that cannot be had, so that the rest of it is stored, and with it what the application waits for.
-func (r *Reconciler[T]) conclude(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
+func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, p *pass) (reconcile.Result, error) {
 	held := r.holdOf(key, p, r.settle(ctx, p))
 	stands := held == nil
 	if held != nil && held.lasts() {
@@ -225,9 +225,9 @@ func passLimit(shutdown time.Duration) time.Duration {
 
 // settle decides and applies until an application brings up no new fact. Each round starts from the stored object, so that nothing
 // of a decision that did not come to pass is kept.
-func (r *Reconciler[T]) settle(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) settle(ctx context.Context, p *pass) error {
 	for range maxRounds {
-		p.object = p.stored.DeepCopyObject().(T)
+		p.object = p.stored.DeepCopyObject().(client.Object)
 		p.plan = r.kind.Decide(p.object, p.seen, p.now)
 		p.warnings = nil
 		fact, err := r.apply(ctx, p)
@@ -243,7 +243,7 @@ func (r *Reconciler[T]) settle(ctx context.Context, p *pass[T]) error {
 }
 
 // finish records and tells. A conflict ends the pass without an error: somebody changed the object, which is an event of its own.
-func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p *pass[T]) (reconcile.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pass) (reconcile.Result, error) {
 	if p.expired {
 		r.forget(key)
 		return reconcile.Result{}, nil
@@ -273,7 +273,7 @@ func (r *Reconciler[T]) finish(ctx context.Context, key types.NamespacedName, p 
 }
 
 // forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which sweep forgets.
-func (r *Reconciler[T]) forget(key types.NamespacedName) {
+func (r *Reconciler) forget(key types.NamespacedName) {
 	r.writes.forget(key)
 	r.waits.forget(key)
 	r.around.forget(key)

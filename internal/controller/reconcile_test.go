@@ -259,8 +259,8 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	w := newWorld(t)
 	app := w.application("pi")
 	w.create(tinyDriver(app, 1))
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), live: w.api}
-	p := &pass[*v1beta2.SparkApplication]{stored: app} // an empty cache
+	r := &Reconciler{kind: tinyKind(), live: w.api}
+	p := &pass{stored: app} // an empty cache
 
 	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
 	for _, found := range []bool{true, false} {
@@ -280,12 +280,12 @@ func TestPanicStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "poison" {
 			panic("no such case")
 		}
 		return tinyDecide(app, seen, now)
-	}
+	})
 	w.runTiny(kind)
 	w.application("poison")
 	testkit.Wait(t, "the panic to be logged with its object", func(context.Context) error {
@@ -302,9 +302,9 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Render = func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+	kind.Render = renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, errors.New(`spec.driver.memory: "lots" is not a size`)
-	}
+	})
 	w.runTiny(kind)
 	w.application("pi")
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -318,11 +318,11 @@ func TestWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Render = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := tinyRender(app, action, now)
 		objects.Warnings = []string{"this image may be too old"}
 		return objects, err
-	}
+	})
 	w.runTiny(kind)
 	app := w.application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)

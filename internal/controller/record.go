@@ -25,7 +25,7 @@ import (
 
 // record writes the status if it changed, and reports whether it did; what is of the crowd alone may have to rest first. The patch carries the resourceVersion that the decision was
 // made from: a change by anybody meanwhile is a conflict, which ends the pass.
-func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
+func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
 	patch, err := r.statusPatch(p)
 	if err != nil {
 		return false, err
@@ -62,7 +62,7 @@ func (r *Reconciler[T]) record(ctx context.Context, p *pass[T]) (bool, error) {
 
 // metadataOf names an object for a request of which nothing but metadata is to come back: the whole object, as JSON, would cost the API server and the operator
 // more than the write of a status itself.
-func (r *Reconciler[T]) metadataOf(stored T) (*metav1.PartialObjectMetadata, error) {
+func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func writeResult(err error) string {
 
 // statusPatch returns the merge patch from the stored status to the decided one, or nil when they are equal as JSON. The rest of the
 // object is not compared: a pass writes nothing else.
-func (r *Reconciler[T]) statusPatch(p *pass[T]) ([]byte, error) {
+func (r *Reconciler) statusPatch(p *pass) ([]byte, error) {
 	stored := reflect.ValueOf(r.kind.Status(p.stored))
 	was, is := differing(stored, reflect.ValueOf(r.kind.Status(p.object)))
 	before, err := json.Marshal(was.Interface())
@@ -183,7 +183,7 @@ func (w *ownWrites) echo(obj metav1.Object) bool {
 
 // noEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with
 // nothing changed is let through.
-func (r *Reconciler[T]) noEchoes() predicate.Predicate {
+func (r *Reconciler) noEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.echo(e.ObjectNew)
 	}}
@@ -203,7 +203,7 @@ func (w *ownWrites) after(read metav1.Object) bool {
 
 // stale reports whether a read from the cache is older than what we wrote ourselves, which is on its way here. Where it has been for long, the API server is
 // asked: after a restore of its store it will not come, and the application would never be looked at again.
-func (r *Reconciler[T]) stale(ctx context.Context, stored T) (bool, error) {
+func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, error) {
 	ahead, doubted := r.writes.ahead(stored, r.clock())
 	if !ahead {
 		return false, nil

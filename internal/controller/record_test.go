@@ -31,7 +31,7 @@ import (
 )
 
 func TestStatusPatch(t *testing.T) {
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind()}
+	r := &Reconciler{kind: tinyKind()}
 	old := v1beta2.SparkApplicationStatus{SubmissionID: "a", AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
 	for _, test := range []struct {
 		name   string
@@ -50,8 +50,9 @@ func TestStatusPatch(t *testing.T) {
 			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{}}}`},
 	} {
 		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
-		p := &pass[*v1beta2.SparkApplication]{stored: stored, object: stored.DeepCopy()}
-		test.change(p.object)
+		object := stored.DeepCopy()
+		test.change(object)
+		p := &pass{stored: stored, object: object}
 		got, err := r.statusPatch(p)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: %s, %v; want %s", test.name, got, err, test.want)
@@ -70,9 +71,9 @@ func TestStatusPatchIsTheWholeDifference(t *testing.T) {
 	t.Run("SparkCluster", wholeDifference(sparkClusters(settings)))
 }
 
-func wholeDifference[T client.Object](kind Kind[T]) func(*testing.T) {
+func wholeDifference(kind Kind) func(*testing.T) {
 	return func(t *testing.T) {
-		r := &Reconciler[T]{kind: kind}
+		r := &Reconciler{kind: kind}
 		parts, nothing := 0, 0
 		for seed := range int64(300) {
 			random := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -88,7 +89,7 @@ func wholeDifference[T client.Object](kind Kind[T]) func(*testing.T) {
 				t.Fatal(err)
 			}
 			mix(reflect.ValueOf(kind.Status(app)).Elem(), reflect.ValueOf(kind.Status(other)).Elem(), random)
-			patch, err := r.statusPatch(&pass[T]{stored: stored, object: app})
+			patch, err := r.statusPatch(&pass{stored: stored, object: app})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,19 +159,20 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.application("pi")
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	r := &Reconciler{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
 	read := w.get("pi")
 	if err := w.api.Patch(t.Context(), w.get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	p := &pass[*v1beta2.SparkApplication]{stored: read, object: read.DeepCopy()}
-	p.object.Status.SubmissionID = "x"
-	if _, err := r.record(t.Context(), p); !apierrors.IsConflict(err) {
+	submitted := func(stored *v1beta2.SparkApplication) *pass {
+		object := stored.DeepCopy()
+		object.Status.SubmissionID = "x"
+		return &pass{stored: stored, object: object}
+	}
+	if _, err := r.record(t.Context(), submitted(read)); !apierrors.IsConflict(err) {
 		t.Errorf("a status was written over a change of the object: %v", err)
 	}
-	p.stored = w.get("pi")
-	p.object = p.stored.DeepCopy()
-	p.object.Status.SubmissionID = "x"
+	p := submitted(w.get("pi"))
 	if written, err := r.record(t.Context(), p); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
@@ -236,12 +238,12 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	app := w.application("pi")
 	decided := 0
 	kind := tinyKind()
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		decided++
 		return tinyDecide(app, seen, now)
-	}
+	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	r := &Reconciler[*v1beta2.SparkApplication]{
+	r := &Reconciler{
 		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 	}
@@ -266,7 +268,7 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	app := w.application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
-		r := &Reconciler[*v1beta2.SparkApplication]{
+		r := &Reconciler{
 			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
@@ -286,7 +288,7 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 func TestShutdownBeginsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := &Reconciler[*v1beta2.SparkApplication]{} // touching anything would panic
+	r := &Reconciler{} // touching anything would panic
 	if result, err := r.Reconcile(ctx, reconcile.Request{}); err != nil || result != (reconcile.Result{}) {
 		t.Errorf("%v, %v", result, err)
 	}
@@ -339,7 +341,7 @@ func TestRestoredStore(t *testing.T) {
 	now := noon
 	cached := w.get("pi")
 	late := frozen{w.api, cached.DeepCopy()}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: late, live: w.api, clock: func() time.Time { return now }}
+	r := &Reconciler{kind: tinyKind(), client: late, live: w.api, clock: func() time.Time { return now }}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
 		now = noon.Add(at)
@@ -370,7 +372,7 @@ func TestComesMeanwhile(t *testing.T) {
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
+	r := &Reconciler{kind: tinyKind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
 	r.writes.wrote(written)
 	if !r.writes.echo(written) {
 		t.Error("the event that brings a write back is no echo")

@@ -89,7 +89,7 @@ func TestRecreatedApplicationIsBounded(t *testing.T) {
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler[*v1beta2.SparkApplication]{client: w.api, live: w.api}
+	r := &Reconciler{client: w.api, live: w.api}
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
 	stays, goes := foreignPod(w.namespace, "stays"), foreignPod(w.namespace, "goes")
 	w.create(stays)

@@ -31,7 +31,7 @@ var driverRights = []authorizationv1.ResourceAttributes{
 
 // explainFailed finds out whether a driver that just failed lacked a right, and puts that before what the driver said itself. It asks the
 // API server about the driver's service account, once a driver; where it may not ask, the pass goes on without.
-func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) explainFailed(ctx context.Context, p *pass) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	for i := range p.seen.Drivers {
@@ -54,7 +54,7 @@ func (r *Reconciler[T]) explainFailed(ctx context.Context, p *pass[T]) {
 }
 
 // lackedRight is what a driver's account may not do, or nothing, and for how long that holds: where nobody can be asked, not for long.
-func (r *Reconciler[T]) lackedRight(ctx context.Context, p *pass[T], driver *lifecycle.Driver) (lifecycle.Cause, time.Duration) {
+func (r *Reconciler) lackedRight(ctx context.Context, p *pass, driver *lifecycle.Driver) (lifecycle.Cause, time.Duration) {
 	account := serviceAccountOf(p.children.drivers, driver.UID)
 	missing, err := r.missingRight(ctx, p.stored.GetNamespace(), account)
 	switch {
@@ -83,7 +83,7 @@ func serviceAccountOf(pods []corev1.Pod, uid string) string {
 }
 
 // missingRight returns the first of driverRights that the account lacks, in words, or nothing.
-func (r *Reconciler[T]) missingRight(ctx context.Context, namespace, account string) (string, error) {
+func (r *Reconciler) missingRight(ctx context.Context, namespace, account string) (string, error) {
 	for _, right := range driverRights {
 		right.Namespace = namespace
 		review := &authorizationv1.LocalSubjectAccessReview{

@@ -38,7 +38,7 @@ func TestMissingRights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api}
+	r := &Reconciler{kind: tinyKind(), client: w.api, live: w.api}
 	for account, want := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
 		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
 			got, err := r.missingRight(ctx, w.namespace, account)
@@ -69,8 +69,8 @@ func TestExplainFailedNamesTheAccount(t *testing.T) {
 			driver := failed
 			tc.edit(&driver)
 			before := driver.Why
-			r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: w.api, live: w.api}
-			p := &pass[*v1beta2.SparkApplication]{
+			r := &Reconciler{kind: tinyKind(), client: w.api, live: w.api}
+			p := &pass{
 				stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: w.namespace}}, now: now,
 				children: children{drivers: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{ServiceAccountName: "powerless"}}}},
 				seen:     lifecycle.Observed{Drivers: []lifecycle.Driver{driver}},
@@ -93,9 +93,9 @@ func TestExplainFailedAsksOnce(t *testing.T) {
 	w := newWorld(t)
 	asked := &counting{Client: w.api}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: tinyKind(), client: asked, live: w.api, metrics: metrics}
+	r := &Reconciler{kind: tinyKind(), client: asked, live: w.api, metrics: metrics}
 	look := func(uid string, now time.Time) lifecycle.Cause {
-		p := &pass[*v1beta2.SparkApplication]{
+		p := &pass{
 			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: w.namespace}}, now: now,
 			children: children{drivers: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}, Spec: corev1.PodSpec{ServiceAccountName: "powerless"}}}},
 			seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,

@@ -30,7 +30,7 @@ import (
 const indexRunPods = "run-owner"
 
 // indexPods lets the pods of runs be found by the label that names the owner of their run.
-func (runs *Runs[T]) indexPods(ctx context.Context, indexer client.FieldIndexer) error {
+func (runs *Runs) indexPods(ctx context.Context, indexer client.FieldIndexer) error {
 	if runs.PodLabel == "" {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (runs *Runs[T]) indexPods(ctx context.Context, indexer client.FieldIndexer)
 }
 
 // watchPods wakes the owner of a run when a pod of it stops, and by nothing else of the pod: for as long as the run's application is there, that tells the rest.
-func (runs *Runs[T]) watchPods(work *builder.Builder) *builder.Builder {
+func (runs *Runs) watchPods(work *builder.Builder) *builder.Builder {
 	if runs.PodLabel == "" {
 		return work
 	}
@@ -93,7 +93,7 @@ func hasStopped(pod *corev1.Pod) bool {
 // observeStopping adds the runs whose applications are gone and of which a pod has not stopped yet. Anybody who may create pods can set a label. So a pod counts
 // only where its one owner is an application that does not exist: Kubernetes' garbage collector deletes such a pod, and what it deletes comes to an end.
 // What is older than the schedule is of another one that had its name.
-func (r *Reconciler[T]) observeStopping(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) observeStopping(ctx context.Context, p *pass) error {
 	if r.kind.Runs.PodLabel == "" {
 		return nil
 	}
@@ -135,7 +135,7 @@ func isRun(uid types.UID) func(lifecycle.Run) bool {
 }
 
 // runIsGone reports whether the cache shows no application of an owner reference any more. One that is there counts by itself, or is not the schedule's.
-func (r *Reconciler[T]) runIsGone(ctx context.Context, p *pass[T], ref metav1.OwnerReference) (bool, error) {
+func (r *Reconciler) runIsGone(ctx context.Context, p *pass, ref metav1.OwnerReference) (bool, error) {
 	run := r.kind.Runs.New()
 	err := r.client.Get(ctx, namespaced(p.stored.GetNamespace(), ref.Name), run)
 	switch {

@@ -32,7 +32,7 @@ import (
 //
 // A run is its owner's by the owner's UID among its owner references, whatever labels it has. Its name is computed from what it is for, so that
 // creating one twice finds the first.
-type Runs[T client.Object] struct {
+type Runs struct {
 	// New returns an empty run, and List an empty list of them.
 	New  func() client.Object
 	List func() client.ObjectList
@@ -41,13 +41,13 @@ type Runs[T client.Object] struct {
 	// Head is a run with its metadata and what Facts reads, and nothing that a tenant can make large.
 	Head func(client.Object) client.Object
 	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
-	Render func(T, lifecycle.Action) (client.Object, error)
+	Render func(client.Object, lifecycle.Action) (client.Object, error)
 	// Labels are what all runs of an owner have: they are looked for live by these.
-	Labels func(T) map[string]string
+	Labels func(client.Object) map[string]string
 	// PodLabel is the label by which the pods of a run name its owner; empty where none does, and then nothing is known of a run whose object is gone.
 	PodLabel string
 	// Due tells when a run was to start, of the object as it was stored before; zero for one that has no time, since somebody asked for it.
-	Due func(object T, run client.Object) time.Time
+	Due func(object client.Object, run client.Object) time.Time
 	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
 	Result func(lifecycle.Notice) string
 }
@@ -64,7 +64,7 @@ func byOwners(object client.Object) []string {
 }
 
 // indexRuns lets runs be found by their owners, also those that are in the cache already.
-func indexRuns[T client.Object](ctx context.Context, op *Operator, kind Kind[T]) error {
+func indexRuns(ctx context.Context, op *Operator, kind Kind) error {
 	if kind.Runs == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func indexRuns[T client.Object](ctx context.Context, op *Operator, kind Kind[T])
 }
 
 // watch wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.
-func (runs *Runs[T]) watch(work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+func (runs *Runs) watch(work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	return runs.watchPods(work).Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return runs.Facts(e.ObjectOld) != runs.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
@@ -97,7 +97,7 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 }
 
 // observeRuns finds the runs in the cache and reads them into facts. They are the cache's own objects, which nobody changes.
-func (r *Reconciler[T]) observeRuns(ctx context.Context, p *pass[T]) error {
+func (r *Reconciler) observeRuns(ctx context.Context, p *pass) error {
 	list := r.kind.Runs.List()
 	err := r.client.List(ctx, list, client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexOwner: string(p.stored.GetUID())},
 		client.UnsafeDisableDeepCopy)
@@ -119,7 +119,7 @@ func (r *Reconciler[T]) observeRuns(ctx context.Context, p *pass[T]) error {
 	return r.observeStopping(ctx, p)
 }
 
-func (r *Reconciler[T]) actOnRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) actOnRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	switch action.Verb {
 	case lifecycle.Create:
 		return r.createRun(ctx, p, action)
@@ -132,7 +132,7 @@ func (r *Reconciler[T]) actOnRun(ctx context.Context, p *pass[T], action lifecyc
 }
 
 // createRun creates a run, and looks at what exists only when that is refused.
-func (r *Reconciler[T]) createRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) createRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	if slices.ContainsFunc(p.made, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return nil, nil // by an earlier round of this pass
 	}
@@ -156,7 +156,7 @@ func (r *Reconciler[T]) createRun(ctx context.Context, p *pass[T], action lifecy
 }
 
 // renderRun makes a cause of an error, which is the user's.
-func (r *Reconciler[T]) renderRun(p *pass[T], action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+func (r *Reconciler) renderRun(p *pass, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
 	run, err := r.kind.Runs.Render(p.object, action)
 	if err != nil {
 		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
@@ -181,7 +181,7 @@ func oursToRun(run, owner client.Object, action lifecycle.Action) error {
 //	the same owner      it was made by a pass that did not come to write it down; what has become of it since does not matter
 //	one of this name    wait until it is gone: it belongs to a custom resource of the owner's name that was deleted
 //	somebody else       refused, by name; theirs is never touched
-func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Object) (fact, error) {
+func (r *Reconciler) adoptRun(ctx context.Context, p *pass, run client.Object) (fact, error) {
 	existing, gvk, err := r.readLive(ctx, run)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -200,13 +200,13 @@ func (r *Reconciler[T]) adoptRun(ctx context.Context, p *pass[T], run client.Obj
 }
 
 // startedRun notes that a run exists since a time, for what is told once that is stored.
-func (r *Reconciler[T]) startedRun(p *pass[T], run client.Object, at time.Time) {
+func (r *Reconciler) startedRun(p *pass, run client.Object, at time.Time) {
 	p.remember(run)
 	p.started = append(p.started, runStart{name: run.GetName(), due: r.kind.Runs.Due(p.stored, run), at: at})
 }
 
 // tellRuns logs and counts what the stored status holds of runs.
-func (r *Reconciler[T]) tellRuns(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) tellRuns(ctx context.Context, p *pass) {
 	if r.kind.Runs == nil {
 		return
 	}
@@ -237,7 +237,7 @@ type runStart struct {
 }
 
 // confirmRun reads live whether a run exists that was not seen: a cache that does not show one may only be late. Where it is, it may lack others too.
-func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifecycle.Action) (fact, error) {
+func (r *Reconciler) confirmRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	if action.Name == "" {
 		return r.confirmRuns(ctx, p)
 	}
@@ -257,7 +257,7 @@ func (r *Reconciler[T]) confirmRun(ctx context.Context, p *pass[T], action lifec
 }
 
 // confirmRuns reads live which runs there are that were not seen.
-func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, error) {
+func (r *Reconciler) confirmRuns(ctx context.Context, p *pass) (fact, error) {
 	known := map[types.UID]bool{}
 	for _, run := range p.children.runs {
 		known[run.GetUID()] = true
@@ -281,7 +281,7 @@ func (r *Reconciler[T]) confirmRuns(ctx context.Context, p *pass[T]) (fact, erro
 
 // deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
 // until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (observeStopping).
-func (r *Reconciler[T]) deleteRun(ctx context.Context, p *pass[T], action lifecycle.Action) error {
+func (r *Reconciler) deleteRun(ctx context.Context, p *pass, action lifecycle.Action) error {
 	for _, run := range p.children.runs {
 		if run.GetName() != action.Name || run.GetDeletionTimestamp() != nil {
 			continue

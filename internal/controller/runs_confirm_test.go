@@ -52,8 +52,8 @@ func TestConfirmRuns(t *testing.T) {
 	w.left(s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
 	w.endRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	r := &Reconciler[*schedule]{kind: schedules(config.Default()), live: w.api}
-	p := &pass[*schedule]{stored: s}
+	r := &Reconciler{kind: schedules(config.Default()), live: w.api}
+	p := &pass{stored: s}
 	p.children.runs = []client.Object{seen}
 	p.seen.Runs = []lifecycle.Run{r.kind.Runs.Facts(seen)}
 	for range 2 { // what the first read found is known to the second
@@ -88,9 +88,9 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	w := newWorld(t)
 	s := w.schedule("nightly", seldom)
 	w.left(s, "nightly-1", s.UID, "nightly")
-	r := &Reconciler[*schedule]{kind: schedules(config.Default()), client: w.api, live: w.powerless()}
+	r := &Reconciler{kind: schedules(config.Default()), client: w.api, live: w.powerless()}
 	for _, name := range []string{"", "nightly-1"} {
-		p := &pass[*schedule]{stored: s}
+		p := &pass{stored: s}
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name})
 		if err == nil || found != nil || len(p.children.runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
 			t.Errorf("run %q: %v, and %d runs", name, err, len(p.children.runs))
@@ -109,7 +109,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	counted := &listed{Client: w.api}
 	at := func(now time.Time) {
 		t.Helper()
-		r := &Reconciler[*schedule]{
+		r := &Reconciler{
 			kind: schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
 			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}

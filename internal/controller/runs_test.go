@@ -28,29 +28,31 @@ type schedule = v1beta2.ScheduledSparkApplication
 
 // tinySchedules is the smallest kind with runs: the schedule's text is the name of the one run that it wants now. With Forbid it starts it only once the
 // last one has ended, which it believes after a live read; suspended it deletes all there are.
-func tinySchedules() Kind[*schedule] {
-	return Kind[*schedule]{
+func tinySchedules() Kind {
+	return Kind{
 		Name:   "tinyschedule",
-		New:    func() *schedule { return &schedule{} },
-		Status: func(s *schedule) any { return &s.Status },
-		Decide: tinyScheduleDecide,
-		Runs: &Runs[*schedule]{
+		New:    func() client.Object { return &schedule{} },
+		Status: of(func(s *schedule) any { return &s.Status }),
+		Decide: decides(tinyScheduleDecide),
+		Runs: &Runs{
 			New:    func() client.Object { return &v1beta2.SparkApplication{} },
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Labels: func(*schedule) map[string]string { return nil }, // whose they are is in their owners
+			Labels: func(client.Object) map[string]string { return nil }, // whose they are is in their owners
 			Facts:  tinyRunFacts,
 			Head:   headOfRun,
-			Render: tinyRenderRun,
-			Due:    dueOf,
+			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
+				return tinyRenderRun(s.(*schedule), action)
+			},
+			Due:    with(dueOf),
 			Result: resultOf,
 		},
-		Events: func(_ *schedule, plan lifecycle.Plan) []Event {
+		Events: with(func(_ *schedule, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, action := range plan.Do {
 				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
 			}
 			return events
-		},
+		}),
 	}
 }
 
@@ -326,7 +328,7 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	pass := func() {
 		t.Helper()
-		r := &Reconciler[*schedule]{
+		r := &Reconciler{
 			kind: tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}

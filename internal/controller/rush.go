@@ -3,6 +3,8 @@ package controller
 import (
 	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // maxYield is how old a custom resource may be that still yields to a rush.
@@ -41,6 +43,6 @@ func (u *rush) on() bool {
 }
 
 // yields reports whether a custom resource's launch is put off since there is a rush.
-func (r *Reconciler[T]) yields(stored T) bool {
+func (r *Reconciler) yields(stored client.Object) bool {
 	return r.kind.Yields != nil && r.kind.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush.on()
 }

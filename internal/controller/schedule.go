@@ -17,35 +17,37 @@ import (
 )
 
 // schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
-func schedules(cfg config.Configuration) Kind[*v1beta2.ScheduledSparkApplication] {
+func schedules(cfg config.Configuration) Kind {
 	dialect := sparkschedule.Schedules{Options: sparkschedule.Options{
 		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
 		Applications:       dialectOptions(cfg),
 		Zones:              time.LoadLocation, // cmd/spark-operator has the database in the binary
 	}}
 	type schedule = v1beta2.ScheduledSparkApplication
-	return Kind[*schedule]{
+	return Kind{
 		Name:     "scheduledsparkapplication",
-		New:      func() *schedule { return &schedule{} },
+		New:      func() client.Object { return &schedule{} },
 		Keeps:    []string{"status.operator", "status.conditions"},
-		Status:   func(s *schedule) any { return &s.Status },
-		Observed: func(s *schedule) int64 { return s.Status.ObservedGeneration },
-		Decide:   dialect.Decide,
-		Standing: standingOfSchedule,
+		Status:   of(func(s *schedule) any { return &s.Status }),
+		Observed: of(func(s *schedule) int64 { return s.Status.ObservedGeneration }),
+		Decide:   decides(dialect.Decide),
+		Standing: of(standingOfSchedule),
 		// Its runs are counted as the applications that they are.
 		NoApplication: true,
-		Runs: &Runs[*schedule]{
-			New:      func() client.Object { return &v1beta2.SparkApplication{} },
-			List:     func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Facts:    func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
-			Head:     headOfRun,
-			Render:   func(s *schedule, action lifecycle.Action) (client.Object, error) { return dialect.RenderRun(s, action) },
-			Labels:   dialect.RunLabels,
+		Runs: &Runs{
+			New:   func() client.Object { return &v1beta2.SparkApplication{} },
+			List:  func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Facts: func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Head:  headOfRun,
+			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
+				return dialect.RenderRun(s.(*schedule), action)
+			},
+			Labels:   of(dialect.RunLabels),
 			PodLabel: sparkoperator.LabelScheduledAppName,
-			Due:      dueOf,
+			Due:      with(dueOf),
 			Result:   resultOf,
 		},
-		Events: func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) },
+		Events: with(func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) }),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // remakeSecret deals with the name of a Secret that is taken. The pod that mounts it tells whether an earlier pass got further: then it stays, as
 // that may be reading it. Else one of this application's attempt is made again; what is still in the way then is somebody else's.
-func (r *Reconciler[T]) remakeSecret(ctx context.Context, p *pass[T], secret *corev1.Secret, mountedBy *corev1.Pod) (fact, error) {
+func (r *Reconciler) remakeSecret(ctx context.Context, p *pass, secret *corev1.Secret, mountedBy *corev1.Pod) (fact, error) {
 	pod, _, err := r.readLive(ctx, mountedBy)
 	if err == nil && identity.BelongsTo(pod, p.stored) && identity.Attempt(pod) == identity.Attempt(secret) {
 		return nil, nil
@@ -43,7 +43,7 @@ func (r *Reconciler[T]) remakeSecret(ctx context.Context, p *pass[T], secret *co
 }
 
 // deleteSecrets deletes the Secrets of an attempt, by whose they are.
-func (r *Reconciler[T]) deleteSecrets(ctx context.Context, p *pass[T], attempt int32) error {
+func (r *Reconciler) deleteSecrets(ctx context.Context, p *pass, attempt int32) error {
 	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels{
 		identity.AppUIDLabel:  string(p.stored.GetUID()),
 		identity.AttemptLabel: fmt.Sprint(attempt),
@@ -56,7 +56,7 @@ func (r *Reconciler[T]) deleteSecrets(ctx context.Context, p *pass[T], attempt i
 
 // mayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that tells. Every Connect server may
 // have a Secret.
-func (r *Reconciler[T]) mayHaveSecrets(p *pass[T], attempt int32) bool {
+func (r *Reconciler) mayHaveSecrets(p *pass, attempt int32) bool {
 	if r.kind.ServerSecrets {
 		return true
 	}

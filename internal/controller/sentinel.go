@@ -213,7 +213,7 @@ func (s *sentinels) check(*http.Request) error {
 }
 
 // sentinel is all that is done about a sentinel: it is remembered, and another operator's finalizers are taken off it.
-func (r *Reconciler[T]) sentinel(ctx context.Context, stored T) (reconcile.Result, error) {
+func (r *Reconciler) sentinel(ctx context.Context, stored client.Object) (reconcile.Result, error) {
 	key := identity.Key(stored)
 	r.metrics.Gone(r.kind.Name, key) // it may have been an application before
 	if r.sentinels.probes(key.Namespace) {
@@ -226,18 +226,18 @@ func (r *Reconciler[T]) sentinel(ctx context.Context, stored T) (reconcile.Resul
 }
 
 // noSentinel forgets one that is gone, or is no sentinel any more.
-func (r *Reconciler[T]) noSentinel(key types.NamespacedName) {
+func (r *Reconciler) noSentinel(key types.NamespacedName) {
 	if r.kind.Sentinels {
 		r.sentinels.forget(r.sentinelKey(key))
 	}
 }
 
-func (r *Reconciler[T]) sentinelKey(key types.NamespacedName) sentinelKey {
+func (r *Reconciler) sentinelKey(key types.NamespacedName) sentinelKey {
 	return sentinelKey{r.kind.Name, key}
 }
 
 // reach is how a sentinel is written to and read. What is written is what that operator writes; nobody reads it.
-func (r *Reconciler[T]) reach(key types.NamespacedName) *sentinel {
+func (r *Reconciler) reach(key types.NamespacedName) *sentinel {
 	return &sentinel{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := r.writeSentinel(ctx, r.client, key, number)
@@ -256,7 +256,7 @@ func (r *Reconciler[T]) reach(key types.NamespacedName) *sentinel {
 }
 
 // writeSentinel writes to a sentinel that is as it was read, and to nothing else: what has its name by now may be an application, whose spec is the user's.
-func (r *Reconciler[T]) writeSentinel(ctx context.Context, from client.Reader, key types.NamespacedName, number int64) (int64, error) {
+func (r *Reconciler) writeSentinel(ctx context.Context, from client.Reader, key types.NamespacedName, number int64) (int64, error) {
 	is := r.kind.New()
 	if err := from.Get(ctx, key, is); err != nil {
 		return 0, err

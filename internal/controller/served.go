@@ -68,7 +68,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 // AddWhenServed gives the operator a kind that a cluster need not have. Where its definition, or that of its runs or of another kind that it needs, is
 // missing, is another operator's, or may not be listed, that is told in the log, everything else is served meanwhile, and the kind begins without a restart
 // once it can. It is called before the operator starts.
-func AddWhenServed[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
+func AddWhenServed(ctx context.Context, op *Operator, kind Kind, clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func AddWhenServed[T client.Object](ctx context.Context, op *Operator, kind Kind
 }
 
 // indexOnce is what begins a kind, with the index of its runs before it. That can be made once, however often the rest is tried.
-func indexOnce[T client.Object](op *Operator, kind Kind[T], begin func(context.Context) error) func(context.Context) error {
+func indexOnce(op *Operator, kind Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
 		if !indexed {

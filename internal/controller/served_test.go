@@ -96,14 +96,14 @@ func (w *world) runGadgets(impersonate string) *Operator {
 	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
 		w.t.Fatal(err)
 	}
-	kind := Kind[*gadget]{
-		Name: "gadget", New: func() *gadget { return &gadget{} }, Keeps: []string{"status.state"},
-		Status: func(g *gadget) any { return &g.Status },
-		Decide: func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	kind := Kind{
+		Name: "gadget", New: func() client.Object { return &gadget{} }, Keeps: []string{"status.state"},
+		Status: of(func(g *gadget) any { return &g.Status }),
+		Decide: decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 			g.Status.State = "seen"
 			return lifecycle.Plan{}
-		},
-		Events: func(*gadget, lifecycle.Plan) []Event { return nil },
+		}),
+		Events: with(func(*gadget, lifecycle.Plan) []Event { return nil }),
 	}
 	if err := AddWhenServed(w.t.Context(), op, kind, time.Now); err != nil {
 		w.t.Fatal(err)

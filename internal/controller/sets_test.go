@@ -61,7 +61,7 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 		{"whose driver is another's", driver(func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }), executor("StatefulSet"), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := &pass[*v1beta2.SparkApplication]{children: sortPods([]corev1.Pod{test.executor, test.driver}, types.UID("app"))}
+			p := &pass{children: sortPods([]corev1.Pod{test.executor, test.driver}, types.UID("app"))}
 			if got := len(p.children.executors); got != test.want {
 				t.Errorf("%d executors, want %d", got, test.want)
 			}

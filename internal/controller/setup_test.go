@@ -175,14 +175,14 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 	w := newWorld(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	kind := tinyKind()
-	kind.Decide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		select {
 		case entered <- struct{}{}:
 			<-leave
 		case <-leave:
 		}
 		return tinyDecide(app, seen, now)
-	}
+	})
 	stop := w.runTiny(kind)
 	w.application("pi")
 	<-entered

@@ -48,8 +48,8 @@ func TestSilentScheduler(t *testing.T) {
 		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
 		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
-		r := &Reconciler[*v1beta2.SparkApplication]{live: w.api}
-		p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+		r := &Reconciler{live: w.api}
+		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 			p.children.drivers = []corev1.Pod{test.pod}

@@ -48,7 +48,7 @@ func autoscaled(objects []client.Object) (names []string) {
 
 // keepScale leaves the number of pods to an autoscaler: what is applied says what there is. To say nothing would take back the number that the set was
 // made with, and let Kubernetes have its default instead. None is no autoscaler's number: it leaves a set without pods alone for ever.
-func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
+func (p *pass) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(p.scaled, existing.GetName()) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (p *pass[T]) keepScale(tree map[string]any, existing *unstructured.Unstruct
 }
 
 // createFirst creates an object, and returns it.
-func (r *Reconciler[T]) createFirst(ctx context.Context, p *pass[T], object client.Object, existed bool) (client.Object, error) {
+func (r *Reconciler) createFirst(ctx context.Context, p *pass, object client.Object, existed bool) (client.Object, error) {
 	first, err := r.first(ctx, p, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *Reconciler[T]) createFirst(ctx context.Context, p *pass[T], object clie
 
 // first is what an object is created as. A set that is made anew, and that an autoscaler scales, begins with as many pods as its predecessor left: to begin with
 // fewer would stop them. They are counted live: the cache may not have all of them yet. One that nothing tells of was never there, and costs no read.
-func (r *Reconciler[T]) first(ctx context.Context, p *pass[T], object client.Object, existed bool) (client.Object, error) {
+func (r *Reconciler) first(ctx context.Context, p *pass, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(p.scaled, name) {
 		return object, nil
@@ -129,7 +129,7 @@ const leftContent = "left-"
 func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
 
 // leftAsItIs reports whether an object is a set that another operator made, of which the cache shows this content, and nobody edited the cluster since.
-func (p *pass[T]) leftAsItIs(object client.Object, cached string) bool {
+func (p *pass) leftAsItIs(object client.Object, cached string) bool {
 	return isSet(object) && cached == p.leftMark
 }
 
@@ -140,7 +140,7 @@ func isLeft(existing *unstructured.Unstructured) bool {
 
 // markSet gives a set that another operator made for the custom resource our labels, and leaves it as it is: to bring it to what is wanted would restart its
 // pods. It gets more of them where more are wanted, and never fewer: that operator follows no edit, so that people scale its sets themselves.
-func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+func (r *Reconciler) markSet(ctx context.Context, p *pass, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = p.leftMark
 	patch := map[string]any{"metadata": map[string]any{
@@ -162,7 +162,7 @@ func (r *Reconciler[T]) markSet(ctx context.Context, p *pass[T], object client.O
 
 // replaceSet deletes a set and leaves its pods to the next one of its name, unless the API server would not take that, or gives no answer: then nothing would
 // keep the pods.
-func (r *Reconciler[T]) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+func (r *Reconciler) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
 	next.SetResourceVersion("")

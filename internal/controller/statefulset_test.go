@@ -113,8 +113,8 @@ func TestStrays(t *testing.T) {
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
-			p := &pass[*sparkCluster]{stored: &sparkCluster{}, scaled: test.scaled, children: children{strays: test.cached[:lost], members: test.cached[lost:]}}
-			r := &Reconciler[*sparkCluster]{live: &livePods{pods: test.pods}}
+			p := &pass{stored: &sparkCluster{}, scaled: test.scaled, children: children{strays: test.cached[:lost], members: test.cached[lost:]}}
+			r := &Reconciler{live: &livePods{pods: test.pods}}
 			first, err := r.first(t.Context(), p, object, test.existed)
 			if err != nil {
 				t.Fatal(err)
@@ -131,7 +131,7 @@ func TestStrays(t *testing.T) {
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
-		p := &pass[*sparkCluster]{scaled: []string{scaled}}
+		p := &pass{scaled: []string{scaled}}
 		tree := asTree(t, workerSet(new(int32(2)))).Object
 		if err := p.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
 			t.Fatal(err)

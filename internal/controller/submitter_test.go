@@ -465,8 +465,8 @@ func TestMayHaveSecrets(t *testing.T) {
 		{"nothing is known", children{}, nil, false, true},
 		{"nothing is known, and there are none", children{}, nil, true, false},
 	} {
-		r := &Reconciler[*v1beta2.SparkApplication]{kind: Kind[*v1beta2.SparkApplication]{Secrets: !c.off}}
-		p := &pass[*v1beta2.SparkApplication]{children: c.children, made: c.made}
+		r := &Reconciler{kind: Kind{Secrets: !c.off}}
+		p := &pass{children: c.children, made: c.made}
 		if got := r.mayHaveSecrets(p, 1); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}

@@ -59,7 +59,7 @@ type Surroundings struct {
 }
 
 // hear tells what became of the surroundings, and keeps what is to be told of that.
-func (p *pass[T]) hear(wanted Surroundings, is []lifecycle.Surrounding) {
+func (p *pass) hear(wanted Surroundings, is []lifecycle.Surrounding) {
 	if wanted.Decides == nil {
 		p.told = wanted.Told(is, p.now)
 		return
@@ -71,7 +71,7 @@ func (p *pass[T]) hear(wanted Surroundings, is []lifecycle.Surrounding) {
 
 // surround brings what stands beside the driver to what the kind wants: it creates, updates in place and deletes. What somebody else made is never
 // touched. No failure ends the pass: it becomes part of the status that the pass writes anyway, and is tried again after a while.
-func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) surround(ctx context.Context, p *pass) {
 	if r.kind.Surroundings == nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (r *Reconciler[T]) surround(ctx context.Context, p *pass[T]) {
 
 // clear deletes what stands beside a driver that does not go on. That it is over is stored by then, and nobody waits
 // for this.
-func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) clear(ctx context.Context, p *pass) {
 	if len(p.remove) == 0 {
 		return
 	}
@@ -144,7 +144,7 @@ func (r *Reconciler[T]) clear(ctx context.Context, p *pass[T]) {
 }
 
 // bring carries out what is missing, side by side, and says what came of it. What is to go goes after that, since it may have to stay for it (kept).
-func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], within time.Duration, wanted Surroundings, remove []client.Object, last aroundState) aroundState {
+func (r *Reconciler) bring(ctx context.Context, p *pass, within time.Duration, wanted Surroundings, remove []client.Object, last aroundState) aroundState {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
@@ -185,7 +185,7 @@ func (r *Reconciler[T]) bring(ctx context.Context, p *pass[T], within time.Durat
 }
 
 // besideFor is how long what stands beside the driver may take in this pass.
-func (p *pass[T]) besideFor(ctx context.Context) time.Duration {
+func (p *pass) besideFor(ctx context.Context) time.Duration {
 	var spent time.Duration
 	if !p.spent.began.IsZero() {
 		spent = time.Since(p.spent.began)
@@ -204,7 +204,7 @@ func besideFor(spent, left time.Duration) time.Duration {
 }
 
 // judge puts the errors into the results and returns when to try again.
-func (r *Reconciler[T]) judge(ctx context.Context, results []lifecycle.Surrounding, errs []error, failures int) time.Duration {
+func (r *Reconciler) judge(ctx context.Context, results []lifecycle.Surrounding, errs []error, failures int) time.Duration {
 	first := refusedInterval
 	for i, err := range errs {
 		if err == nil {
@@ -238,7 +238,7 @@ type causeError struct{ cause lifecycle.Cause }
 func (e *causeError) Error() string { return e.cause.Message }
 
 // ensure makes one object what it should be, by as few requests as the cache allows: none where it shows the object as it is wanted.
-func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
+func (r *Reconciler) ensure(ctx context.Context, p *pass, object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
 	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
 	if err := standsBeside(object, p.stored); err != nil {
@@ -279,7 +279,7 @@ func (r *Reconciler[T]) ensure(ctx context.Context, p *pass[T], object client.Ob
 }
 
 // corrected is what is known of an object that exists once it was corrected.
-func (r *Reconciler[T]) corrected(ctx context.Context, p *pass[T], object client.Object, edited bool) (lifecycle.Surrounding, error) {
+func (r *Reconciler) corrected(ctx context.Context, p *pass, object client.Object, edited bool) (lifecycle.Surrounding, error) {
 	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
 	existing, old, err := r.correct(ctx, p, object, edited)
 	is.Stands, is.Old = err == nil, old
@@ -291,7 +291,7 @@ func (r *Reconciler[T]) corrected(ctx context.Context, p *pass[T], object client
 
 // correct looks at an object that exists, and applies what is wanted where it differs or was edited. With an error it tells whether the object, which could
 // not be brought to what is wanted, does what it did before.
-func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.Object, edited bool) (is *unstructured.Unstructured, old bool, err error) {
+func (r *Reconciler) correct(ctx context.Context, p *pass, object client.Object, edited bool) (is *unstructured.Unstructured, old bool, err error) {
 	existing, err := r.readTree(ctx, object)
 	if err != nil {
 		there := r.vital(object) && p.inCache(object) != nil && !apierrors.IsNotFound(err)
@@ -332,7 +332,7 @@ func (r *Reconciler[T]) correct(ctx context.Context, p *pass[T], object client.O
 }
 
 // treeOver is what is applied of an object over what exists.
-func (p *pass[T]) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
+func (p *pass) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
 	tree, err := appliedTree(object)
 	if err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (p *pass[T]) treeOver(object client.Object, existing *unstructured.Unstruct
 }
 
 // notOurs says why what has the name of an object that is wanted is none to be changed; nil where it may be.
-func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unstructured.Unstructured) error {
+func (r *Reconciler) notOurs(p *pass, object client.Object, existing *unstructured.Unstructured) error {
 	switch {
 	case identity.OwnedBy(existing, p.stored.GetUID()) && existing.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
@@ -357,7 +357,7 @@ func (r *Reconciler[T]) notOurs(p *pass[T], object client.Object, existing *unst
 }
 
 // drivenElsewhere reports whether an object belongs to a driver that was taken over from another operator, which made the two.
-func (p *pass[T]) drivenElsewhere(existing client.Object) bool {
+func (p *pass) drivenElsewhere(existing client.Object) bool {
 	return slices.ContainsFunc(p.seen.Drivers, func(d lifecycle.Driver) bool {
 		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
 	})
@@ -366,7 +366,7 @@ func (p *pass[T]) drivenElsewhere(existing client.Object) bool {
 // update applies an object over the one that exists, which was found to be the owner's: it keeps what others added, takes away what we no longer
 // want, and fails where the object was replaced or changed since it was read. What a create wrote belongs to another kind of field owner than what
 // is applied, and has to become the latter's first: else a label that is not wanted any more would stay.
-func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+func (r *Reconciler) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := r.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err
 	}
@@ -400,7 +400,7 @@ func (r *Reconciler[T]) update(ctx context.Context, existing *unstructured.Unstr
 }
 
 // readTree reads an object live, with everything that it has.
-func (r *Reconciler[T]) readTree(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+func (r *Reconciler) readTree(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {
 		return nil, err

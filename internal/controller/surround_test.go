@@ -528,7 +528,7 @@ func TestStandsBeside(t *testing.T) {
 
 // TestSurroundIntervals: each try takes twice as long as the one before, up to a bound, and what is refused longer than weather.
 func TestSurroundIntervals(t *testing.T) {
-	r := &Reconciler[*v1beta2.SparkApplication]{}
+	r := &Reconciler{}
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
@@ -549,7 +549,7 @@ func TestSurroundIntervals(t *testing.T) {
 // over it.
 func TestSurroundingsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
-	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
+	p := &pass{children: children{others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
 	if remains := p.children.facts().Remains; len(remains) > 0 {
 		t.Errorf("%v remain", remains)
 	}
@@ -568,7 +568,7 @@ func TestUnwanted(t *testing.T) {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	content := map[string]string{lifecycle.ContentLabel: "c"}
-	p := &pass[*v1beta2.SparkApplication]{children: children{others: []metav1.PartialObjectMetadata{
+	p := &pass{children: children{others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
 		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),

@@ -21,7 +21,7 @@ import (
 // their names: what the custom resource controls is replaced by what has the name now; the rest goes with the custom resource.
 
 // adopted lists the pods in the cache that another operator made for the custom resource, as the dialect reads them.
-func (r *Reconciler[T]) adopted(ctx context.Context, p *pass[T]) ([]corev1.Pod, error) {
+func (r *Reconciler) adopted(ctx context.Context, p *pass) ([]corev1.Pod, error) {
 	if r.kind.Adopt == nil {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (r *Reconciler[T]) adopted(ctx context.Context, p *pass[T]) ([]corev1.Pod, 
 // adoptGroup finds what another operator let a batch scheduler know the attempt by, when its end has come: nothing else would delete it before the
 // custom resource goes, and until then it may keep room that nobody uses. It is in no cache, for want of our labels. Where it cannot be read the pass
 // goes on without it.
-func (r *Reconciler[T]) adoptGroup(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) adoptGroup(ctx context.Context, p *pass) {
 	if r.kind.GroupLeft == nil || p.stored.GetDeletionTimestamp() != nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (r *Reconciler[T]) adoptGroup(ctx context.Context, p *pass[T]) {
 }
 
 // identify gives those of the pods, read live, that carry no labels of ours their identity; what is nobody's is left as it is.
-func (r *Reconciler[T]) identify(p *pass[T], pods []corev1.Pod) []corev1.Pod {
+func (r *Reconciler) identify(p *pass, pods []corev1.Pod) []corev1.Pod {
 	if r.kind.Adopt == nil {
 		return pods
 	}
@@ -80,7 +80,7 @@ func (r *Reconciler[T]) identify(p *pass[T], pods []corev1.Pod) []corev1.Pod {
 }
 
 // identifyOne is identify for one object that is there already.
-func (r *Reconciler[T]) identifyOne(p *pass[T], object client.Object) client.Object {
+func (r *Reconciler) identifyOne(p *pass, object client.Object) client.Object {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod || !identity.Unlabelled(pod) {
 		return object
@@ -89,7 +89,7 @@ func (r *Reconciler[T]) identifyOne(p *pass[T], object client.Object) client.Obj
 }
 
 // podSelector selects, live, the drivers of a custom resource and the pods that submit them, or all pods that may be ours.
-func (r *Reconciler[T]) podSelector(p *pass[T], all bool) labels.Selector {
+func (r *Reconciler) podSelector(p *pass, all bool) labels.Selector {
 	key, value := r.kind.NameLabel, p.stored.GetName()
 	if r.kind.Adopt == nil {
 		key, value = identity.AppUIDLabel, string(p.stored.GetUID())

@@ -22,7 +22,7 @@ const maxWarnings = 5
 
 // tell logs, counts and emits what the stored status holds. It runs after the write, so that nothing is told that did not come to
 // pass; a crash in between loses an event, never a fact.
-func (r *Reconciler[T]) tell(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) tell(ctx context.Context, p *pass) {
 	logger := log.FromContext(ctx)
 	for _, t := range p.plan.Trail {
 		// Not the message: it may quote the last words of a tenant's program, which are nobody's but the tenant's.
@@ -52,7 +52,7 @@ func fewWarnings(all []string) []string {
 	return append(slices.Clone(all[:maxWarnings]), fmt.Sprintf("and %d more", len(all)-maxWarnings))
 }
 
-func (r *Reconciler[T]) reference(obj client.Object) corev1.ObjectReference {
+func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	ref := corev1.ObjectReference{
 		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 	}

@@ -31,10 +31,10 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	kind := tinyKind()
-	kind.Events = func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil }
+	kind.Events = with(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	r := &Reconciler[*v1beta2.SparkApplication]{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
-	r.tell(ctrllog.IntoContext(t.Context(), log), &pass[*v1beta2.SparkApplication]{
+	r := &Reconciler{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
+	r.tell(ctrllog.IntoContext(t.Context(), log), &pass{
 		stored: &v1beta2.SparkApplication{}, now: noon,
 		seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
 		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,

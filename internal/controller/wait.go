@@ -38,7 +38,7 @@ type hold struct {
 }
 
 // holdOf notes what the error of a pass means for a key; nil where there is none.
-func (r *Reconciler[T]) holdOf(key types.NamespacedName, p *pass[T], err error) *hold {
+func (r *Reconciler) holdOf(key types.NamespacedName, p *pass, err error) *hold {
 	if err == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (h *hold) weather() *lifecycle.Weather {
 
 // wait logs and tells what holds up a pass, and returns when to try again. That grows with the time that was waited: the event of what
 // is waited for, where there is one, is what really wakes the key. Weather is an error in its first second, most is over by then.
-func (r *Reconciler[T]) wait(ctx context.Context, key types.NamespacedName, p *pass[T], h *hold) (time.Duration, error) {
+func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, p *pass, h *hold) (time.Duration, error) {
 	r.metrics.Held(r.kind.Name, key, h.Reason)
 	if h.err != nil && h.waited < lookAgain {
 		return 0, h.err

@@ -63,7 +63,7 @@ func TestWaits(t *testing.T) {
 // TestHinder: a deletion that is refused for good is a fact, and never takes the place of what was refused before it.
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
-	p := &pass[*v1beta2.SparkApplication]{}
+	p := &pass{}
 	if found, err := p.hinder(errors.New("weather")); found != nil || err == nil || p.hindered != nil {
 		t.Errorf("weather: %v, %v", err, p.hindered)
 	}
@@ -92,7 +92,7 @@ func TestOperatorLacksARight(t *testing.T) {
 	written := make(chan error, 1)
 	go func() { written <- recorder.Start(ctx) }()
 
-	r := &Reconciler[*v1beta2.SparkApplication]{
+	r := &Reconciler{
 		kind: tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
 		clock: func() time.Time { return now }, limit: passTimeout,
 	}

@@ -26,7 +26,7 @@ import (
 // The queue is fed by every event of the custom resource and of its pods, and by the coming and going of its other children; what nobody waits for may wait
 // for more of the same (gather). But for a status of ours that comes back (noEchoes) there is no predicate that drops an update, since every update may hold the
 // fact that a decision waits for.
-func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock Clock) error {
+func Add(ctx context.Context, op *Operator, kind Kind, clock Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func Add[T client.Object](ctx context.Context, op *Operator, kind Kind[T], clock
 }
 
 // attach begins to reconcile a kind that is served, whether the operator runs already or not.
-func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gvk schema.GroupVersionKind, clock Clock) error {
+func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersionKind, clock Clock) error {
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func attach[T client.Object](ctx context.Context, op *Operator, kind Kind[T], gv
 	if op.config.DynamicConfig.Enabled {
 		scope.live = op.settings
 	}
-	r := &Reconciler[T]{
+	r := &Reconciler{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
 		events: op.recorder, metrics: op.metrics, traces: op.traces, clock: clock,
 		scope:    scope,
@@ -129,7 +129,7 @@ func changesOf(kind string, vital []string) predicate.Predicate {
 }
 
 // unexpected leaves out that an object went which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.
-func (r *Reconciler[T]) unexpected(owner handler.MapFunc) predicate.Predicate {
+func (r *Reconciler) unexpected(owner handler.MapFunc) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		if !r.kind.Concludes { // and may wait for what it had to be gone
 			return true

@@ -31,7 +31,7 @@ const (
 // missing, a sandbox that cannot be made, are told by Kubernetes Events alone. They are read on demand, by the pod's UID, and never
 // cached: a cluster has more Events than all else that we watch. Where they cannot be read the pass goes on without a cause: nothing is
 // decided by it, and an edit, a suspension or a deadline does not wait for an explanation.
-func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) explainPending(ctx context.Context, p *pass) {
 	for _, pod := range pendingPods(&p.seen) {
 		*pod.why = r.waitsOf(ctx, p, pod)
 	}
@@ -39,7 +39,7 @@ func (r *Reconciler[T]) explainPending(ctx context.Context, p *pass[T]) {
 
 // waitsOf is what Events say a pod waits for. They are read every few seconds at most, not before it has waited for a while, and less often where the API server is
 // busy (allowance).
-func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod) lifecycle.Cause {
+func (r *Reconciler) waitsOf(ctx context.Context, p *pass, pod pendingPod) lifecycle.Cause {
 	age := p.now.Sub(pod.created)
 	if age < pod.grace {
 		p.check = soonest(p.check, pod.grace-max(age, 0))
@@ -63,7 +63,7 @@ func (r *Reconciler[T]) waitsOf(ctx context.Context, p *pass[T], pod pendingPod)
 }
 
 // unasked has the pass go on with what was said last, as nobody may be asked now. Where nothing was, because another process asked, the status has it.
-func (p *pass[T]) unasked(last lifecycle.Cause) lifecycle.Cause {
+func (p *pass) unasked(last lifecycle.Cause) lifecycle.Cause {
 	p.check = soonest(p.check, lifecycle.AskAgain(0))
 	p.seen.Unasked = p.seen.Unasked || last.Reason == ""
 	return last
@@ -79,7 +79,7 @@ func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duratio
 }
 
 // warned reads what Kubernetes warns of about a pod.
-func (r *Reconciler[T]) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+func (r *Reconciler) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	var events corev1.EventList
@@ -126,7 +126,7 @@ func pendingPods(seen *lifecycle.Observed) []pendingPod {
 }
 
 // unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.
-func (r *Reconciler[T]) unexplained(ctx context.Context, pod string, err error) {
+func (r *Reconciler) unexplained(ctx context.Context, pod string, err error) {
 	logger := log.FromContext(ctx)
 	if r.blind.Swap(true) {
 		logger = logger.V(1)

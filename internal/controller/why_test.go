@@ -100,8 +100,8 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 		{"running", lifecycle.Driver{Phase: lifecycle.DriverRunning}, time.Hour, 0},
 	} {
 		test.driver.CreatedAt = noon.Add(-test.age)
-		p := &pass[*v1beta2.SparkApplication]{now: noon, seen: lifecycle.Observed{Drivers: []lifecycle.Driver{test.driver}}}
-		r := &Reconciler[*v1beta2.SparkApplication]{} // no API server to ask
+		p := &pass{now: noon, seen: lifecycle.Observed{Drivers: []lifecycle.Driver{test.driver}}}
+		r := &Reconciler{} // no API server to ask
 		if r.explainPending(t.Context(), p); p.check != test.check {
 			t.Errorf("%s: look again after %s, want %s", test.name, p.check, test.check)
 		}
@@ -113,8 +113,8 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	log := w.environment().Log
-	r := &Reconciler[*v1beta2.SparkApplication]{live: w.powerless()}
-	p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+	r := &Reconciler{live: w.powerless()}
+	p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 	for range 2 {
 		p.seen.Drivers = []lifecycle.Driver{
 			{Name: "one", UID: "1", Phase: lifecycle.DriverPending, CreatedAt: noon.Add(-time.Minute)},

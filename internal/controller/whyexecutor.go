@@ -11,7 +11,7 @@ import (
 // explainExecutor does for executors what explainPending does for drivers, for the one that waits for longest: what keeps it mostly keeps all of
 // them. Its Events are read at most every few seconds, however often the application is looked at, and not at all while another says by its
 // status what it waits for.
-func (r *Reconciler[T]) explainExecutor(ctx context.Context, p *pass[T]) {
+func (r *Reconciler) explainExecutor(ctx context.Context, p *pass) {
 	pod, facts := p.waitingExecutor()
 	if pod == nil {
 		return
@@ -25,7 +25,7 @@ func waitingPod(pod *corev1.Pod, attempt int32, silent string) pendingPod {
 }
 
 // waitingExecutor is the oldest executor of a running driver that waits and does not say for what; nil where there is none, or another says it.
-func (p *pass[T]) waitingExecutor() (oldest *corev1.Pod, facts *lifecycle.Executor) {
+func (p *pass) waitingExecutor() (oldest *corev1.Pod, facts *lifecycle.Executor) {
 	for i := range p.seen.Executors {
 		e, pod := &p.seen.Executors[i], &p.children.executors[i]
 		if d := p.seen.Driver(e.Attempt); d == nil || d.Phase != lifecycle.DriverRunning || e.Phase != lifecycle.DriverPending || pod.DeletionTimestamp != nil {

@@ -77,9 +77,9 @@ func TestWaitingExecutorIsExplained(t *testing.T) {
 		{"none", lifecycle.DriverRunning, nil, nil, 0, 0},
 	} {
 		reads := &countedReads{Reader: w.api}
-		r := &Reconciler[*v1beta2.SparkApplication]{live: reads}
+		r := &Reconciler{live: reads}
 		for range 3 { // of which the first asks
-			p := &pass[*v1beta2.SparkApplication]{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+			p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 			p.children.executors = test.pods
 			p.seen = p.children.facts()
 			p.seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: test.driver}}
@@ -104,9 +104,9 @@ func TestWaitingExecutorIsExplained(t *testing.T) {
 func TestExecutorIsAskedAboutAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler[*v1beta2.SparkApplication]{live: w.api}
+	r := &Reconciler{live: w.api}
 	ask := func(after time.Duration) string {
-		p := &pass[*v1beta2.SparkApplication]{now: noon.Add(after), stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+		p := &pass{now: noon.Add(after), stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 		p.children.executors = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "e", UID: "e", CreationTimestamp: metav1.NewTime(noon)}}}
 		p.seen = p.children.facts()
 		p.seen.Drivers = []lifecycle.Driver{{Phase: lifecycle.DriverRunning}}
