@@ -57,7 +57,7 @@ func (r *Reconciler) actOn(ctx context.Context, p *pass, action lifecycle.Action
 		return r.create(ctx, p, action)
 	case lifecycle.Confirm:
 		if action.Part == lifecycle.Executors {
-			return r.probe(ctx, p, action)
+			return r.probe(ctx, p, action), nil
 		}
 		return r.confirm(ctx, p, action)
 	case lifecycle.Delete:

@@ -10,26 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // around remembers what came of the last try to bring what stands beside each driver to what is wanted.
 type around struct {
-	tries memory[types.NamespacedName, aroundState]
+	tries memory.ByKey[types.NamespacedName, aroundState]
 	// edits are what stands beside drivers as it was written, looked at or first seen, by nameOf.
-	edits memory[types.NamespacedName, map[string]edition]
+	edits memory.ByKey[types.NamespacedName, map[string]edition]
 	// sweeps are the digests of what was wanted of clusters (digestOf) when Secrets that they had before were deleted.
-	sweeps memory[types.NamespacedName, string]
+	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
 // swept reports whether nothing was left of a cluster's Secrets but those of what is wanted.
 func (a *around) swept(key types.NamespacedName, wanted string) bool {
-	was, known := a.sweeps.get(key)
+	was, known := a.sweeps.Get(key)
 	return known && was == wanted
 }
 
 // sweep notes that it is so.
-func (a *around) sweep(key types.NamespacedName, wanted string) { a.sweeps.set(key, wanted) }
+func (a *around) sweep(key types.NamespacedName, wanted string) { a.sweeps.Set(key, wanted) }
 
 // edition is what an object was like when the operator dealt with it last.
 type edition struct {
@@ -61,7 +62,7 @@ func (a *around) looked(key types.NamespacedName, object client.Object, now time
 
 // doubtSecrets forgets that Secrets stand, but for some by nameOf: the others are about to be deleted, and one that is wanted again has to be made again.
 func (a *around) doubtSecrets(key types.NamespacedName, but []string) {
-	a.edits.update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
+	a.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
 		all = maps.Clone(all) // others read what was there
 		maps.DeleteFunc(all, func(name string, _ edition) bool {
 			return strings.HasPrefix(name, "Secret/") && !slices.Contains(but, name)
@@ -71,7 +72,7 @@ func (a *around) doubtSecrets(key types.NamespacedName, but []string) {
 }
 
 func (a *around) remember(key types.NamespacedName, object client.Object, change func(*edition)) {
-	a.edits.update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
+	a.edits.Update(key, func(all map[string]edition, _ bool) (map[string]edition, bool) {
 		all = maps.Clone(all) // others read what was there
 		if all == nil {
 			all = map[string]edition{}
@@ -89,7 +90,7 @@ func (a *around) remember(key types.NamespacedName, object client.Object, change
 
 // seen is what is remembered of an object; the zero edition of one that nothing is known about.
 func (a *around) seen(key types.NamespacedName, object client.Object) edition {
-	all, _ := a.edits.get(key)
+	all, _ := a.edits.Get(key)
 	if was := all[nameOf(object)]; was.uid == object.GetUID() {
 		return was
 	}
@@ -130,7 +131,7 @@ func (w written) holds(content string, now time.Time) bool {
 }
 
 func (a *around) last(key types.NamespacedName, uid types.UID) aroundState {
-	if was, _ := a.tries.get(key); was.uid == uid {
+	if was, _ := a.tries.Get(key); was.uid == uid {
 		return was
 	}
 	return aroundState{}
@@ -138,13 +139,13 @@ func (a *around) last(key types.NamespacedName, uid types.UID) aroundState {
 
 func (a *around) note(key types.NamespacedName, is aroundState) {
 	// What stands and is known to the cache needs no memory.
-	a.tries.update(key, func(aroundState, bool) (aroundState, bool) { return is, is.failures > 0 || len(is.made) > 0 })
+	a.tries.Update(key, func(aroundState, bool) (aroundState, bool) { return is, is.failures > 0 || len(is.made) > 0 })
 }
 
 // went reports whether this operator has deleted an object and nothing else is left to do about what stands beside the driver: that it is gone tells nothing
 // then. It is not remembered any longer.
 func (a *around) went(key types.NamespacedName, object client.Object) (was bool) {
-	a.tries.update(key, func(is aroundState, known bool) (aroundState, bool) {
+	a.tries.Update(key, func(is aroundState, known bool) (aroundState, bool) {
 		if !known || is.failures > 0 || is.made[nameOf(object)].content != gone {
 			return is, known
 		}
@@ -156,6 +157,6 @@ func (a *around) went(key types.NamespacedName, object client.Object) (was bool)
 }
 
 func (a *around) forget(key types.NamespacedName) {
-	a.tries.forget(key)
-	a.edits.forget(key)
+	a.tries.Forget(key)
+	a.edits.Forget(key)
 }

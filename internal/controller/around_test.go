@@ -48,7 +48,7 @@ func TestUnexpected(t *testing.T) {
 					t.Errorf("deletion %d is news: %t", i+1, got)
 				}
 			}
-			if got := len(r.around.tries.keys); got != test.left {
+			if got := r.around.tries.Len(); got != test.left {
 				t.Errorf("%d keys are remembered, want %d", got, test.left)
 			}
 		})

@@ -21,8 +21,8 @@ const kindBudget = "PodDisruptionBudget"
 
 // createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
 func (r *Reconciler) createBudget(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
-	asked := question{identity.Key(p.stored), lifecycle.DriverBudget}
-	cause, known := r.answers.last(asked, p.stored.GetUID(), action.Attempt, p.now)
+	asked := apianswer.Question{Key: identity.Key(p.stored), Part: lifecycle.DriverBudget}
+	cause, known := r.budgets.Last(asked, p.stored.GetUID(), action.Attempt, p.now)
 	if !known {
 		var err error
 		if cause, err = r.makeBudget(ctx, p, action); err != nil {
@@ -30,11 +30,11 @@ func (r *Reconciler) createBudget(ctx context.Context, p *pass, action lifecycle
 		}
 	}
 	if cause.Reason == "" {
-		r.answers.forget(asked.key, asked.part)
+		r.budgets.Forget(asked)
 		return nil, nil
 	}
 	if !known {
-		r.answers.set(asked, reply{p.stored.GetUID(), action.Attempt, p.now.Add(budgetInterval), cause})
+		r.budgets.Set(asked, apianswer.Reply{UID: p.stored.GetUID(), Attempt: action.Attempt, Until: p.now.Add(budgetInterval), Cause: cause})
 	}
 	return p.hindrance(cause, "the driver is not kept from evictions: "+cause.Message), nil
 }

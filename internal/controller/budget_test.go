@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -226,27 +224,5 @@ func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id i
 				{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: app.Name, UID: app.UID}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
-	}
-}
-
-// TestAnswers: what was said is believed for a while, of the same object and attempt.
-func TestAnswers(t *testing.T) {
-	var a answers
-	q := question{identity.Key(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n"}}), "part"}
-	last := func(uid string, attempt int32, after time.Duration) bool {
-		_, known := a.last(q, types.UID("u"+uid), attempt, noon.Add(after))
-		return known
-	}
-	if last("", 1, 0) {
-		t.Error("it knows what nobody said")
-	}
-	a.set(q, reply{uid: "u", attempt: 1, until: noon.Add(time.Minute)})
-	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0), last("x", 1, 0)}
-	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
-		t.Errorf("known: %v, want %v", got, want)
-	}
-	a.forget(q.key, q.part)
-	if last("", 1, 0) || len(a.keys) > 0 {
-		t.Error("it does not forget")
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
 // What a custom resource leaves that is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes: all of it, and in the end, but with
@@ -25,7 +26,7 @@ import (
 
 // departed remembers the UIDs of custom resources that were deleted, by their name, from the watch event that tells so until a pass has deleted what they left.
 type departed struct {
-	memory[types.NamespacedName, []types.UID]
+	memory.ByKey[types.NamespacedName, []types.UID]
 }
 
 // note remembers a custom resource, unless its children are to stay (kubectl delete --cascade=orphan).
@@ -33,7 +34,7 @@ func (d *departed) note(object client.Object) {
 	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		return
 	}
-	d.update(identity.Key(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
+	d.Update(identity.Key(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
 		if slices.Contains(uids, object.GetUID()) {
 			return uids, true
 		}
@@ -43,7 +44,7 @@ func (d *departed) note(object client.Object) {
 
 // swept forgets a custom resource of which nothing is left.
 func (d *departed) swept(key types.NamespacedName, uid types.UID) {
-	d.update(key, func(uids []types.UID, _ bool) ([]types.UID, bool) {
+	d.Update(key, func(uids []types.UID, _ bool) ([]types.UID, bool) {
 		left := slices.DeleteFunc(slices.Clone(uids), func(one types.UID) bool { return one == uid })
 		return left, len(left) > 0
 	})
@@ -69,7 +70,7 @@ func (r *Reconciler) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 // sweep deletes what custom resources of a name have left that are gone, and returns when to look again; 0 = not. Another of that name that is there now is none
 // of these: its UID differs.
 func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
-	uids, _ := r.departed.get(key)
+	uids, _ := r.departed.Get(key)
 	for _, uid := range uids {
 		left, err := r.leftBy(ctx, key, uid)
 		if err != nil {

@@ -148,7 +148,7 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	if diff := cmp.Diff(left, w.stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
-	if uids, known := r.departed.get(identity.Key(app)); known {
+	if uids, known := r.departed.Get(identity.Key(app)); known {
 		t.Errorf("it is still remembered: %v", uids)
 	}
 }
@@ -265,7 +265,7 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	keeps.fails.Store(true)
 	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.namespace, Name: "gone"}}
 	for _, key := range keys {
-		r.departed.update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
+		r.departed.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
 	}
 
 	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > lookAgain {
@@ -283,14 +283,14 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 
 	keeps.fails.Store(false)
 	for _, key := range keys {
-		if _, known := r.departed.get(key); !known {
+		if _, known := r.departed.Get(key); !known {
 			t.Errorf("what %s has left is forgotten", key)
 		}
 		testkit.Wait(t, "the sweep", func(ctx context.Context) error {
 			if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key}); err != nil {
 				return err
 			}
-			_, known := r.departed.get(key)
+			_, known := r.departed.Get(key)
 			return want(known, false)
 		})
 	}
@@ -330,7 +330,7 @@ func TestDepartedNotes(t *testing.T) {
 					t.Error("the deletion wakes nobody")
 				}
 			}
-			got, _ := r.departed.get(types.NamespacedName{Namespace: "ns", Name: "pi"})
+			got, _ := r.departed.Get(types.NamespacedName{Namespace: "ns", Name: "pi"})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("remembered (-want +got):\n%s", diff)
 			}
@@ -339,7 +339,7 @@ func TestDepartedNotes(t *testing.T) {
 				by.notesDeletions(standsBy).Delete(event.DeleteEvent{Object: app})
 				by.notesDeletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
-			if got, known := by.departed.get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
+			if got, known := by.departed.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
 				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)
 			}
 		})

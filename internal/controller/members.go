@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // The pods of a standalone cluster are made by its StatefulSets, and have one of these as their only owner. They are found as all pods are, by their labels;
@@ -116,26 +115,4 @@ func (r *Reconciler) sweepStrays(ctx context.Context, key types.NamespacedName) 
 		}
 	}
 	return nil
-}
-
-// explainMember finds out what a cluster's pod waits for where its status does not say, for the one that waits for longest: what keeps it mostly keeps all of
-// them.
-func (r *Reconciler) explainMember(ctx context.Context, p *pass) {
-	var oldest *corev1.Pod
-	var facts *lifecycle.Member
-	for i := range p.seen.Members {
-		m, pod := &p.seen.Members[i], &p.children.members[i]
-		if m.Phase != lifecycle.DriverPending || m.Deleting {
-			continue
-		}
-		if m.Why.Reason != "" {
-			return // another says it
-		}
-		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
-			oldest, facts = pod, m
-		}
-	}
-	if oldest != nil {
-		facts.Why = r.waitsOf(ctx, p, waitingPod(oldest, 0, lifecycle.Silent(oldest)))
-	}
 }

@@ -73,12 +73,9 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	p.seen = p.children.facts()
 	r.adoptGroup(ctx, p) // which reads the facts anew: what no child tells comes after it
 	p.seen.Gone = r.observeGone(p)
-	p.seen.ShortSince, _ = r.paces.shorts.get(identity.Key(p.stored))
-	p.seen.Lacks, _ = r.lacks.get(identity.Key(p.stored))
-	r.explainPending(ctx, p)
-	r.explainExecutor(ctx, p)
-	r.explainMember(ctx, p)
-	r.explainFailed(ctx, p)
+	p.seen.ShortSince, _ = r.paces.shorts.Get(identity.Key(p.stored))
+	p.seen.Lacks, _ = r.lacks.Get(identity.Key(p.stored))
+	r.explain(ctx, p)
 	return nil
 }
 

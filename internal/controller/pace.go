@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -31,16 +32,16 @@ const (
 
 // paces remembers since when a status is not written for its crowd alone.
 type paces struct {
-	memory[types.NamespacedName, unwritten]
+	memory.ByKey[types.NamespacedName, unwritten]
 	// news is when a write last told of executors that failed (Kind.CrowdNews): the first is told at once, and each write tells of a few only.
-	news memory[types.NamespacedName, time.Time]
+	news memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors of those whose status rests, so that this begins once and not with each look; zero where there are enough.
-	shorts memory[types.NamespacedName, time.Time]
+	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
 // newsRest is how long the news of executors that failed is to wait after the last.
 func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration {
-	last, known := p.news.get(key)
+	last, known := p.news.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < quiet {
 		return quiet - since
 	}
@@ -51,20 +52,20 @@ func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration 
 func (p *paces) wrote(key types.NamespacedName, now time.Time, news bool) {
 	p.over(key)
 	if news {
-		p.news.set(key, now)
+		p.news.Set(key, now)
 	}
 }
 
 // over notes that nothing rests any more.
 func (p *paces) over(key types.NamespacedName) {
-	p.forget(key)
-	p.shorts.forget(key)
+	p.Forget(key)
+	p.shorts.Forget(key)
 }
 
 // gone drops all that is remembered of a key.
 func (p *paces) gone(key types.NamespacedName) {
 	p.over(key)
-	p.news.forget(key)
+	p.news.Forget(key)
 }
 
 // unwritten is a change that rests.
@@ -90,7 +91,7 @@ func (p *paces) rest(key types.NamespacedName, now time.Time, until pause, execu
 	if executors > manyOfThem {
 		times = slower
 	}
-	p.update(key, func(is unwritten, known bool) (unwritten, bool) {
+	p.Update(key, func(is unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
 		clockSetBack := now.Before(is.changed)
 		anew := !known || clockSetBack || is.first && !until.first

@@ -55,10 +55,10 @@ func TestPaces(t *testing.T) {
 			if got := p.rest(other, noon, pause{quiet: quiet, most: patience}, few, nil); got != quiet {
 				t.Errorf("another rests for %s", got)
 			}
-			p.forget(key)
-			p.forget(other)
-			if len(p.keys) > 0 {
-				t.Errorf("%d are remembered that are forgotten", len(p.keys))
+			p.Forget(key)
+			p.Forget(other)
+			if p.Len() > 0 {
+				t.Errorf("%d are remembered that are forgotten", p.Len())
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestNewsRest(t *testing.T) {
 	if rest := p.newsRest(other, noon); rest != 0 {
 		t.Errorf("another rests for %s", rest)
 	}
-	if p.gone(key); p.newsRest(key, noon) != 0 || len(p.news.keys) > 0 {
+	if p.gone(key); p.newsRest(key, noon) != 0 || p.news.Len() > 0 {
 		t.Error("what is gone is remembered")
 	}
 }

@@ -43,7 +43,7 @@ func classIn(ctx context.Context, cache client.Reader, kind Kind, writes *ownWri
 		err := cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
-			if _, unswept := left.get(request.NamespacedName); unswept {
+			if _, unswept := left.Get(request.NamespacedName); unswept {
 				return queue.Leaving
 			}
 			return queue.Settled

@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -31,24 +33,24 @@ const (
 
 // Reconciler makes passes over the custom resources of one kind.
 type Reconciler struct {
-	kind    Kind
-	client  client.Client // reads the cache
-	live    client.Reader // reads the API server
-	events  *telemetry.Recorder
-	metrics *telemetry.Metrics
-	traces  *telemetry.Traces
-	clock   Clock
-	limit   time.Duration // of one pass
-	scope   scope
-	writes  ownWrites
-	waits   waits
-	answers answers
-	allowed *allowance // to ask why pods wait or are not there
-	around  around
-	paces   paces
-	ends    ends
-	lacks   memory[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
-	blind   atomic.Bool                                   // the last read of Events failed
+	kind     Kind
+	client   client.Client // reads the cache
+	live     client.Reader // reads the API server
+	events   *telemetry.Recorder
+	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces
+	clock    Clock
+	limit    time.Duration // of one pass
+	scope    scope
+	writes   ownWrites
+	waits    waits
+	budgets  apianswer.Replies // what was said against a driver's budget
+	explains *explain.Explainer
+	around   around
+	paces    paces
+	ends     ends
+	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
+	blind    atomic.Bool                                         // the last read of Events failed
 
 	departed  departed
 	optional  *optionalChildren
@@ -122,7 +124,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, err
 	case !served:
 		r.forget(req.NamespacedName)
-		r.departed.forget(req.NamespacedName)
+		r.departed.Forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if err := r.catchUp(ctx); err != nil {
@@ -210,7 +212,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, p *
 		return reconcile.Result{RequeueAfter: soonest(result.RequeueAfter, after)}, err
 	}
 	if p.hindered == nil {
-		r.waits.forget(key)
+		r.waits.Forget(key)
 		return result, nil
 	}
 	_, err := r.wait(ctx, key, p, r.holdOf(key, p, p.hindered)) // the decision says when to try again
@@ -248,7 +250,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
-	r.lacks.update(key, func(lifecycle.Lacks, bool) (lifecycle.Lacks, bool) {
+	r.lacks.Update(key, func(lifecycle.Lacks, bool) (lifecycle.Lacks, bool) {
 		return p.plan.Lacks, p.plan.Lacks != lifecycle.Lacks{}
 	})
 	r.surround(ctx, p)
@@ -274,15 +276,16 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 
 // forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which sweep forgets.
 func (r *Reconciler) forget(key types.NamespacedName) {
-	r.writes.forget(key)
-	r.waits.forget(key)
+	r.writes.Forget(key)
+	r.waits.Forget(key)
 	r.around.forget(key)
-	r.around.sweeps.forget(key)
+	r.around.sweeps.Forget(key)
 	r.paces.gone(key)
 	r.ends.forget(key)
-	r.lacks.forget(key)
+	r.lacks.Forget(key)
 	r.noSentinel(key)
-	r.answers.forget(key, lifecycle.DriverBudget, lifecycle.Executors, partWarnings, partRights, partAllowed)
+	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
+	r.explains.Forget(key)
 	r.metrics.Gone(r.kind.Name, key)
 }
 

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
@@ -43,7 +44,7 @@ func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
 		p.rest = r.paces.rest(identity.Key(p.stored), p.now, pauseOf(p), len(p.seen.Executors), patch)
 	}
 	if p.rest > 0 {
-		r.paces.shorts.set(identity.Key(p.stored), p.plan.Next.ShortSince)
+		r.paces.shorts.Set(identity.Key(p.stored), p.plan.Next.ShortSince)
 		return false, nil
 	}
 	target, err := r.metadataOf(p.stored)
@@ -138,7 +139,7 @@ var marshaler = reflect.TypeFor[json.Marshaler]()
 // ownWrites remembers the resourceVersion of the last status write of each object, until a pass has read it from the cache: of one that is over, mostly for good.
 // A decision from an older read would take what was just done for not done.
 type ownWrites struct {
-	memory[types.NamespacedName, ownWrite]
+	memory.ByKey[types.NamespacedName, ownWrite]
 }
 
 type ownWrite struct {
@@ -151,17 +152,17 @@ type ownWrite struct {
 const maxBehind = 30 * time.Second
 
 func (w *ownWrites) wrote(obj metav1.Object) {
-	w.set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
+	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
 // await has passes over an object wait for a version that somebody else wrote. No pass has decided from that yet, so the event that brings it is no echo.
 func (w *ownWrites) await(obj metav1.Object, version string, now time.Time) {
-	w.set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
+	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
 // ahead reports whether a write of ours is newer than obj, a read from the cache, and whether that has been so for too long to be believed.
 func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool) {
-	w.update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
+	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
 		switch {
 		case last.behind.IsZero():
@@ -177,7 +178,7 @@ func (w *ownWrites) ahead(obj metav1.Object, now time.Time) (ahead, doubted bool
 // echo reports whether an object is what a write of ours made of it, and nobody has met an older one since: the pass that wrote has decided from the same, and
 // said when to look again.
 func (w *ownWrites) echo(obj metav1.Object) bool {
-	last, known := w.get(identity.Key(obj))
+	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
 }
 
@@ -197,7 +198,7 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 
 // after reports whether a write of ours is newer than a read. Where that read is the API server's own, it was restored from a backup.
 func (w *ownWrites) after(read metav1.Object) bool {
-	last, known := w.get(identity.Key(read))
+	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)
 }
 
@@ -225,6 +226,6 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 		return true, nil
 	}
 	log.FromContext(ctx).Info("the API server has an older status than the one that was written to it, as after a restore; going on from that")
-	r.writes.forget(key)
+	r.writes.Forget(key)
 	return false, nil
 }

@@ -208,7 +208,7 @@ func TestOwnWrites(t *testing.T) {
 		if got, doubted := w.ahead(test.read, noon); got != test.stale || doubted {
 			t.Errorf("%s: stale is %t", test.name, got)
 		}
-		w.forget(identity.Key(test.read))
+		w.Forget(identity.Key(test.read))
 		if ahead, _ := w.ahead(test.read, noon); ahead {
 			t.Errorf("%s: not forgotten", test.name)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -72,7 +73,7 @@ type Operator struct {
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
-	allowed   allowance // of all kinds together
+	allowed   explain.Allowance // of all kinds together
 	pods      *listener
 	others    []*listener // of childKinds
 	lock      *lock       // nil without a leader

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -39,16 +40,16 @@ func TestSilentScheduler(t *testing.T) {
 		pod  corev1.Pod
 		want string
 	}{
-		{"of a typing error", pod("s", identity.RoleDriver, "volcanoo", silentGrace), lifecycle.ReasonSchedulerSilent},
+		{"of a typing error", pod("s", identity.RoleDriver, "volcanoo", 10*time.Second), lifecycle.ReasonSchedulerSilent},
 		{"for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
-		{"for a moment", pod("s", identity.RoleDriver, "volcano", silentGrace-time.Second), ""},
+		{"for a moment", pod("s", identity.RoleDriver, "volcano", 9*time.Second), ""},
 		{"Kubernetes' own", pod("s", identity.RoleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
 		{"that said it", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
 		{"that said it in an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour), "FailedScheduling"},
 		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
 		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
-		r := &Reconciler{live: w.api}
+		r := &Reconciler{explains: explain.New(w.api, w.api, nil)}
 		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
@@ -61,8 +62,7 @@ func TestSilentScheduler(t *testing.T) {
 			p.seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
 			why = func() lifecycle.Cause { return p.seen.Executors[0].Why }
 		}
-		r.explainPending(t.Context(), p)
-		r.explainExecutor(t.Context(), p)
+		r.explain(t.Context(), p)
 		if why().Reason != test.want {
 			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
 		}

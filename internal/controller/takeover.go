@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,9 @@ func (r *Reconciler) adopted(ctx context.Context, p *pass) ([]corev1.Pod, error)
 	return r.kind.Adopt(p.stored, pods.Items), nil
 }
 
+// lookTimeout bounds a read that the rest of a pass does not need.
+const lookTimeout = 3 * time.Second
+
 // adoptGroup finds what another operator let a batch scheduler know the attempt by, when its end has come: nothing else would delete it before the
 // custom resource goes, and until then it may keep room that nobody uses. It is in no cache, for want of our labels. Where it cannot be read the pass
 // goes on without it.
@@ -44,7 +48,7 @@ func (r *Reconciler) adoptGroup(ctx context.Context, p *pass) {
 	if group == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	existing := metadataOnly(group.GroupVersionKind())
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(group), existing)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -99,7 +100,7 @@ func brief(why string) string {
 
 // waits remembers what each key waits for, until it waits no more.
 type waits struct {
-	memory[types.NamespacedName, waitState]
+	memory.ByKey[types.NamespacedName, waitState]
 }
 
 type waitState struct {
@@ -113,7 +114,7 @@ type waitState struct {
 // cause is another than before.
 func (w *waits) on(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	said := sha256.Sum256([]byte(why))
-	w.update(key, func(state waitState, known bool) (waitState, bool) {
+	w.Update(key, func(state waitState, known bool) (waitState, bool) {
 		if !known {
 			state.begun = began
 		}
@@ -128,7 +129,7 @@ func (w *waits) on(key types.NamespacedName, why string, began time.Time) (since
 
 // tell reports whether what a key waits for is to be told now: once it has lasted, and again from time to time.
 func (w *waits) tell(key types.NamespacedName, now time.Time) (due bool) {
-	w.update(key, func(state waitState, known bool) (waitState, bool) {
+	w.Update(key, func(state waitState, known bool) (waitState, bool) {
 		due = known && now.Sub(state.since) >= waitGrace && (state.told.IsZero() || now.Sub(state.told) > tellWaitAgain)
 		if due {
 			state.told = now
@@ -140,7 +141,7 @@ func (w *waits) tell(key types.NamespacedName, now time.Time) (due bool) {
 
 // begun returns when the first of the passes began that were held up, or now where none was.
 func (w *waits) begun(key types.NamespacedName, now time.Time) time.Time {
-	if state, known := w.get(key); known {
+	if state, known := w.Get(key); known {
 		return state.begun
 	}
 	return now

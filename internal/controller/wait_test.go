@@ -52,8 +52,8 @@ func TestWaits(t *testing.T) {
 	if begun := w.begun(key, noon.Add(time.Hour)); !begun.Equal(noon) {
 		t.Errorf("begun at %s", begun)
 	}
-	if w.forget(key); len(w.keys) != 0 || w.tell(key, noon) {
-		t.Errorf("remembered: %v", w.keys)
+	if w.Forget(key); w.Len() != 0 || w.tell(key, noon) {
+		t.Errorf("%d are remembered", w.Len())
 	}
 	if begun := w.begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {
 		t.Errorf("begun at %s", begun)
@@ -117,8 +117,8 @@ func TestOperatorLacksARight(t *testing.T) {
 	}
 	r.client = frozen{w.api, w.get("pi")}
 	pass()
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || len(r.waits.keys) != 0 {
-		t.Errorf("the state is %s, waits %v", state, r.waits.keys)
+	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || r.waits.Len() != 0 {
+		t.Errorf("the state is %s, %d waits", state, r.waits.Len())
 	}
 	cancel()
 	if err := <-written; err != nil {

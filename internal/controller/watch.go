@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -48,11 +49,12 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 	}
 	r := &Reconciler{
 		kind: kind, client: op.GetClient(), live: op.GetAPIReader(),
-		events: op.recorder, metrics: op.metrics, traces: op.traces, clock: clock,
+		explains: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
+		events:   op.recorder, metrics: op.metrics, traces: op.traces, clock: clock,
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels, allowed: &op.allowed, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
+		rush:     &op.rush, sentinels: op.sentinels, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
 	}
 	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)

@@ -1,4 +1,4 @@
-package controller
+package explain
 
 import (
 	"sync"
@@ -14,11 +14,11 @@ const (
 	owedMost = 2 * allowedMost
 )
 
-// allowance bounds what is asked of an API server that has better things to do, by how long it takes to answer: a list of one pod's Events has it read all Events of
+// Allowance bounds what is asked of an API server that has better things to do, by how long it takes to answer: a list of one pod's Events has it read all Events of
 // the namespace. One that is idle answers hundreds of such questions a second, and is asked them; one that is at its limit takes a fifth of a second for each, and an
 // operator that went on asking about every pod that waits, because the API server is busy, would be what keeps it busy. The zero value has all that can be kept; nil
 // bounds nothing.
-type allowance struct {
+type Allowance struct {
 	mu   sync.Mutex
 	all  account
 	of   map[string]account // by namespace; those that owe something
@@ -46,7 +46,7 @@ func (a account) with(sum time.Duration) account {
 }
 
 // ask asks something about a namespace if that may be done now, and reports whether it was.
-func (a *allowance) ask(namespace string, something func()) bool {
+func (a *Allowance) ask(namespace string, something func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)
 	if may {
@@ -57,7 +57,7 @@ func (a *allowance) ask(namespace string, something func()) bool {
 }
 
 // take reports whether a request about a namespace may be made now. Whoever makes it calls done with how long it took.
-func (a *allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
+func (a *Allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
 	if a == nil {
 		return func(time.Duration) {}, true
 	}
@@ -82,7 +82,7 @@ func (a *allowance) take(namespace string, now time.Time) (done func(took time.D
 }
 
 // put keeps a namespace's account, and drops those of namespaces that owe nothing any more.
-func (a *allowance) put(namespace string, is account) {
+func (a *Allowance) put(namespace string, is account) {
 	if a.of == nil {
 		a.of = map[string]account{}
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -22,10 +20,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // able lets the drivers' account do what Spark does.
@@ -247,152 +243,5 @@ func TestNobodyIsAskedWhileAllIsWell(t *testing.T) {
 	}
 	if len(pods.Items) != 2+1+30 {
 		t.Errorf("there are %d pods: somebody made an executor in earnest", len(pods.Items))
-	}
-}
-
-// answering is an API server that says one thing to whatever is to be created.
-type answering struct {
-	client.Client
-	err error
-}
-
-func (a answering) Create(_ context.Context, _ client.Object, options ...client.CreateOption) error {
-	dry := &client.CreateOptions{}
-	for _, option := range options {
-		option.ApplyToCreate(dry)
-	}
-	if len(dry.DryRun) != 1 || dry.DryRun[0] != metav1.DryRunAll {
-		return errors.New("it is to be created in earnest")
-	}
-	return a.err
-}
-
-// TestProbeKeepsItsAnswer: it holds for a while, and where no other is to be had.
-func TestProbeKeepsItsAnswer(t *testing.T) {
-	said := errors.New("weather")
-	api := &answering{err: said}
-	kind := tinyKind()
-	asked := 0
-	kind.Executor = executor(func(app *v1beta2.SparkApplication, _ int32, id int, driver types.UID, _ time.Time) (*corev1.Pod, error) {
-		asked++
-		if id != 10 || driver != "d" {
-			t.Errorf("asked about executor %d of %s", id, driver)
-		}
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
-	})
-	r := &Reconciler{kind: kind, client: api}
-	ask := func(after time.Duration) lifecycle.Cause {
-		t.Helper()
-		p := &pass{
-			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(after),
-			seen: lifecycle.Observed{
-				Drivers:   []lifecycle.Driver{{Attempt: 1, UID: "d"}},
-				Executors: []lifecycle.Executor{{ID: "9", Attempt: 1}, {ID: "2", Attempt: 1}, {ID: "99", Attempt: 2}, {ID: "EXECID", Attempt: 1}},
-			},
-		}
-		p.object, p.plan.Next.ShortSince = p.stored, noon
-		found, err := r.probe(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found(&p.seen)
-		return *p.seen.Probed
-	}
-	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
-	for i, step := range []struct {
-		after  time.Duration
-		says   error
-		reason string
-		asked  int
-	}{
-		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, said, apianswer.ReasonQuota, 2},
-		{8 * time.Second, said, apianswer.ReasonQuota, 3}, {5 * time.Minute, said, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, said, apianswer.ReasonQuota, 4},
-		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
-	} {
-		api.err = step.says
-		if cause := ask(step.after); cause.Reason != step.reason || asked != step.asked {
-			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, cause, asked, step.reason, step.asked)
-		}
-	}
-}
-
-// reviewing is an API server to which executors are welcome, and an account that lacks a right where it says so.
-type reviewing struct {
-	client.Client
-	lacks                 string // a verb
-	executors, rightsSeen int
-}
-
-func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
-	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
-	if !ok {
-		a.executors++
-		return nil
-	}
-	a.rightsSeen++
-	review.Status.Allowed = review.Spec.ResourceAttributes.Verb != a.lacks
-	return nil
-}
-
-// TestProbeTellsWhatCannotBeRendered: a spec of which no executor can be made is told of by its field, behind a right that is lacking, which is sure.
-func TestProbeTellsWhatCannotBeRendered(t *testing.T) {
-	api := &reviewing{}
-	kind := tinyKind()
-	var refused error
-	kind.Executor = executor(func(*v1beta2.SparkApplication, int32, int, types.UID, time.Time) (*corev1.Pod, error) {
-		return nil, refused
-	})
-	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
-	r := &Reconciler{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
-	for i, step := range []struct {
-		lacks, reason, says string
-		refused             error
-	}{
-		{"watch", apianswer.ReasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
-		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
-	} {
-		api.lacks, refused = step.lacks, step.refused
-		p := &pass{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon}
-		p.object = p.stored
-		cause, err := r.executorCause(t.Context(), p, &lifecycle.Driver{Attempt: 1, UID: "d"})
-		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
-			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
-		}
-	}
-}
-
-// TestProbeTrustsRights: that an account has all its rights is asked once a minute and driver, not with each question about executors; one that it lacks
-// is asked for each time.
-func TestProbeTrustsRights(t *testing.T) {
-	api := &reviewing{lacks: "watch"}
-	kind := tinyKind()
-	kind.Executor = executor(func(app *v1beta2.SparkApplication, _ int32, _ int, _ types.UID, _ time.Time) (*corev1.Pod, error) {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace}}, nil
-	})
-	r := &Reconciler{kind: kind, client: api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
-	all := len(driverRights)
-	for i, step := range []struct {
-		after             time.Duration
-		driver, lacks     string
-		executors, rights int // asked for by then
-		reason            string
-	}{
-		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
-		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""}, {68 * time.Second, "d", "", 6, 6 + 2*all, ""},
-		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
-	} {
-		api.lacks = step.lacks
-		p := &pass{
-			stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "n", UID: "u"}}, now: noon.Add(step.after),
-		}
-		p.object = p.stored
-		cause, err := r.executorCause(t.Context(), p, &lifecycle.Driver{Attempt: 1, UID: step.driver})
-		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
-			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
-		}
-	}
-	r.forget(namespaced("n", "pi"))
-	if len(r.answers.keys) != 0 {
-		t.Errorf("remembered: %v", r.answers.keys)
 	}
 }

@@ -1,4 +1,4 @@
-package controller
+package explain
 
 import (
 	"fmt"
@@ -22,9 +22,9 @@ func TestAllowance(t *testing.T) {
 		{"the same, for many", 20 * time.Millisecond, 5, 350},
 		{"of one at its limit", 200 * time.Millisecond, 1, 18},
 		{"the same, for many", 200 * time.Millisecond, 5, 35},
-		{"of one that does not answer", explainTimeout, 1, 2},
+		{"of one that does not answer", timeout, 1, 2},
 	} {
-		var a allowance
+		var a Allowance
 		made := 0
 		for i := range int(span / tick) {
 			if done, may := a.take(fmt.Sprint(i%test.namespaces), noon.Add(time.Duration(i)*tick)); may {
@@ -44,7 +44,7 @@ func TestAllowance(t *testing.T) {
 // TestAllowanceOfOne: a namespace that asks for all that it can get leaves another its part.
 func TestAllowanceOfOne(t *testing.T) {
 	t.Parallel()
-	var a allowance
+	var a Allowance
 	now := noon
 	for range 1000 {
 		now = now.Add(10 * time.Millisecond)
@@ -58,7 +58,7 @@ func TestAllowanceOfOne(t *testing.T) {
 	if _, may := a.take("another", now); !may {
 		t.Error("another has no part")
 	}
-	var none *allowance
+	var none *Allowance
 	if done, may := none.take("any", now); !may {
 		t.Error("without an allowance something is refused")
 	} else {
@@ -70,7 +70,7 @@ func TestAllowanceOfOne(t *testing.T) {
 // which each ran into its timeout, silence nobody for long.
 func TestAllowanceSideBySide(t *testing.T) {
 	t.Parallel()
-	var a allowance
+	var a Allowance
 	take := func(now time.Time) (under []func(time.Duration)) {
 		for i := range 16 {
 			if done, may := a.take(fmt.Sprint(i), now); may {
@@ -94,7 +94,7 @@ func TestAllowanceSideBySide(t *testing.T) {
 		t.Error("what took less than expected is not given back")
 	}
 	for _, done := range under {
-		done(explainTimeout)
+		done(timeout)
 	}
 	if len(take(at.Add(-2*time.Hour))) > 0 {
 		t.Error("a clock that was set back gives time")

@@ -1,4 +1,4 @@
-package controller
+package explain
 
 import (
 	"context"
@@ -6,13 +6,11 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -29,42 +27,41 @@ var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Resource: "configmaps"},
 }
 
-// explainFailed finds out whether a driver that just failed lacked a right, and puts that before what the driver said itself. It asks the
-// API server about the driver's service account, once a driver; where it may not ask, the pass goes on without.
-func (r *Reconciler) explainFailed(ctx context.Context, p *pass) {
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
-	for i := range p.seen.Drivers {
-		driver := &p.seen.Drivers[i]
-		// 1 is how a JVM ends on an exception that nobody caught.
-		if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || p.now.Sub(driver.EndedAt) > rightsWindow {
-			continue
-		}
-		asked := question{identity.Key(p.stored), partRights}
-		cause, fresh := r.answers.last(asked, types.UID(driver.UID), driver.Attempt, p.now)
-		if !fresh {
-			var again time.Duration
-			cause, again = r.lackedRight(ctx, p, driver)
-			r.answers.set(asked, reply{types.UID(driver.UID), driver.Attempt, p.now.Add(again), cause})
-		}
-		if cause.Reason != "" {
-			driver.Why.Reason, driver.Why.Message = cause.Reason, cause.Message+"; "+driver.Why.Message
-		}
+// FailedDriver is why a driver failed: the right that it lacked, where it just failed and lacked one, before what it said itself. The API server is asked about the
+// driver's service account, once a driver; where it may not be asked, it is what the driver said.
+func (e *Explainer) FailedDriver(ctx context.Context, of types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
+	// 1 is how a JVM ends on an exception that nobody caught.
+	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
+		return driver.Why
 	}
+	asked := apianswer.Question{Key: of, Part: partRights}
+	cause, fresh := e.replies.Last(asked, types.UID(driver.UID), driver.Attempt, now)
+	if !fresh {
+		var again time.Duration
+		cause, again = e.lackedRight(ctx, of.Namespace, account, driver.Name)
+		e.replies.Set(asked, apianswer.Reply{UID: types.UID(driver.UID), Attempt: driver.Attempt, Until: now.Add(again), Cause: cause})
+	}
+	if cause.Reason == "" {
+		return driver.Why
+	}
+	why := driver.Why
+	why.Reason, why.Message = cause.Reason, cause.Message+"; "+why.Message
+	return why
 }
 
 // lackedRight is what a driver's account may not do, or nothing, and for how long that holds: where nobody can be asked, not for long.
-func (r *Reconciler) lackedRight(ctx context.Context, p *pass, driver *lifecycle.Driver) (lifecycle.Cause, time.Duration) {
-	account := serviceAccountOf(p.children.drivers, driver.UID)
-	missing, err := r.missingRight(ctx, p.stored.GetNamespace(), account)
+func (e *Explainer) lackedRight(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	missing, err := e.missingRight(ctx, namespace, account)
 	switch {
 	case err != nil:
-		log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver.Name, "cause", err.Error())
+		log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver, "cause", err.Error())
 		return lifecycle.Cause{}, lifecycle.AskAgain(0)
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
 	}
-	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, p.stored.GetNamespace())}, rightsWindow
+	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: lacks(account, missing, namespace)}, rightsWindow
 }
 
 // lacks says what to do about a right that a driver has not.
@@ -73,17 +70,8 @@ func lacks(account, right, namespace string) string {
 		account, right, namespace)
 }
 
-func serviceAccountOf(pods []corev1.Pod, uid string) string {
-	for i := range pods {
-		if string(pods[i].UID) == uid && pods[i].Spec.ServiceAccountName != "" {
-			return pods[i].Spec.ServiceAccountName
-		}
-	}
-	return "default" // what Kubernetes gives a pod that names none
-}
-
 // missingRight returns the first of driverRights that the account lacks, in words, or nothing.
-func (r *Reconciler) missingRight(ctx context.Context, namespace, account string) (string, error) {
+func (e *Explainer) missingRight(ctx context.Context, namespace, account string) (string, error) {
 	for _, right := range driverRights {
 		right.Namespace = namespace
 		review := &authorizationv1.LocalSubjectAccessReview{
@@ -94,7 +82,7 @@ func (r *Reconciler) missingRight(ctx context.Context, namespace, account string
 				Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
 			},
 		}
-		if err := r.client.Create(ctx, review); err != nil {
+		if err := e.asks.Create(ctx, review); err != nil {
 			return "", err
 		}
 		if !review.Status.Allowed {

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"sync"
@@ -7,33 +7,33 @@ import (
 
 // TestMemory: each key has its own, nothing is kept that is not to be, and workers side by side lose nothing.
 func TestMemory(t *testing.T) {
-	var m memory[string, int]
-	m.forget("a")
-	if is, known := m.get("a"); is != 0 || known {
+	var m ByKey[string, int]
+	m.Forget("a")
+	if is, known := m.Get("a"); is != 0 || known {
 		t.Errorf("an empty one knows %d, %v", is, known)
 	}
-	m.update("a", func(is int, known bool) (int, bool) {
+	m.Update("a", func(is int, known bool) (int, bool) {
 		if is != 0 || known {
 			t.Errorf("what is not there is %d, %v", is, known)
 		}
 		return 7, false
 	})
-	m.set("a", 1)
-	m.set("b", 2)
-	m.update("a", func(is int, known bool) (int, bool) {
+	m.Set("a", 1)
+	m.Set("b", 2)
+	m.Update("a", func(is int, known bool) (int, bool) {
 		if is != 1 || !known {
 			t.Errorf("what was set is %d, %v", is, known)
 		}
 		return 5, true
 	})
-	if a, _ := m.get("a"); a != 5 {
+	if a, _ := m.Get("a"); a != 5 {
 		t.Errorf("what was replaced is %d", a)
 	}
-	m.update("a", func(is int, _ bool) (int, bool) { return is, false })
-	if _, known := m.get("a"); known || len(m.keys) != 1 {
+	m.Update("a", func(is int, _ bool) (int, bool) { return is, false })
+	if _, known := m.Get("a"); known || len(m.keys) != 1 {
 		t.Errorf("what was not to be kept is there: %v", m.keys)
 	}
-	m.forget("b")
+	m.Forget("b")
 	if len(m.keys) != 0 {
 		t.Errorf("what was forgotten is there: %v", m.keys)
 	}
@@ -42,12 +42,12 @@ func TestMemory(t *testing.T) {
 	for range 8 {
 		workers.Go(func() {
 			for range 1000 {
-				m.update("n", func(is int, _ bool) (int, bool) { return is + 1, true })
+				m.Update("n", func(is int, _ bool) (int, bool) { return is + 1, true })
 			}
 		})
 	}
 	workers.Wait()
-	if n, _ := m.get("n"); n != 8000 {
+	if n, _ := m.Get("n"); n != 8000 {
 		t.Errorf("%d of 8000 are there", n)
 	}
 }

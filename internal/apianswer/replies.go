@@ -1,0 +1,45 @@
+package apianswer
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/memory"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Replies remembers what the API server said last to what a decision asks again and again, however often its application is looked at: a thousand
+// executors that come and go are no reason for a thousand requests. A new process asks anew. The zero value remembers nothing.
+type Replies struct {
+	memory.ByKey[Question, Reply]
+}
+
+// Question is what is asked about a custom resource.
+type Question struct {
+	Key  types.NamespacedName
+	Part lifecycle.Part
+}
+
+// Reply is what was said.
+type Reply struct {
+	UID     types.UID // of the custom resource, or of the pod that was asked about
+	Attempt int32
+	Until   time.Time       // it is not asked again before
+	Cause   lifecycle.Cause // empty where nothing stands in the way
+}
+
+// Last returns what was said last about an attempt, and whether that holds still.
+func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
+	was, known := r.Get(q)
+	if !known || was.UID != uid || was.Attempt != attempt {
+		return lifecycle.Cause{}, false
+	}
+	return was.Cause, now.Before(was.Until)
+}
+
+// Rest is after how long a question is asked again.
+func (r *Replies) Rest(q Question, now time.Time) time.Duration {
+	was, _ := r.Get(q)
+	return was.Until.Sub(now)
+}

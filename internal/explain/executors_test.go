@@ -1,0 +1,156 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// answering is an API server that says one thing to whatever is to be created.
+type answering struct {
+	client.Client
+	err error
+}
+
+func (a answering) Create(_ context.Context, _ client.Object, options ...client.CreateOption) error {
+	dry := &client.CreateOptions{}
+	for _, option := range options {
+		option.ApplyToCreate(dry)
+	}
+	if len(dry.DryRun) != 1 || dry.DryRun[0] != metav1.DryRunAll {
+		return errors.New("it is to be created in earnest")
+	}
+	return a.err
+}
+
+// made renders an executor.
+func made() (*corev1.Pod, error) {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace}}, nil
+}
+
+// short is a shortage of a driver's first attempt.
+func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
+	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
+}
+
+// TestExecutorsAnswerIsKept: it holds for a while, and where no other is to be had.
+func TestExecutorsAnswerIsKept(t *testing.T) {
+	said := errors.New("weather")
+	api := &answering{err: said}
+	asked := 0
+	executor := func() (*corev1.Pod, error) {
+		asked++
+		return made()
+	}
+	e := New(nil, api, nil)
+	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
+	for i, step := range []struct {
+		after  time.Duration
+		says   error
+		reason string
+		asked  int
+	}{
+		{0, said, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, said, apianswer.ReasonQuota, 2},
+		{8 * time.Second, said, apianswer.ReasonQuota, 3}, {5 * time.Minute, said, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, said, apianswer.ReasonQuota, 4},
+		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
+	} {
+		api.err = step.says
+		if got := e.Executors(t.Context(), short("d", executor), noon.Add(step.after)); got.Cause.Reason != step.reason || asked != step.asked {
+			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, got, asked, step.reason, step.asked)
+		}
+	}
+	if got := e.Executors(t.Context(), short("", executor), noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
+		t.Errorf("without a driver: %+v, asked %d times", got, asked)
+	}
+}
+
+// TestExecutorOfAnotherNamespace: what a dialect renders for elsewhere is never asked for.
+func TestExecutorOfAnotherNamespace(t *testing.T) {
+	elsewhere := func() (*corev1.Pod, error) {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "theirs"}}, nil
+	}
+	api := &reviewing{}
+	if got := New(nil, api, nil).Executors(t.Context(), short("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
+		t.Errorf("%+v; %d executors and %d rights were asked for", got, api.executors, api.rightsSeen)
+	}
+}
+
+// reviewing is an API server to which executors are welcome, and an account that lacks a right where it says so.
+type reviewing struct {
+	client.Client
+	lacks                 string // a verb
+	executors, rightsSeen int
+}
+
+func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
+	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
+	if !ok {
+		a.executors++
+		return nil
+	}
+	a.rightsSeen++
+	review.Status.Allowed = review.Spec.ResourceAttributes.Verb != a.lacks
+	return nil
+}
+
+// TestExecutorThatCannotBeRendered: a spec of which no executor can be made is told of by its field, behind a right that is lacking, which is sure.
+func TestExecutorThatCannotBeRendered(t *testing.T) {
+	api := &reviewing{}
+	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
+	e := New(nil, api, nil)
+	for i, step := range []struct {
+		lacks, reason, says string
+		refused             error
+	}{
+		{"watch", apianswer.ReasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
+		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
+	} {
+		api.lacks = step.lacks
+		cause, err := e.executorCause(t.Context(), short("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
+		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
+			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
+		}
+	}
+}
+
+// TestRightsAreTrusted: that an account has all its rights is asked once a minute and driver, not with each question about executors; one that it lacks
+// is asked for each time.
+func TestRightsAreTrusted(t *testing.T) {
+	api := &reviewing{lacks: "watch"}
+	e := New(nil, api, nil)
+	all := len(driverRights)
+	for i, step := range []struct {
+		after             time.Duration
+		driver            types.UID
+		lacks             string
+		executors, rights int // asked for by then
+		reason            string
+	}{
+		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
+		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""}, {68 * time.Second, "d", "", 6, 6 + 2*all, ""},
+		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
+	} {
+		api.lacks = step.lacks
+		cause, err := e.executorCause(t.Context(), short(step.driver, made), noon.Add(step.after))
+		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
+			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
+		}
+	}
+	if e.Forget(pi); e.replies.Len() != 0 {
+		t.Errorf("%d answers are remembered", e.replies.Len())
+	}
+}

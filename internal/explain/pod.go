@@ -1,0 +1,112 @@
+package explain
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// silentGrace is how long a scheduler may say nothing about a pod before it is asked whether there is such a scheduler.
+	silentGrace = 10 * time.Second
+	// maxEventsRead bounds one read of Events about one pod.
+	maxEventsRead = 100
+)
+
+// Pod finds out what a pod of a custom resource waits for where its status does not say: a volume, a Secret or a ConfigMap that is missing, a sandbox that cannot be
+// made, are told by Kubernetes Events alone. They are read on demand, by the pod's UID, and never cached: a cluster has more Events than all else that we watch. They
+// are read every few seconds at most, not before the pod has waited for its grace, and less often where the API server is busy (Allowance).
+func (e *Explainer) Pod(ctx context.Context, of types.NamespacedName, pod Waiting, now time.Time) Answer {
+	age := now.Sub(pod.created)
+	if age < pod.grace {
+		return Answer{Again: pod.grace - max(age, 0)}
+	}
+	asked := apianswer.Question{Key: of, Part: partWarnings}
+	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
+	if !fresh {
+		asks := func() {
+			if said, read := e.warned(ctx, of.Namespace, pod.name, pod.uid); read {
+				cause = said
+			}
+		}
+		if !e.allowed.ask(of.Namespace, asks) {
+			return unasked(cause)
+		}
+		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.AskAgain(age)), Cause: cause})
+	}
+	return Answer{Cause: unlessSilent(cause, pod.name, pod.silent, age), Again: e.replies.Rest(asked, now)}
+}
+
+// unlessSilent is what a pod waits for where nobody says it and its scheduler is silent for too long: nobody else ever tells of a scheduler that does not
+// exist.
+func unlessSilent(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
+	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
+		return lifecycle.SilentCause(pod, scheduler)
+	}
+	return cause
+}
+
+// warned reads what Kubernetes warns of about a pod.
+func (e *Explainer) warned(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var events corev1.EventList
+	err := e.live.List(ctx, &events, client.InNamespace(namespace), client.Limit(maxEventsRead), client.MatchingFields{"involvedObject.uid": string(uid)})
+	if err != nil {
+		e.unexplained(ctx, name, err)
+		return lifecycle.Cause{}, false
+	}
+	e.blind.Store(false)
+	return latestWarning(events.Items, uid), true
+}
+
+// unexplained logs a read of Events that failed: once for people, and then, until one succeeds, for those who look closer.
+func (e *Explainer) unexplained(ctx context.Context, pod string, err error) {
+	logger := log.FromContext(ctx)
+	if e.blind.Swap(true) {
+		logger = logger.V(1)
+	}
+	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())
+}
+
+// latestWarning returns the newest event about the pod when that is a warning. A newer normal event (scheduled, pulled) means that the
+// trouble it warned of is over.
+func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
+	var newest *corev1.Event
+	for i := range events {
+		event := &events[i]
+		if event.InvolvedObject.UID != uid {
+			continue
+		}
+		if newest == nil || eventTime(event).After(eventTime(newest)) ||
+			eventTime(event).Equal(eventTime(newest)) && event.Type == corev1.EventTypeWarning {
+			newest = event
+		}
+	}
+	if newest == nil || newest.Type != corev1.EventTypeWarning {
+		return lifecycle.Cause{}
+	}
+	return lifecycle.Cause{Reason: newest.Reason, Message: newest.Message}
+}
+
+// eventTime is when an event was last seen, to the second: the two APIs by which events are written keep it in different fields and
+// with different precision.
+func eventTime(e *corev1.Event) time.Time {
+	latest := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {
+		if t.After(latest) {
+			latest = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(latest) {
+		latest = e.Series.LastObservedTime.Time
+	}
+	return latest.Truncate(time.Second)
+}

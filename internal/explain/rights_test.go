@@ -1,0 +1,70 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// failed is a driver that failed just now.
+func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
+	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
+		Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}
+	for _, c := range change {
+		c(d)
+	}
+	return d
+}
+
+// TestFailedDriverNamesTheAccount: a right that is lacking comes before what the driver said, where that can be why it failed.
+func TestFailedDriverNamesTheAccount(t *testing.T) {
+	said := failed("u").Why
+	for _, test := range []struct {
+		name   string
+		driver *lifecycle.Driver
+		asked  bool
+	}{
+		{"it just failed", failed("u"), true},
+		{"it was killed", failed("u", func(d *lifecycle.Driver) { d.ExitCode = 137 }), false},
+		{"it failed long ago", failed("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }), false},
+		{"it succeeded", failed("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
+	} {
+		api := &reviewing{lacks: "get"}
+		why := New(nil, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
+		if !test.asked && (why != said || api.rightsSeen != 0) {
+			t.Errorf("%s: told %+v, asked %d times", test.name, why, api.rightsSeen)
+		}
+		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" is forbidden to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
+			t.Errorf("%s: told %+v", test.name, why)
+		}
+	}
+}
+
+// TestFailedDriverIsAskedAboutOnce: the executors of a driver that failed go one by one, and each is a reason to look again.
+func TestFailedDriverIsAskedAboutOnce(t *testing.T) {
+	api := &reviewing{lacks: "get"}
+	e := New(nil, api, nil)
+	look := func(uid types.UID, after time.Duration) lifecycle.Cause {
+		return e.FailedDriver(t.Context(), pi, failed(string(uid)), "powerless", noon.Add(after))
+	}
+	first := look("u", 0)
+	for i := range 5 {
+		if again := look("u", time.Duration(i)*time.Second); again != first {
+			t.Errorf("told %+v, then %+v", first, again)
+		}
+	}
+	if api.rightsSeen != 1 {
+		t.Errorf("asked %d times", api.rightsSeen)
+	}
+	if look("v", 0); api.rightsSeen != 2 {
+		t.Errorf("another driver is asked about %d times", api.rightsSeen-1)
+	}
+	if e.Forget(pi); e.replies.Len() != 0 {
+		t.Errorf("%d answers are remembered", e.replies.Len())
+	}
+}

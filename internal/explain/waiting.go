@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+const (
+	// pendingGrace is how long a driver may be pending before anybody is asked why: most are not for that long.
+	pendingGrace = 2 * time.Second
+	// submittedGrace is the same for a driver that spark-submit made, and for executors: the ConfigMap that it mounts comes after it (that of
+	// executors until Spark 4.2), so that the kubelet mostly complains once and tries again.
+	submittedGrace = 10 * time.Second
+)
+
+// Waiting is a pod that waits and does not say for what.
+type Waiting struct {
+	Why *lifecycle.Cause // the fact that an explanation becomes
+
+	name    string
+	uid     types.UID
+	attempt int32
+	created time.Time
+	grace   time.Duration
+	silent  string // its scheduler, where that said nothing
+}
+
+// Pods are those that wait and do not say for what: drivers, pods that submit them, and one executor and one pod of a standalone cluster. The executors and members
+// are the pods that the facts were read from, in the same order.
+func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []Waiting {
+	pods := drivers(seen)
+	if pod, facts := waitingExecutor(seen, executors); pod != nil {
+		pods = append(pods, waiting(pod, facts.Attempt, facts.Silent, &facts.Why))
+	}
+	if pod, facts := waitingMember(seen, members); pod != nil {
+		pods = append(pods, waiting(pod, 0, lifecycle.Silent(pod), &facts.Why))
+	}
+	return pods
+}
+
+// drivers are the drivers, and pods that submit them.
+func drivers(seen *lifecycle.Observed) []Waiting {
+	var pods []Waiting
+	for i := range seen.Drivers {
+		d := &seen.Drivers[i]
+		if d.Phase == lifecycle.DriverPending && !d.Deleting && d.Why.Reason == "" {
+			grace := pendingGrace
+			if d.Submitter != "" {
+				grace = submittedGrace
+			}
+			pods = append(pods, Waiting{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.Silent})
+		}
+	}
+	for i := range seen.Submitters {
+		s := &seen.Submitters[i]
+		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
+			pods = append(pods, Waiting{&s.Why, s.Name, types.UID(s.UID), s.Attempt, s.CreatedAt, pendingGrace, ""})
+		}
+	}
+	return pods
+}
+
+// waiting is an executor, or a pod of a cluster.
+func waiting(pod *corev1.Pod, attempt int32, silent string, why *lifecycle.Cause) Waiting {
+	return Waiting{Why: why, name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
+}
+
+// waitingExecutor is the oldest executor of a running driver that waits and does not say for what, since what keeps it mostly keeps all of them; nil where there is
+// none, or another says it.
+func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Executor) {
+	for i := range seen.Executors {
+		e, pod := &seen.Executors[i], &pods[i]
+		if d := seen.Driver(e.Attempt); d == nil || d.Phase != lifecycle.DriverRunning || e.Phase != lifecycle.DriverPending || pod.DeletionTimestamp != nil {
+			continue
+		}
+		if e.Why.Reason != "" {
+			return nil, nil
+		}
+		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest, facts = pod, e
+		}
+	}
+	return oldest, facts
+}
+
+// waitingMember is the same of a standalone cluster's pods.
+func waitingMember(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Member) {
+	for i := range seen.Members {
+		m, pod := &seen.Members[i], &pods[i]
+		if m.Phase != lifecycle.DriverPending || m.Deleting {
+			continue
+		}
+		if m.Why.Reason != "" {
+			return nil, nil
+		}
+		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest, facts = pod, m
+		}
+	}
+	return oldest, facts
+}
