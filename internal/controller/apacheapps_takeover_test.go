@@ -14,6 +14,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // These tests begin where the Java operator stopped: with its statuses and its objects, none of which has a label of ours (docs/migrate-apache.md).
@@ -76,7 +77,7 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 			APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID, BlockOwnerDeletion: new(true),
 		}}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
-			Containers: []corev1.Container{{Name: driverContainer, Image: "spark"}}},
+			Containers: []corev1.Container{{Name: overlay.DriverContainer, Image: "spark"}}},
 	}
 	w.create(driver)
 	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
@@ -88,7 +89,7 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-exec-1", OwnerReferences: owner, Labels: map[string]string{
 			"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleExecutor, "spark-app-selector": id, "spark-exec-id": "1",
 		}},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "spark"}}},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "spark"}}},
 	}
 	w.create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())

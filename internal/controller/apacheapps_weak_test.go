@@ -17,6 +17,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // What the Java operator gets wrong, this one does not. The numbers are those of the list that both are compared by.
@@ -80,7 +81,7 @@ func TestApacheSidecarEnds(t *testing.T) {
 	before := driver.DeepCopy()
 	driver.Status.Phase = corev1.PodRunning
 	driver.Status.ContainerStatuses = []corev1.ContainerStatus{
-		{Name: "logger", State: exited(0, "")}, {Name: "proxy", State: exited(1, "")}, {Name: driverContainer, State: running(), Ready: true},
+		{Name: "logger", State: exited(0, "")}, {Name: "proxy", State: exited(1, "")}, {Name: overlay.DriverContainer, State: running(), Ready: true},
 	}
 	if err := w.api.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestApacheSidecarEnds(t *testing.T) {
 	w.lookApache(app, clock)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	before = driver.DeepCopy()
-	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: driverContainer, State: exited(0, "")}
+	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: exited(0, "")}
 	if err := w.api.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBudget = new(true) }
@@ -223,6 +224,6 @@ func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id i
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)},
 				{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: app.Name, UID: app.UID}},
 		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "i"}}},
 	}
 }

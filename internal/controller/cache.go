@@ -11,18 +11,20 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/transport"
+	"github.com/sparkoperator/spark-operator/internal/trim"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
 // gatherFor is how long events of pods are gathered that come soon after one another. A status tells of them that much later at most.
 const gatherFor = 100 * time.Millisecond
 
 // newCache makes the cache of the operator's objects. It hears of pods by a connection of their own; of all else at once.
-func (h *hangs) newCache(rc *rest.Config, options cache.Options) (cache.Cache, error) {
-	client, err := transport.Client(rc, options.HTTPClient, kept, gatherFor, h.Decode)
+func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) (cache.Cache, error) {
+	client, err := transport.Client(rc, options.HTTPClient, trim.Kept, gatherFor, hangs.Decode)
 	if err != nil {
 		return nil, err
 	}
-	options.HTTPClient, options.NewInformer = client, h.newInformer
+	options.HTTPClient, options.NewInformer = client, hangs.NewInformer
 	return cache.New(rc, options)
 }
 
@@ -32,14 +34,14 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
 		// A read of something that is not watched is a fault in the program, not a reason to watch it as well.
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            trimResource,
-		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trimPod}},
+		DefaultTransform:            trim.Resource,
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trim.Pod}},
 	}
 	for _, kind := range childKinds {
-		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trimChild}
+		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
 	if cfg.Namespaces.Selector != "" {
-		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trimMetadata}
+		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
 	if cfg.WatchesAll() {
 		return options // what is outside may come in at any time

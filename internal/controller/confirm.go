@@ -12,7 +12,9 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -66,10 +68,10 @@ func (p *pass) behind(live children, executors bool) bool {
 		return false
 	}
 	for i := range p.children.executors {
-		seen[p.children.executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&p.children.executors[i], executorContainer).Phase}
+		seen[p.children.executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&p.children.executors[i], overlay.ExecutorContainer).Phase}
 	}
 	return slices.ContainsFunc(live.executors, func(pod corev1.Pod) bool {
-		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod, executorContainer).Phase}
+		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod, overlay.ExecutorContainer).Phase}
 	})
 }
 
@@ -82,7 +84,7 @@ func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt 
 		}
 		torn := false
 		for _, volume := range driver.Spec.Volumes {
-			if volume.Name != confVolume || volume.ConfigMap == nil {
+			if volume.Name != trim.ConfVolume || volume.ConfigMap == nil {
 				continue
 			}
 			object := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // later is a clock that a test may put on. Each pass looks at it.
@@ -172,7 +173,7 @@ func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[identity.ConnectNameLabel], server.UID[:4], id), Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: server.Name, UID: server.UID, Controller: new(true)}},
 		},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: executorContainer, Image: "i"}}},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "i"}}},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
 // leftServer is a SparkConnect as another operator of sparkoperator.k8s.io/v1alpha1 leaves it: with its status and its objects, none of which has a label
@@ -67,7 +68,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 		left.pod = &corev1.Pod{ObjectMeta: of("-server", podLabels), Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
 			// A user's template, whose first container is the server's.
-			Containers: []corev1.Container{{Name: "main", Image: "spark", Env: []corev1.EnvVar{{Name: serverVariable, Value: "true"}}}, {Name: "logger", Image: "l"}},
+			Containers: []corev1.Container{{Name: "main", Image: "spark", Env: []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}}, {Name: "logger", Image: "l"}},
 		}}
 		w.create(left.pod)
 		w.ready(left.pod.Name)

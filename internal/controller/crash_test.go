@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a retry, one in each life. Another
@@ -61,7 +62,7 @@ func (w *world) attemptRuns(attempt int32) {
 		if driver.DeletionTimestamp == nil && driver.Status.Phase != corev1.PodRunning {
 			before := driver.DeepCopy()
 			driver.Status.Phase = corev1.PodRunning
-			driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driverContainer, State: running()}}
+			driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.DriverContainer, State: running()}}
 			if err := w.api.Status().Patch(ctx, driver, client.MergeFrom(before)); err != nil {
 				return err
 			}

@@ -19,7 +19,9 @@ import (
 
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 const (
@@ -192,7 +194,7 @@ func (is *end) in(tally dialect.Tally) bool {
 func goneFacts(gone []end) []lifecycle.Executor {
 	facts := make([]lifecycle.Executor, 0, len(gone))
 	for i := range gone {
-		executor := lifecycle.ExecutorFacts(&gone[i].pod, executorContainer)
+		executor := lifecycle.ExecutorFacts(&gone[i].pod, overlay.ExecutorContainer)
 		if gone[i].taken {
 			executor = executor.Taken()
 		}
@@ -208,7 +210,7 @@ func works(driver *lifecycle.Driver) bool {
 
 // left is what is remembered of an executor that is gone: as one that failed where it was on its way to that, else as one that has done its work.
 func left(pod *corev1.Pod) corev1.Pod {
-	facts := lifecycle.ExecutorFacts(pod, executorContainer)
+	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {
 		return *pod
 	}
@@ -275,7 +277,7 @@ func (w witness) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Ty
 func (w witness) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		// The last state of a pod that went unwatched is an old one.
-		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, executorContainer)
+		taken := !e.DeleteStateUnknown && lifecycle.ExecutorTaken(pod, overlay.ExecutorContainer)
 		w.note(ctx, end{pod: left(pod), gone: true, taken: taken})
 	}
 	w.EventHandler.Delete(ctx, e, gatheredUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
@@ -299,7 +301,7 @@ func starts(object client.Object) bool {
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
 		return false
 	}
-	driver := lifecycle.DriverFacts(pod, sparkContainer(pod))
+	driver := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
@@ -326,5 +328,5 @@ func (w witness) note(ctx context.Context, is end) {
 
 func failedExecutor(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
-	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod, executorContainer).Phase == lifecycle.DriverFailed
+	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer).Phase == lifecycle.DriverFailed
 }

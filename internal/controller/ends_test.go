@@ -23,7 +23,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // endedExecutor is an executor of the application pi whose Spark container ended.
@@ -33,10 +35,10 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app", identity.AttemptLabel: "1"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}},
 		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: executorContainer}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.ExecutorContainer}}},
 	}
 	if code >= 0 {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: executorContainer, State: exited(code, "")}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: exited(code, "")}}
 	}
 	return pod
 }
@@ -108,7 +110,7 @@ func TestLeft(t *testing.T) {
 		"it was evicted":       {evicted, lifecycle.DriverFailed},
 	} {
 		was := left(c.pod)
-		facts := lifecycle.ExecutorFacts(&was, executorContainer)
+		facts := lifecycle.ExecutorFacts(&was, overlay.ExecutorContainer)
 		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || was.UID != c.pod.UID || len(was.OwnerReferences) != 1 {
 			t.Errorf("%s: %+v of %+v", name, facts, was)
 		}
@@ -204,7 +206,7 @@ func TestWitnessOfTakenExecutors(t *testing.T) {
 func graceless(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	trimmed, err := trimPod(pod)
+	trimmed, err := trim.Pod(pod)
 	if err != nil {
 		panic(err)
 	}

@@ -8,113 +8,25 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// after counts so much time in ticks.
-func (h *hangs) after(d time.Duration) {
-	for range d / hangTick {
-		h.tick()
+// after has a watchdog count so much time.
+func after(h *watchdog.Watchdog, d time.Duration) {
+	for range d / watchdog.Tick {
+		h.Count()
 	}
-}
-
-// TestHangs: what lasts too long is reported by readiness and in the log, and by liveness once it has lasted for longer
-// still; what rests, or has ended, is not.
-func TestHangs(t *testing.T) {
-	t.Parallel()
-	log := &lines{}
-	logger, err := telemetry.NewLogger(log, "info", "text")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hogs := 0
-	h := &hangs{logger: logger, spread: func(n int) { hogs = n }}
-	key := types.NamespacedName{Namespace: "team", Name: "app"}
-	end := h.pass("SparkApplication", key, time.Minute)
-	watch := h.decode("a watch of pods")
-	defer watch.Drop()
-	holds := func(when string, ready, alive bool) {
-		t.Helper()
-		if got := h.ready(nil) == nil; got != ready {
-			t.Errorf("%s: ready %t", when, got)
-		}
-		if got := h.alive(nil) == nil; got != alive {
-			t.Errorf("%s: alive %t", when, got)
-		}
-	}
-	h.after(time.Minute + passSlow - hangTick)
-	holds("a pass that is within its time", true, true)
-	h.after(hangTick)
-	holds("a pass that is not", false, true)
-	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") || !strings.Contains(got, "app") {
-		t.Errorf("the log does not name the object: %s", got)
-	}
-	h.after(hangLimit - time.Minute - passSlow)
-	holds("a pass that does not end", false, false)
-	if err := h.alive(nil); err == nil || !strings.Contains(err.Error(), "SparkApplication team/app") {
-		t.Errorf("%v, want it to name the object", err)
-	}
-	if hogs != 1 {
-		t.Errorf("%d take a core, want one", hogs)
-	}
-	end()
-	holds("a pass that has ended", true, true)
-
-	watch.Begin()
-	h.after(decodeSlow)
-	holds("an object that is being decoded", false, true)
-	watch.End()
-	holds("one that was decoded", true, true)
-	h.after(time.Hour)
-	holds("a watch on which nothing comes", true, true)
-	watch.Begin()
-	h.after(hangLimit)
-	holds("an object whose decoding does not end", false, false)
-	if lines := strings.Count(log.String(), errHangs.Error()); lines != 3 {
-		t.Errorf("%d lines in the log, want one for each", lines)
-	}
-}
-
-// TestHogs: work that goes on while the process uses a core is given one of its own, and no longer than it goes on.
-func TestHogs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		used, share, hogs := time.Duration(0), time.Duration(1), 0
-		h := &hangs{spread: func(n int) { hogs = n }, cpu: func() time.Duration { used += share * hangTick; return used }}
-		ticks := func(n int, when string, want int) {
-			t.Helper()
-			for range n {
-				time.Sleep(hangTick)
-				h.tick()
-			}
-			if hogs != want {
-				t.Errorf("%s: %d take a core, want %d", when, hogs, want)
-			}
-		}
-		ticks(10, "much to do, and nothing lasts", 0)
-		first := h.pass("SparkApplication", types.NamespacedName{Name: "a"}, time.Minute)
-		ticks(1, "a pass that has just begun", 0)
-		ticks(1, "one that goes on", 1)
-		second := h.pass("SparkApplication", types.NamespacedName{Name: "b"}, time.Minute)
-		ticks(3, "two", 2)
-		second()
-		ticks(1, "one has ended", 1)
-		share = 0
-		ticks(1, "a pass that waits for others", 0)
-		first()
-	})
 }
 
 // hanging is an operator of the tiny kind with its probes.
@@ -155,10 +67,10 @@ func TestHangingPass(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 	w.application("hangs")
 	<-at
-	op.hangs.after(time.Minute + passSlow)
+	after(op.hangs, time.Minute+watchdog.PassSlow)
 	probe("/readyz", http.StatusInternalServerError)
 	probe("/healthz", http.StatusOK)
-	op.hangs.after(hangLimit)
+	after(op.hangs, watchdog.Limit)
 	probe("/healthz", http.StatusInternalServerError)
 	close(hold)
 	go func() {
@@ -250,7 +162,7 @@ func TestHangingDecode(t *testing.T) {
 	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
 	noStreams := func(next http.RoundTripper) http.RoundTripper { return unstreamed{next} }
 	for name, wrap := range map[string]func(http.RoundTripper) http.RoundTripper{"by watch": nil, "by list": noStreams} {
-		h := &hangs{}
+		h := watchdog.New(logr.Discard(), nil, nil)
 		rc := testkit.Rest(t)
 		if wrap != nil {
 			rc.Wrap(wrap)
@@ -259,7 +171,7 @@ func TestHangingDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := h.newCache(rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
+		c, err := newCache(h, rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,21 +188,21 @@ func TestHangingDecode(t *testing.T) {
 			}
 		}
 		testkit.Wait(t, name, func(context.Context) error {
-			h.after(decodeSlow)
-			if h.ready(nil) == nil {
+			after(h, watchdog.DecodeSlow)
+			if h.Ready(nil) == nil {
 				return errors.New("nothing hangs")
 			}
 			return nil
 		})
-		if err := h.ready(nil); !strings.Contains(err.Error(), strings.TrimPrefix(name, "by ")) {
+		if err := h.Ready(nil); !strings.Contains(err.Error(), strings.TrimPrefix(name, "by ")) {
 			t.Errorf("%v, want it to say that it came %s", err, name)
 		}
-		h.after(hangLimit)
-		if h.alive(nil) == nil {
+		after(h, watchdog.Limit)
+		if h.Alive(nil) == nil {
 			t.Errorf("%s: alive", name)
 		}
 		close(slowHold)
-		testkit.Wait(t, name+", decoded", func(context.Context) error { return h.alive(nil) })
+		testkit.Wait(t, name+", decoded", func(context.Context) error { return h.Alive(nil) })
 		slowHold = make(chan struct{})
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -381,7 +382,7 @@ func tinyDriver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: tinyMeta(app, "driver", attempt), Spec: corev1.PodSpec{
 		RestartPolicy:      corev1.RestartPolicyNever,
 		ServiceAccountName: "default",
-		Containers:         []corev1.Container{{Name: driverContainer, Image: *app.Spec.Image}},
+		Containers:         []corev1.Container{{Name: overlay.DriverContainer, Image: *app.Spec.Image}},
 	}}
 	pod.Labels[identity.RoleLabel] = identity.RoleDriver
 	return pod

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -151,14 +152,14 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	if err != nil {
 		return object, fmt.Errorf("decode: %w", err)
 	}
-	if _, err := trimResource(object); err != nil {
+	if _, err := trim.Resource(object); err != nil {
 		return object, err
 	}
-	if large, ok := any(object).(specDropper); ok && large.DropLargeSpec(maxCachedSpec) {
+	if large, ok := any(object).(trim.SpecDropper); ok && large.DropLargeSpec(trim.MaxSpec) {
 		if object, err = l.asked(raw); err != nil {
 			return object, fmt.Errorf("decode: %w", err)
 		}
-		dropClientNotes(object)
+		trim.DropClientNotes(object)
 	}
 	return object, nil
 }

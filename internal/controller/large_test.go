@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// TestLargeSpecsAreNotCached: the cache keeps no spec of more than maxCachedSpec bytes. An application with such a spec is launched, runs and ends by all that
+// TestLargeSpecsAreNotCached: the cache keeps no spec of more than trim.MaxSpec bytes. An application with such a spec is launched, runs and ends by all that
 // the spec says, as any other.
 func TestLargeSpecsAreNotCached(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/transport"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
 // What is listed live is in no cache, so that nothing trimmed it: a tenant may have any number of objects with our labels, of
@@ -51,18 +52,18 @@ func (r *Reconciler) onePage(ctx context.Context, page client.ObjectList, do fun
 // livePods lists pods live, as the cache would keep them. It adds the volume that holds a driver's configuration.
 func (r *Reconciler) livePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
-	err := r.eachLive(transport.WithKept(ctx, keptLive), func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
+	err := r.eachLive(transport.WithKept(ctx, trim.KeptLive), func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)
 		if !ok {
 			return fmt.Errorf("a %T in a list of pods", item)
 		}
-		trimmed, err := trimPod(pod)
+		trimmed, err := trim.Pod(pod)
 		if err != nil {
 			return err
 		}
 		kept := trimmed.(*corev1.Pod)
 		for _, volume := range pod.Spec.Volumes {
-			if volume.Name == confVolume {
+			if volume.Name == trim.ConfVolume {
 				kept.Spec.Volumes = []corev1.Volume{volume}
 			}
 		}

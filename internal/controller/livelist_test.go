@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -35,7 +36,7 @@ func TestLiveListsAreBounded(t *testing.T) {
 		driver := tinyDriver(app, 1)
 		driver.Name = fmt.Sprint("pi-driver-", i)
 		driver.Annotations = map[string]string{"large": "text"}
-		driver.Spec.Volumes = []corev1.Volume{{Name: "other"}, {Name: confVolume, VolumeSource: corev1.VolumeSource{
+		driver.Spec.Volumes = []corev1.Volume{{Name: "other"}, {Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
 			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}},
 		}}}
 		w.create(driver)

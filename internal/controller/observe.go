@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -179,7 +180,7 @@ func goesOnWithSets(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
 	}
-	switch lifecycle.DriverFacts(driver, driverContainer).Phase {
+	switch lifecycle.DriverFacts(driver, overlay.DriverContainer).Phase {
 	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
 		return false
 	}
@@ -220,7 +221,7 @@ func (c children) facts() lifecycle.Observed {
 		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&c.submitters[i], submit.RunnerContainer))
 	}
 	for i := range c.executors {
-		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], executorContainer))
+		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&c.executors[i], overlay.ExecutorContainer))
 	}
 	for i := range c.members {
 		seen.Members = append(seen.Members, lifecycle.MemberFacts(&c.members[i]))

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
 // servedInterval lies between two looks at whether the API server serves an optional kind: one small request for each kind that is switched on.
@@ -50,7 +51,7 @@ func newOptionalChildren(op *Operator, kinds []schema.GroupVersionKind) *optiona
 	options := cacheOptions(op.config)
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient()
-	options.DefaultLabelSelector, options.DefaultTransform = identity.Dependents(), trimMetadata
+	options.DefaultLabelSelector, options.DefaultTransform = identity.Dependents(), trim.Metadata
 	return &optionalChildren{
 		op: op, kinds: kinds, options: options, interval: servedInterval,
 		caches: map[schema.GroupVersionKind]cache.Cache{},

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
 // The kinds whose pods share one cache.
@@ -117,14 +118,14 @@ func TestServersAreCached(t *testing.T) {
 	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "uid"})
 		pod.Status.PodIP = "10.0.0.1"
-		if trimmed, err := trimPod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
+		if trimmed, err := trim.Pod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
 			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
 		}
 	}
 	for label, kept := range map[string]bool{identity.AppUIDLabel: true, sparkoperator.LabelAppName: true, identity.ConnectNameLabel: true, identity.ApacheAppNameLabel: true, identity.ClusterNameLabel: true, "else": false} {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: identity.RoleServer, label: "x"})
 		pod.Spec.NodeName = "node"
-		trimmed, err := trimPod(pod)
+		trimmed, err := trim.Pod(pod)
 		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
 			t.Errorf("of a pod with the label %s the cache keeps %+v (%v)", label, trimmed, err)
 		}
@@ -138,7 +139,7 @@ func TestContainerOfAServer(t *testing.T) {
 		for _, name := range names {
 			c := corev1.Container{Name: strings.TrimSuffix(name, "*")}
 			if c.Name != name { // the one that the operator let run the server
-				c.Env = []corev1.EnvVar{{Name: serverVariable, Value: "true"}}
+				c.Env = []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}
 			}
 			all = append(all, c)
 		}
@@ -163,7 +164,7 @@ func TestContainerOfAServer(t *testing.T) {
 			code := int32(i + 1)
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: exited(code, "")})
 		}
-		cached, err := trimPod(pod)
+		cached, err := trim.Pod(pod)
 		if err != nil {
 			t.Fatal(err)
 		}

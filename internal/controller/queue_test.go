@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // These tests play Kueue, as its integration of this API acts and reads (it is called sparkoperator.k8s.io/sparkapplication there): it creates
@@ -62,7 +63,7 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 				},
 			},
 			Spec: corev1.PodSpec{ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{Name: executorContainer, Image: "docker.io/apache/spark:4.1.4"}}},
+				Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "docker.io/apache/spark:4.1.4"}}},
 		}
 		w.create(pod)
 		w.kubelet(pod.Name, corev1.PodRunning, running())

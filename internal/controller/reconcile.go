@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -58,7 +59,7 @@ type Reconciler struct {
 	sentinels *sentinels
 	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
 	lock      *lock       // nil without a leader
-	hangs     *hangs
+	hangs     *watchdog.Watchdog
 	caught    caughtUp
 	passes    atomic.Uint64 // that have ended
 }
@@ -109,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !leads {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // the lease may still be renewed, late
 	}
-	defer r.hangs.pass(r.kind.Name, req.NamespacedName, r.limit)()
+	defer r.hangs.Pass(r.kind.Name, req.NamespacedName, r.limit)()
 	result, err := r.pass(ctx, req)
 	return ended(ctx, result, err)
 }

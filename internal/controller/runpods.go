@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -79,7 +80,7 @@ func stops() predicate.Predicate {
 
 // hasStopped reports whether nothing of Spark runs in a pod any more, nor ever will: its container has ended, or it is deleted and never came to a node.
 func hasStopped(pod *corev1.Pod) bool {
-	phase := lifecycle.DriverFacts(pod, sparkContainer(pod)).Phase
+	phase := lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		phase = lifecycle.SubmitterFacts(pod, submit.RunnerContainer).Phase
 	}

@@ -12,6 +12,7 @@ import (
 	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -54,8 +55,8 @@ func schedules(cfg config.Configuration) Kind {
 // headOfRun is an application that was listed live, as far as a schedule needs it.
 func headOfRun(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
-	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trimmedMeta(&run.ObjectMeta)}
-	boundMetadata(head)
+	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}
+	trim.Bound(head)
 	head.Status.AppState.State, head.Status.TerminationTime = run.Status.AppState.State, run.Status.TerminationTime
 	return head
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -28,7 +29,7 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 	driver := func(change ...func(*corev1.Pod)) corev1.Pod {
 		pod := endedExecutor("driver", -1)
 		pod.Labels[identity.RoleLabel], pod.Labels[submit.SelectorLabel] = identity.RoleDriver, "spark-1"
-		pod.Spec.Containers[0].Name, pod.OwnerReferences[0].Controller = driverContainer, new(true)
+		pod.Spec.Containers[0].Name, pod.OwnerReferences[0].Controller = overlay.DriverContainer, new(true)
 		for _, c := range change {
 			c(pod)
 		}

@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -30,6 +31,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
 const (
@@ -77,7 +79,7 @@ type Operator struct {
 	pods      *listener
 	others    []*listener // of childKinds
 	lock      *lock       // nil without a leader
-	hangs     *hangs
+	hangs     *watchdog.Watchdog
 	// until is the context that Start was given; nil before that.
 	until atomic.Pointer[context.Context]
 }
@@ -101,7 +103,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	rc.Wrap(traces.Transport)
 	lock := newLock(cfg)
-	hangs := &hangs{logger: env.Log.WithName("watchdog"), cpu: env.CPU, spread: env.Hogs}
+	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs))
 	if err != nil {
 		return nil, err
@@ -146,13 +148,15 @@ func unlimited(base *rest.Config) *rest.Config {
 	return rest.AddUserAgent(unlimited, telemetry.Component)
 }
 
-func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *hangs) manager.Options {
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *watchdog.Watchdog) manager.Options {
 	election := cfg.LeaderElection
 	options := manager.Options{
-		Scheme:         scheme,
-		Logger:         env.Log,
-		Cache:          cacheOptions(cfg),
-		NewCache:       hangs.newCache,
+		Scheme: scheme,
+		Logger: env.Log,
+		Cache:  cacheOptions(cfg),
+		NewCache: func(rc *rest.Config, options cache.Options) (cache.Cache, error) {
+			return newCache(hangs, rc, options)
+		},
 		MapperProvider: newMappings,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
 			c, err := client.New(rc, options)
@@ -210,8 +214,8 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 // addProbes answers /healthz while the process runs and none of its work hangs for long, and /readyz while the caches
 // are full and none of its work hangs. One that stands by is ready as well.
 func (op *Operator) addProbes() error {
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddHealthzCheck("hangs", op.hangs.alive),
-		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.ready), op.addApacheEndpoints())
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddHealthzCheck("hangs", op.hangs.Alive),
+		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
 }
 
 // synced fails while the caches are not full.

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -255,54 +251,6 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {
 		t.Error("waited in silence")
-	}
-}
-
-func TestTrimPod(t *testing.T) {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", identity.AppUIDLabel: "u"},
-			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
-		},
-		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
-			Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
-	}
-	got, err := trimPod(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.AppUIDLabel: "u"},
-			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
-		},
-		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
-			Containers: []corev1.Container{{Name: "c"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if text, _ := json.Marshal(got); strings.Contains(string(text), "SECRET") {
-		t.Error("the environment is kept")
-	}
-}
-
-// TestTrimPodOfNobody: of a Spark that no operator runs nothing is kept but its name.
-func TestTrimPodOfNobody(t *testing.T) {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},
-		Spec:       corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	}
-	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1"}}
-	if got, err := trimPod(pod); err != nil || !cmp.Equal(any(want), got) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's
-	if got, err := trimPod(pod); err != nil || got.(*corev1.Pod).Spec.NodeName != "node" {
-		t.Errorf("%+v, %v", got, err)
 	}
 }
 

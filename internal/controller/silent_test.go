@@ -11,7 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // TestSilentScheduler: who waits for a scheduler that says nothing is told after a while, and not while somebody else has an explanation. The pods are as
@@ -21,12 +23,12 @@ func TestSilentScheduler(t *testing.T) {
 	w := newWorld(t)
 	w.warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
 	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
-		kept, err := trimPod(&corev1.Pod{
+		kept, err := trim.Pod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: w.namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
 				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", identity.RoleLabel: role},
 			},
-			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: driverContainer}}},
+			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: overlay.DriverContainer}}},
 			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: conditions},
 		})
 		if err != nil {

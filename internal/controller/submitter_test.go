@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -66,7 +67,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	driver.Spec.ServiceAccountName, _ = settings.Get("spark.kubernetes.authenticate.driver.serviceAccountName")
 	driver.Spec.RestartPolicy = corev1.RestartPolicyNever
 	driver.Spec.Containers[len(driver.Spec.Containers)-1].Image = submitter.Spec.Containers[0].Image
-	driver.Spec.Volumes = append(driver.Spec.Volumes, corev1.Volume{Name: confVolume, VolumeSource: corev1.VolumeSource{
+	driver.Spec.Volumes = append(driver.Spec.Volumes, corev1.Volume{Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: submitter.Name + "-conf"}},
 	}})
 	w.create(driver)

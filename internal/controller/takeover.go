@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -107,7 +108,7 @@ func (r *Reconciler) podSelector(p *pass, all bool) labels.Selector {
 // driverFacts reads a driver. The version on one that another operator made is that of the Spark which submitted it, in that operator's own image, and
 // tells nothing of the driver's.
 func driverFacts(pod *corev1.Pod) lifecycle.Driver {
-	d := lifecycle.DriverFacts(pod, sparkContainer(pod))
+	d := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	if d.AttemptID != "" {
 		d.SparkVersion = ""
 	}

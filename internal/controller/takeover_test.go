@@ -21,6 +21,7 @@ import (
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // These tests begin where another operator of sparkoperator.k8s.io/v1beta2 stopped: with its statuses and its objects, none of which has a label
@@ -77,7 +78,7 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 }
 
 func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner metav1.OwnerReference) *corev1.Pod {
-	container := map[string]string{identity.RoleDriver: driverContainer, identity.RoleExecutor: executorContainer}[role]
+	container := map[string]string{identity.RoleDriver: overlay.DriverContainer, identity.RoleExecutor: overlay.ExecutorContainer}[role]
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},

@@ -1,7 +1,9 @@
-package controller
+package trim
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -14,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -30,7 +33,7 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 	in := func(state corev1.ContainerState) []corev1.ContainerStatus {
 		return []corev1.ContainerStatus{
 			{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}, Image: "s", ContainerID: "containerd://a"},
-			{Name: executorContainer, State: state, Image: "spark", ImageID: "spark@sha256:0", ContainerID: "containerd://b"},
+			{Name: overlay.ExecutorContainer, State: state, Image: "spark", ImageID: "spark@sha256:0", ContainerID: "containerd://b"},
 		}
 	}
 	ended := func(code int32, reason string) corev1.ContainerState {
@@ -54,7 +57,7 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 		"evicted": {Phase: corev1.PodFailed, Reason: "Evicted", Message: "the node was low on memory"},
 	}
 	for name, status := range status {
-		for _, container := range []string{executorContainer, "named-by-a-template"} {
+		for _, container := range []string{overlay.ExecutorContainer, "named-by-a-template"} {
 			pod := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: "pi-exec-1", Namespace: "ns", UID: "u", CreationTimestamp: at, DeletionTimestamp: nil,
@@ -69,12 +72,12 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 			if name == "stopped" {
 				pod.DeletionTimestamp = &at
 			}
-			want := lifecycle.ExecutorFacts(pod, executorContainer)
-			trimmed, err := trimPod(pod.DeepCopy())
+			want := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
+			trimmed, err := Pod(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod), executorContainer)); diff != "" {
+			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod), overlay.ExecutorContainer)); diff != "" {
 				t.Errorf("%s, container %s (-whole +trimmed):\n%s", name, container, diff)
 			}
 		}
@@ -90,7 +93,7 @@ func TestTrimChildKeepsIdentity(t *testing.T) {
 	want := whole.DeepCopy()
 	want.Annotations, want.ManagedFields = nil, nil
 	delete(want.Labels, "team")
-	if got, err := trimChild(whole); err != nil || !cmp.Equal(any(want), got) {
+	if got, err := Child(whole); err != nil || !cmp.Equal(any(want), got) {
 		t.Errorf("%v\n%s", err, cmp.Diff(any(want), got))
 	}
 }
@@ -100,7 +103,7 @@ func TestTrimResource(t *testing.T) {
 		Name: "pi", Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "yes"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 	}}
-	got, err := trimResource(app)
+	got, err := Resource(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +111,7 @@ func TestTrimResource(t *testing.T) {
 	if len(kept.GetManagedFields()) > 0 || len(kept.GetAnnotations()) > 0 {
 		t.Errorf("kept %v and %v", kept.GetManagedFields(), kept.GetAnnotations())
 	}
-	if got, err := trimResource("gone"); err != nil || got != any("gone") {
+	if got, err := Resource("gone"); err != nil || got != any("gone") {
 		t.Errorf("what is no object: %v, %v", got, err)
 	}
 }
@@ -141,7 +144,7 @@ func TestTrimPodHidesAddresses(t *testing.T) {
 			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: said}},
 		}}},
 	}
-	out, err := trimPod(pod)
+	out, err := Pod(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,5 +156,53 @@ func TestTrimPodHidesAddresses(t *testing.T) {
 		if got != "cannot read https://host/a.jar?..." {
 			t.Errorf("%s: %q", where, got)
 		}
+	}
+}
+
+func TestTrimPod(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{"l": "v", identity.AppUIDLabel: "u"},
+			Annotations:   map[string]string{"large": "value", "spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
+			Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+	}
+	got, err := Pod(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.AppUIDLabel: "u"},
+			Annotations: map[string]string{"spark.exit-exception": "trace", lifecycle.SpecHashAnnotation: "1:x", lifecycle.SubmitterAnnotation: "s"},
+		},
+		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
+			Containers: []corev1.Container{{Name: "c"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text, _ := json.Marshal(got); strings.Contains(string(text), "SECRET") {
+		t.Error("the environment is kept")
+	}
+}
+
+// TestTrimPodOfNobody: of a Spark that no operator runs nothing is kept but its name.
+func TestTrimPodOfNobody(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},
+		Spec:       corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1"}}
+	if got, err := Pod(pod); err != nil || !cmp.Equal(any(want), got) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's
+	if got, err := Pod(pod); err != nil || got.(*corev1.Pod).Spec.NodeName != "node" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -1,4 +1,6 @@
-package controller
+// Package trim says what the caches keep of an object. An operator of 10,000 applications has 50,000 executors in memory: what nobody reads of one is dropped as it
+// comes in, what many say is kept once, and what a tenant can make large is bounded. What of a child is not even decoded follows from the same (Kept).
+package trim
 
 import (
 	"maps"
@@ -17,11 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
-
-// What the caches keep of an object. An operator of 10,000 applications has 50,000 executors in memory: what nobody reads of one is dropped as it comes in,
-// and what many say is kept once.
 
 // childLabels are the labels of pods and of childKinds that anything is decided by.
 var childLabels = append([]string{
@@ -33,9 +33,9 @@ var childLabels = append([]string{
 // leave the exception that ended a driver (spark.kubernetes.driver.annotateExitException).
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// trimPod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, scheduling gates,
+// Pod keeps of a pod what becomes facts: identity, owners, node, service account, scheduler, scheduling gates,
 // container names, a grace period of 0, status. A driver pod's environment alone is larger than all of that.
-func trimPod(in any) (any, error) {
+func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
 		return in, nil
@@ -59,8 +59,8 @@ func trimPod(in any) (any, error) {
 	for _, gate := range pod.Spec.SchedulingGates[:min(len(pod.Spec.SchedulingGates), maxGates)] {
 		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.one(shortened(gate.Name))})
 	}
-	spark := sparkContainer(pod)
-	facts := append([]string{spark, executorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
+	spark := SparkContainer(pod)
+	facts := append([]string{spark, overlay.ExecutorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
 	if identity.IsDriver(pod) {
@@ -73,7 +73,7 @@ func trimPod(in any) (any, error) {
 	}
 	if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
-		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == executorContainer }) {
+		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.ExecutorContainer }) {
 			return trimmed, nil // facts go by this name, so that no order has to be known
 		}
 	}
@@ -174,9 +174,9 @@ var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAt
 // another operator left (Kind.Releases) are then for somebody else to take off: a list that is cut is not written back.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
-// boundMetadata keeps of a custom resource's metadata what is read, or no more than any honest one has. An entry of a map or a list
+// Bound keeps of a custom resource's metadata what is read, or no more than any honest one has. An entry of a map or a list
 // takes several times the bytes that a tenant writes for it.
-func boundMetadata(object metav1.Object) {
+func Bound(object metav1.Object) {
 	var annotations map[string]string
 	for _, key := range resourceAnnotations {
 		if value, found := object.GetAnnotations()[key]; found {
@@ -201,22 +201,32 @@ func boundMetadata(object metav1.Object) {
 	}
 }
 
-// trimResource keeps of a custom resource all but a large spec (maxCachedSpec), and metadata that nothing reads.
-func trimResource(in any) (any, error) {
+// MaxSpec is the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A pass reads a longer one from the API server,
+// so that the memory that a custom resource holds does not grow with what a tenant writes into its spec.
+const MaxSpec = 32 << 10
+
+// SpecDropper is a custom resource that knows how long its spec is.
+type SpecDropper interface {
+	// DropLargeSpec empties a spec of more than most bytes, and reports whether the spec is of that size.
+	DropLargeSpec(most int) bool
+}
+
+// Resource keeps of a custom resource all but a large spec (MaxSpec), and metadata that nothing reads.
+func Resource(in any) (any, error) {
 	object, ok := in.(metav1.Object)
 	if !ok {
 		return in, nil // the last word of an object that went unseen
 	}
 	object.SetManagedFields(nil)
-	boundMetadata(object)
-	if large, ok := in.(specDropper); ok {
-		large.DropLargeSpec(maxCachedSpec)
+	Bound(object)
+	if large, ok := in.(SpecDropper); ok {
+		large.DropLargeSpec(MaxSpec)
 	}
 	return in, nil
 }
 
-// dropClientNotes takes off a custom resource what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
-func dropClientNotes(object metav1.Object) {
+// DropClientNotes takes off a custom resource what its clients noted of their own writes: who wrote which field, and the whole of it as it was applied.
+func DropClientNotes(object metav1.Object) {
 	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		annotations = maps.Clone(annotations)
@@ -225,8 +235,8 @@ func dropClientNotes(object metav1.Object) {
 	}
 }
 
-// trimChild keeps of the metadata of one of childKinds what identifies it, and whose it is.
-func trimChild(in any) (any, error) {
+// Child keeps of the metadata of one of childKinds what identifies it, and whose it is.
+func Child(in any) (any, error) {
 	partial, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
 		return in, nil
@@ -236,10 +246,10 @@ func trimChild(in any) (any, error) {
 	return trimmed, nil
 }
 
-// trimMetadata keeps of an object's metadata what identifies it.
-func trimMetadata(in any) (any, error) {
+// Metadata keeps of an object's metadata what identifies it.
+func Metadata(in any) (any, error) {
 	if partial, ok := in.(*metav1.PartialObjectMetadata); ok {
-		trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: trimmedMeta(&partial.ObjectMeta)}
+		trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: Meta(&partial.ObjectMeta)}
 		trimmed.Generation = partial.Generation // tells that somebody edited an Ingress or a route
 		return trimmed, nil
 	}
@@ -303,7 +313,7 @@ func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference
 	return kept
 }
 
-func trimmedMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
@@ -311,9 +321,9 @@ func trimmedMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// childMeta is trimmedMeta with no more labels than are read, and with one copy of what the children of one application, or of all, say alike.
+// childMeta is Meta with no more labels than are read, and with one copy of what the children of one application, or of all, say alike.
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
-	trimmed := trimmedMeta(m)
+	trimmed := Meta(m)
 	trimmed.Namespace = words.one(m.Namespace)
 	trimmed.Labels = make(map[string]string, len(childLabels)/2)
 	for _, key := range childLabels {

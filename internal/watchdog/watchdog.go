@@ -1,4 +1,5 @@
-package controller
+// Package watchdog notices work of the process that does not come to an end.
+package watchdog
 
 import (
 	"context"
@@ -19,31 +20,30 @@ import (
 )
 
 const (
-	// hangTick is how often the watchdog counts how long work has lasted.
-	hangTick = time.Second
-	// decodeSlow is how long an object, or a list of them, may be decoded before the operator reports that this hangs. A decode waits for nobody.
-	decodeSlow = time.Minute
-	// passSlow is how much longer than its limit a pass may take before that. Its requests end with the limit.
-	passSlow = 30 * time.Second
+	// Tick is how often the watchdog counts how long work has lasted.
+	Tick = time.Second
+	// DecodeSlow is how long an object, or a list of them, may be decoded before the operator reports that this hangs. A decode waits for nobody.
+	DecodeSlow = time.Minute
+	// PassSlow is how much longer than its limit a pass may take before that. Its requests end with the limit.
+	PassSlow = 30 * time.Second
 	// hogAge is for how many ticks a job has been at work, and the process has used most of a core, if the job is taken
 	// for what uses it. Most passes and all decodes are over long before.
 	hogAge = 2
-	// hangLimit is how long work may last before the operator asks to be restarted.
-	hangLimit = 3 * time.Minute
+	// Limit is how long work may last before the operator asks to be restarted.
+	Limit = 3 * time.Minute
 )
 
-// hangs is the watchdog. It knows the passes that are at work and the objects that are being decoded, and reports what
+// Watchdog knows the passes that are at work and the objects that are being decoded, and reports what
 // lasts for so long that it has to be a fault of the operator's own: endless arithmetic, which no context ends, or a
 // deadlock.
 //
 // Time is counted in ticks of its own. A machine that was suspended, or that gives the process no CPU, misses ticks,
 // and nothing gets older meanwhile.
-type hangs struct {
+type Watchdog struct {
 	ticks atomic.Int64
 
-	mu   sync.Mutex
-	jobs map[*job]struct{}
-	// logger, cpu and spread may be missing. spread is called with how many jobs take a core each, when that has changed.
+	mu     sync.Mutex
+	jobs   map[*job]struct{}
 	logger logr.Logger
 	cpu    func() time.Duration
 	spread func(hogs int)
@@ -54,9 +54,15 @@ type hangs struct {
 	busy int
 }
 
+// New returns a watchdog that tells a logger. The functions may be missing: cpu is how much CPU the process has used, and spread is called with how many jobs take
+// a core each, when that has changed.
+func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
+	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
+}
+
 // job is work that must come to an end.
 type job struct {
-	of    *hangs
+	of    *Watchdog
 	what  string // "pass" or "decode"
 	kind  string
 	key   types.NamespacedName // of a pass
@@ -66,8 +72,8 @@ type job struct {
 }
 
 // newJob adds a job that rests. Whoever adds it calls drop.
-func (h *hangs) newJob(what, kind string, key types.NamespacedName, slow time.Duration) *job {
-	j := &job{of: h, what: what, kind: kind, key: key, slow: int64(slow / hangTick)}
+func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time.Duration) *job {
+	j := &job{of: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.jobs == nil {
@@ -102,35 +108,35 @@ func (j *job) age(now int64) int64 {
 	return now + 1 - begun
 }
 
-// pass watches a pass until the function that it returns is called. A nil watchdog watches nothing.
-func (h *hangs) pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
+// Pass watches a pass until the function that it returns is called. A nil watchdog watches nothing.
+func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
 	if h == nil {
 		return func() {}
 	}
-	j := h.newJob("pass", kind, key, limit+passSlow)
+	j := h.newJob("pass", kind, key, limit+PassSlow)
 	j.Begin()
 	return j.Drop
 }
 
 // Start counts until the context ends.
-func (h *hangs) Start(ctx context.Context) error {
-	every := time.NewTicker(hangTick)
+func (h *Watchdog) Start(ctx context.Context) error {
+	every := time.NewTicker(Tick)
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-every.C:
-			h.tick()
+			h.Count()
 		}
 	}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: a replica that stands by decodes objects as well.
-func (h *hangs) NeedLeaderElection() bool { return false }
+func (h *Watchdog) NeedLeaderElection() bool { return false }
 
-// tick counts one tick and reports what hangs since.
-func (h *hangs) tick() {
+// Count counts one tick and reports what hangs since.
+func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +155,7 @@ func (h *hangs) tick() {
 		}
 		j.told = true
 		h.logger.Error(errHangs, "Work hangs: the operator reports that it is not ready now, and asks to be restarted if this lasts",
-			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(hangTick/time.Second))
+			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(Tick/time.Second))
 	}
 	if h.spread != nil && hogs != h.hogs {
 		h.spread(hogs)
@@ -158,7 +164,7 @@ func (h *hangs) tick() {
 }
 
 // measure finds out whether the process has used most of a core since the last tick.
-func (h *hangs) measure() {
+func (h *Watchdog) measure() {
 	if h.cpu == nil {
 		return
 	}
@@ -173,38 +179,38 @@ func (h *hangs) measure() {
 
 var errHangs = errors.New("work of the operator's own does not come to an end")
 
-// ready fails while something hangs.
-func (h *hangs) ready(*http.Request) error {
+// Ready fails while something hangs.
+func (h *Watchdog) Ready(*http.Request) error {
 	return h.check(func(j *job, age int64) bool { return age >= j.slow })
 }
 
-// alive fails once something has hung for so long that only a restart ends it.
-func (h *hangs) alive(*http.Request) error {
-	return h.check(func(_ *job, age int64) bool { return age >= int64(hangLimit/hangTick) })
+// Alive fails once something has hung for so long that only a restart ends it.
+func (h *Watchdog) Alive(*http.Request) error {
+	return h.check(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }
 
-func (h *hangs) check(bad func(j *job, age int64) bool) error {
+func (h *Watchdog) check(bad func(j *job, age int64) bool) error {
 	now := h.ticks.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for j := range h.jobs {
 		if age := j.age(now); age > 0 && bad(j, age) {
-			return fmt.Errorf("%w: a %s of %s %s for %d s", errHangs, j.what, j.kind, j.key, age*int64(hangTick/time.Second))
+			return fmt.Errorf("%w: a %s of %s %s for %d s", errHangs, j.what, j.kind, j.key, age*int64(Tick/time.Second))
 		}
 	}
 	return nil
 }
 
 // Decode returns a job for each body that the caches read.
-func (h *hangs) Decode(path string) transport.Work { return h.decode(path) }
+func (h *Watchdog) Decode(path string) transport.Work { return h.decode(path) }
 
-func (h *hangs) decode(what string) *job {
-	return h.newJob("decode", what, types.NamespacedName{}, decodeSlow)
+func (h *Watchdog) decode(what string) *job {
+	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
-// newInformer is cache.Options.NewInformer. A list is decoded after its body was closed, so that the transport sees
+// NewInformer is cache.Options.NewInformer. A list is decoded after its body was closed, so that the transport sees
 // when that begins, and the list call when it ends.
-func (h *hangs) newInformer(
+func (h *Watchdog) NewInformer(
 	from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	both := toolscache.ToListerWatcherWithContext(from)

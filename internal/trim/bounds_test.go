@@ -1,4 +1,4 @@
-package controller
+package trim
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // heap is what is in use after a collection.
@@ -42,7 +43,7 @@ func TestTrimBoundsOwners(t *testing.T) {
 	before := heap()
 	var kept []any
 	for i := range objects {
-		trimmed, err := trimChild(claimed(i))
+		trimmed, err := Child(claimed(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	for range 50 {
 		object.OwnerReferences = append(object.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "ours", UID: "u"})
 	}
-	trimmed, err := trimChild(object)
+	trimmed, err := Child(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +100,11 @@ func TestTrimBoundsPods(t *testing.T) {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, Image: "i"})
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(name), Message: strings.Repeat("m", 1<<10)})
 	}
-	end := corev1.ContainerStatus{Name: driverContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7}}}
-	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: driverContainer})
+	end := corev1.ContainerStatus{Name: overlay.DriverContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7}}}
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: overlay.DriverContainer})
 	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, end)
-	want := lifecycle.DriverFacts(pod, driverContainer)
-	trimmed, err := trimPod(pod.DeepCopy())
+	want := lifecycle.DriverFacts(pod, overlay.DriverContainer)
+	trimmed, err := Pod(pod.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestTrimBoundsPods(t *testing.T) {
 	if size := kept.Size(); size > 256<<10 {
 		t.Errorf("a pod of %d bytes is kept", size)
 	}
-	got := lifecycle.DriverFacts(kept, driverContainer)
+	got := lifecycle.DriverFacts(kept, overlay.DriverContainer)
 	if got.Phase != want.Phase || got.ExitCode != 7 || got.Why != want.Why {
 		t.Errorf("%s, %v; want %s, %v", got.Phase, got.Why, want.Phase, want.Why)
 	}

@@ -1,4 +1,4 @@
-package controller
+package trim
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // wireCodec knows what caches decode.
@@ -66,12 +67,12 @@ func anyObjects(seed int64) *randfill.Filler {
 		func(e *corev1.EnvVar, c randfill.Continue) {
 			c.FillNoCustom(e)
 			if c.Intn(4) == 0 {
-				e.Name = serverVariable
+				e.Name = ServerVariable
 			}
 		},
 		func(k *corev1.Container, c randfill.Continue) {
 			c.FillNoCustom(k)
-			k.Name = []string{driverContainer, executorContainer, "main", "sidecar"}[c.Intn(4)]
+			k.Name = []string{overlay.DriverContainer, overlay.ExecutorContainer, "main", "sidecar"}[c.Intn(4)]
 		},
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
 			c.FillNoCustom(m)
@@ -92,7 +93,7 @@ func anyObjects(seed int64) *randfill.Filler {
 	)
 }
 
-// TestKeptIsWhatTrimReads: what is left out before a child is decoded would have been dropped after. Whoever has trimPod read another field finds out here that it is
+// TestKeptIsWhatTrimReads: what is left out before a child is decoded would have been dropped after. Whoever has Pod read another field finds out here that it is
 // to be kept.
 func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
@@ -108,16 +109,16 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 		make          func() runtime.Object
 		trim          func(any) (any, error)
 	}{
-		{"v1", "Pod", func() runtime.Object { return &corev1.Pod{} }, trimPod},
-		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, trimChild},
-		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, trimMetadata},
+		{"v1", "Pod", func() runtime.Object { return &corev1.Pod{} }, Pod},
+		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Child},
+		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Metadata},
 	} {
 		for seed := range int64(200) {
 			object := of.make()
 			anyObjects(seed).Fill(object)
 			object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(of.version, of.kind))
 			whole := sent(t, object)
-			less := kept.Shed(whole)
+			less := Kept.Shed(whole)
 			if len(less) >= len(whole) {
 				t.Fatalf("%s, seed %d: nothing was left out of %d bytes", of.kind, seed, len(whole))
 			}
@@ -145,25 +146,25 @@ func TestKeptOfLists(t *testing.T) {
 	partial.TypeMeta, partial.ListMeta = metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadataList"}, meta
 
 	whole := received(t, sent(t, &pods)).(*corev1.PodList)
-	less := received(t, kept.Shed(sent(t, &pods))).(*corev1.PodList)
+	less := received(t, Kept.Shed(sent(t, &pods))).(*corev1.PodList)
 	if diff := cmp.Diff(meta, less.ListMeta); diff != "" {
 		t.Errorf("of pods (-want +got):\n%s", diff)
 	}
 	for i := range whole.Items {
-		want, _ := trimPod(&whole.Items[i])
-		got, _ := trimPod(&less.Items[i])
+		want, _ := Pod(&whole.Items[i])
+		got, _ := Pod(&less.Items[i])
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pod %d (-decoded whole +decoded less):\n%s", i, diff)
 		}
 	}
 	wholeMeta := received(t, sent(t, &partial)).(*metav1.PartialObjectMetadataList)
-	lessMeta := received(t, kept.Shed(sent(t, &partial))).(*metav1.PartialObjectMetadataList)
+	lessMeta := received(t, Kept.Shed(sent(t, &partial))).(*metav1.PartialObjectMetadataList)
 	if diff := cmp.Diff(meta, lessMeta.ListMeta); diff != "" {
 		t.Errorf("of metadata (-want +got):\n%s", diff)
 	}
 	for i := range wholeMeta.Items {
-		want, _ := trimChild(&wholeMeta.Items[i])
-		got, _ := trimChild(&lessMeta.Items[i])
+		want, _ := Child(&wholeMeta.Items[i])
+		got, _ := Child(&lessMeta.Items[i])
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("metadata %d (-decoded whole +decoded less):\n%s", i, diff)
 		}
@@ -177,8 +178,8 @@ func TestKeptOfBookmarks(t *testing.T) {
 		&corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: done},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadata"}, ObjectMeta: done},
 	} {
-		if diff := cmp.Diff(received(t, sent(t, mark)), received(t, kept.Shed(sent(t, mark)))); diff != "" {
-			t.Errorf("%T (-sent +kept):\n%s", mark, diff)
+		if diff := cmp.Diff(received(t, sent(t, mark)), received(t, Kept.Shed(sent(t, mark)))); diff != "" {
+			t.Errorf("%T (-sent +Kept):\n%s", mark, diff)
 		}
 	}
 }

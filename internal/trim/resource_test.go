@@ -1,4 +1,4 @@
-package controller
+package trim
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // TestTrimBoundsMetadata: the metadata of a custom resource take less room than the text that a tenant wrote.
@@ -47,7 +48,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 			if err := json.Unmarshal(text, &stored); err != nil {
 				t.Fatal(err)
 			}
-			trimmed, err := trimResource(&stored)
+			trimmed, err := Resource(&stored)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +73,7 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	}
 	app.Finalizers = append(app.Finalizers, metav1.FinalizerOrphanDependents)
 	app.OwnerReferences = append(app.OwnerReferences, metav1.OwnerReference{UID: "controller", Controller: new(true)})
-	if _, err := trimResource(app); err != nil {
+	if _, err := Resource(app); err != nil {
 		t.Fatal(err)
 	}
 	if len(app.Annotations) != 2 || app.Annotations[v1beta2.RunNowAnnotation] != "1" || app.Annotations[v1beta2.ScheduledAtAnnotation] != "2" {
@@ -85,7 +86,7 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 		t.Errorf("owners %v", app.OwnerReferences)
 	}
 	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"}, OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
-	if _, err := trimResource(few); err != nil || len(few.Finalizers) != 2 || !identity.OwnedBy(few, "o") {
+	if _, err := Resource(few); err != nil || len(few.Finalizers) != 2 || !identity.OwnedBy(few, "o") {
 		t.Errorf("%+v, %v", few.ObjectMeta, err)
 	}
 }
@@ -102,14 +103,14 @@ func TestTrimBoundsContainers(t *testing.T) {
 		for j := range 20_000 {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint("c", j)})
 		}
-		pod.Spec.Containers[15_000].Name = driverContainer
-		trimmed, err := trimPod(pod)
+		pod.Spec.Containers[15_000].Name = overlay.DriverContainer
+		trimmed, err := Pod(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, trimmed)
 		containers := trimmed.(*corev1.Pod).Spec.Containers
-		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != driverContainer || containers[n-2].Name != "c19999" {
+		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != overlay.DriverContainer || containers[n-2].Name != "c19999" {
 			t.Errorf("%d containers are kept", n)
 		}
 	}

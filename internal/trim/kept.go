@@ -1,4 +1,4 @@
-package controller
+package trim
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
-// What is decoded of children that come in: what trimPod, trimChild and trimMetadata read, by the numbers of fields in Kubernetes' generated.proto. TestKeptIsWhatTrimReads holds it
+// What is decoded of children that come in: what Pod, Child and Metadata read, by the numbers of fields in Kubernetes' generated.proto. TestKeptIsWhatTrimReads holds it
 // to these.
 
 // parts are the parts of a message that are kept.
@@ -37,7 +37,7 @@ func keptMeta(labels *transport.Message) *transport.Message {
 // keptContainer is corev1.Container.
 var keptContainer = transport.Fields(parts{
 	1: transport.Whole,                 // name
-	7: transport.Named(serverVariable), // env
+	7: transport.Named(ServerVariable), // env
 })
 
 // keptContainerStatus is corev1.ContainerStatus.
@@ -52,7 +52,7 @@ var keptContainerStatus = transport.Fields(parts{
 })
 
 // keptPod is corev1.Pod, and livePod the same with the volume that confirm looks for.
-var keptPod, livePod = podWith(nil), podWith(transport.Named(confVolume))
+var keptPod, livePod = podWith(nil), podWith(transport.Named(ConfVolume))
 
 func podWith(volumes *transport.Message) *transport.Message {
 	return transport.Fields(parts{
@@ -82,13 +82,13 @@ func podWith(volumes *transport.Message) *transport.Message {
 // keptChild is metav1.PartialObjectMetadata, of a namespace too: those are selected by any label.
 var keptChild = transport.Fields(parts{1: keptMeta(transport.Whole)})
 
-// kept is what is kept of children. metav1.ListMeta is field 1 of a list, the items field 2.
-var kept = transport.Kinds{
+// Kept is what is kept of children, by the names of their kinds. metav1.ListMeta is field 1 of a list, the items field 2.
+var Kept = transport.Kinds{
 	"Pod":                       keptPod,
 	"PodList":                   transport.Fields(parts{1: transport.Whole, 2: keptPod}),
 	"PartialObjectMetadata":     keptChild,
 	"PartialObjectMetadataList": transport.Fields(parts{1: transport.Whole, 2: keptChild}),
 }
 
-// keptLive is what is kept of pods that are listed live (livePods).
-var keptLive = transport.Kinds{"PodList": transport.Fields(parts{1: transport.Whole, 2: livePod})}
+// KeptLive is what is kept of pods that are listed live (livePods).
+var KeptLive = transport.Kinds{"PodList": transport.Fields(parts{1: transport.Whole, 2: livePod})}

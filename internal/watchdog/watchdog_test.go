@@ -1,0 +1,103 @@
+package watchdog
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// after counts so much time in ticks.
+func (h *Watchdog) after(d time.Duration) {
+	for range d / Tick {
+		h.Count()
+	}
+}
+
+// TestHangs: what lasts too long is reported by readiness and in the log, and by liveness once it has lasted for longer
+// still; what rests, or has ended, is not.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	logger := funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})
+	hogs := 0
+	h := New(logger, nil, func(n int) { hogs = n })
+	key := types.NamespacedName{Namespace: "team", Name: "app"}
+	end := h.Pass("SparkApplication", key, time.Minute)
+	watch := h.decode("a watch of pods")
+	defer watch.Drop()
+	holds := func(when string, ready, alive bool) {
+		t.Helper()
+		if got := h.Ready(nil) == nil; got != ready {
+			t.Errorf("%s: ready %t", when, got)
+		}
+		if got := h.Alive(nil) == nil; got != alive {
+			t.Errorf("%s: alive %t", when, got)
+		}
+	}
+	h.after(time.Minute + PassSlow - Tick)
+	holds("a pass that is within its time", true, true)
+	h.after(Tick)
+	holds("a pass that is not", false, true)
+	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") || !strings.Contains(got, "app") {
+		t.Errorf("the log does not name the object: %s", got)
+	}
+	h.after(Limit - time.Minute - PassSlow)
+	holds("a pass that does not end", false, false)
+	if err := h.Alive(nil); err == nil || !strings.Contains(err.Error(), "SparkApplication team/app") {
+		t.Errorf("%v, want it to name the object", err)
+	}
+	if hogs != 1 {
+		t.Errorf("%d take a core, want one", hogs)
+	}
+	end()
+	holds("a pass that has ended", true, true)
+
+	watch.Begin()
+	h.after(DecodeSlow)
+	holds("an object that is being decoded", false, true)
+	watch.End()
+	holds("one that was decoded", true, true)
+	h.after(time.Hour)
+	holds("a watch on which nothing comes", true, true)
+	watch.Begin()
+	h.after(Limit)
+	holds("an object whose decoding does not end", false, false)
+	if lines := strings.Count(log.String(), errHangs.Error()); lines != 3 {
+		t.Errorf("%d lines in the log, want one for each", lines)
+	}
+}
+
+// TestHogs: work that goes on while the process uses a core is given one of its own, and no longer than it goes on.
+func TestHogs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		used, share, hogs := time.Duration(0), time.Duration(1), 0
+		h := New(logr.Discard(), func() time.Duration { used += share * Tick; return used }, func(n int) { hogs = n })
+		ticks := func(n int, when string, want int) {
+			t.Helper()
+			for range n {
+				time.Sleep(Tick)
+				h.Count()
+			}
+			if hogs != want {
+				t.Errorf("%s: %d take a core, want %d", when, hogs, want)
+			}
+		}
+		ticks(10, "much to do, and nothing lasts", 0)
+		first := h.Pass("SparkApplication", types.NamespacedName{Name: "a"}, time.Minute)
+		ticks(1, "a pass that has just begun", 0)
+		ticks(1, "one that goes on", 1)
+		second := h.Pass("SparkApplication", types.NamespacedName{Name: "b"}, time.Minute)
+		ticks(3, "two", 2)
+		second()
+		ticks(1, "one has ended", 1)
+		share = 0
+		ticks(1, "a pass that waits for others", 0)
+		first()
+	})
+}
