@@ -27,40 +27,43 @@ func apacheApplications(now func() config.Configuration) Kind {
 	type application = sparkv1.SparkApplication
 	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
 	return Kind{
-		Name:     kindApacheApplication,
-		New:      func() client.Object { return &application{} },
-		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
-		Status:   of(func(app *application) any { return &app.Status }),
-		Observed: of(func(app *application) int64 { return app.Status.ObservedGeneration }),
+		Name:   kindApacheApplication,
+		New:    func() client.Object { return &application{} },
+		Status: of(func(app *application) any { return &app.Status }),
 		Decide: decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return applications().Decide(app, seen, at)
 		}),
 		Render: renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications().Render(app, action, at)
 		}),
-		Executor: executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
-			return applications().Executor(app, attempt, id, driver, at)
-		}),
-		Adopt:     with(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
-		NameLabel: identity.ApacheAppNameLabel,
-		Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
-		Selects:   actsOn(now().Apache.LabelSelector),
-		Sentinels: true,
-		Surroundings: with(func(app *application, _ lifecycle.Observed) Surroundings {
+		Events:     with(func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) }),
+		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Served:     Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Progress: Progress{
+			Observed: of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: of(apacheStanding), Concludes: true,
+		},
+		Executors: Executors{
+			Render: executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
+				return applications().Executor(app, attempt, id, driver, at)
+			}),
+			Remembers: of(func(app *application) *v1beta2.OperatorStatus {
+				if app.Status.Operator == nil {
+					return nil
+				}
+				return &app.Status.Operator.OperatorStatus
+			}),
+		},
+		Beside: Beside{Wanted: with(func(app *application, _ lifecycle.Observed) Surroundings {
 			return asSurroundings(applications().Surroundings(app))
-		}),
-		Crowd: []string{"executors", "operator.executors.seen", "operator.shortSince"},
-		Remembers: of(func(app *application) *v1beta2.OperatorStatus {
-			if app.Status.Operator == nil {
-				return nil
-			}
-			return &app.Status.Operator.OperatorStatus
-		}),
-		Standing:  of(apacheStanding),
-		Concludes: true,
+		})},
+		Inherited: Inherited{
+			Adopt:     with(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
+			NameLabel: identity.ApacheAppNameLabel,
+			Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
+		},
+		Crowd: Crowd{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
 		// Only pods that run spark-submit have one.
-		Secrets: now().Submission.Mode != config.SubmissionNative,
-		Events:  with(func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) }),
+		Secrets: Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
 	}
 }
 

@@ -38,7 +38,7 @@ func TestUnexpected(t *testing.T) {
 		{"of a kind that may wait for it", false, &aroundState{made: map[string]written{name: {gone, noon}}}, []bool{true, true}, 1},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			r := &Reconciler{kind: Kind{Concludes: test.concludes}}
+			r := &Reconciler{kind: Kind{Progress: Progress{Concludes: test.concludes}}}
 			if test.was != nil {
 				r.around.note(key, *test.was)
 			}
@@ -81,7 +81,7 @@ func TestEchoes(t *testing.T) {
 		{"sent again", true, "10", nil, app("10"), app("10"), true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			r := &Reconciler{kind: Kind{Concludes: test.concludes}}
+			r := &Reconciler{kind: Kind{Progress: Progress{Concludes: test.concludes}}}
 			if test.wrote != "" {
 				r.writes.wrote(app(test.wrote))
 			}

@@ -26,28 +26,30 @@ func sparkClusters(now func() config.Configuration) Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
 	return Kind{
-		Name:     kindCluster,
-		New:      func() client.Object { return &cluster{} },
-		Keeps:    []string{"status.operator", "status.conditions", "status.masters", "status.workers"},
-		Status:   of(func(sc *cluster) any { return &sc.Status }),
-		Observed: of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }),
+		Name:   kindCluster,
+		New:    func() client.Object { return &cluster{} },
+		Status: of(func(sc *cluster) any { return &sc.Status }),
 		Decide: decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return clusters().Decide(sc, seen, at)
 		}),
-		Adopt:     with(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
-		NameLabel: identity.ClusterNameLabel,
-		Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
-		Selects:   actsOn(now().Apache.LabelSelector),
-		Sentinels: true,
-		Needs:     clusterKinds(now()),
-		Surroundings: with(func(sc *cluster, seen lifecycle.Observed) Surroundings {
-			return asSurroundings(clusters().Surroundings(sc, seen))
-		}),
-		// Drivers of the cluster reach its master by its Service, and run on.
-		Vital:         []string{"Service"},
-		Standing:      of(clusterStanding),
-		NoApplication: true,
-		Events:        with(func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) }),
+		Events:     with(func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) }),
+		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, Needs: clusterKinds(now())},
+		Served:     Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Progress: Progress{
+			Observed: of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: of(clusterStanding), NoApplication: true,
+		},
+		Beside: Beside{
+			Wanted: with(func(sc *cluster, seen lifecycle.Observed) Surroundings {
+				return asSurroundings(clusters().Surroundings(sc, seen))
+			}),
+			// Drivers of the cluster reach its master by its Service, and run on.
+			Vital: []string{"Service"},
+		},
+		Inherited: Inherited{
+			Adopt:     with(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
+			NameLabel: identity.ClusterNameLabel,
+			Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
+		},
 	}
 }
 

@@ -95,4 +95,4 @@ func (p *pass) allMadeFrom(wanted []client.Object) bool {
 }
 
 // clusters reports whether the kind's custom resources are standalone clusters.
-func (k Kind) clusters() bool { return slices.Contains(k.Needs, statefulSetKind) }
+func (k Kind) clusters() bool { return slices.Contains(k.Definition.Needs, statefulSetKind) }

@@ -16,33 +16,34 @@ import (
 func sparkConnects(cfg config.Configuration) Kind {
 	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
 	return Kind{
-		Name:     "sparkconnect",
-		New:      func() client.Object { return &v1alpha1.SparkConnect{} },
-		Keeps:    []string{"status.operator", "status.conditions", "status.observedGeneration"},
-		Status:   of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
-		Observed: of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }),
-		Decide:   decides(dialect.Decide),
-		Render:   renders(dialect.Render),
-		Executor: executor(dialect.Executor),
-		Adopt:    with(dialect.Adopt), NameLabel: identity.ConnectNameLabel,
-		Surroundings: with(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
-			return asSurroundings(dialect.Surroundings(sc))
-		}),
-		Vital: []string{"Service"},
-		// The kubeflow operator writes these on the Service for clients.
-		Closed: map[string]int32{
-			connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
-		},
-		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
-		// long, and executors that crash one after the other come by dozens a minute.
-		Crowd:         []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"},
-		CrowdNews:     true,
-		Standing:      of(serverStanding),
-		ServerSecrets: cfg.Submission.Mode != config.SubmissionNative,
-		NoApplication: true,
+		Name:   "sparkconnect",
+		New:    func() client.Object { return &v1alpha1.SparkConnect{} },
+		Status: of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
+		Decide: decides(dialect.Decide),
+		Render: renders(dialect.Render),
 		Events: with(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
 			return asEvents(dialect.Events(sc, plan))
 		}),
+		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
+		Progress: Progress{
+			Observed: of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: of(serverStanding), NoApplication: true,
+		},
+		Executors: Executors{Render: executor(dialect.Executor)},
+		Beside: Beside{
+			Wanted: with(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
+				return asSurroundings(dialect.Surroundings(sc))
+			}),
+			Vital: []string{"Service"},
+			// The kubeflow operator writes these on the Service for clients.
+			Closed: map[string]int32{
+				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
+			},
+		},
+		Inherited: Inherited{Adopt: with(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
+		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
+		// long, and executors that crash one after the other come by dozens a minute.
+		Crowd:   Crowd{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, News: true},
+		Secrets: Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}
 }
 

@@ -47,7 +47,7 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 		if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)
 		}
-		if r.kind.CrowdNews = false; len(test.tell) > 0 && r.ofTheCrowd(p, []byte(test.patch)) {
+		if r.kind.Crowd.News = false; len(test.tell) > 0 && r.ofTheCrowd(p, []byte(test.patch)) {
 			t.Errorf("%s: put off for a kind whose failures are told at once", test.name)
 		}
 	}

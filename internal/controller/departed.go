@@ -55,7 +55,7 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 func (r *Reconciler) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object, ok := e.Object.(client.Object)
-		if !ok || e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Selects != nil && !r.kind.Selects(object) {
+		if !ok || e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
 			return true
 		}
 		select {

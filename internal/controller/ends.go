@@ -154,10 +154,10 @@ func (r *Reconciler) observeEnds(p *pass, pods []corev1.Pod) []corev1.Pod {
 // An executor that was taken away while its driver goes on has failed. It is counted so also if the status counted it
 // before, as one that ran, or as one that completed because a pass saw it missing before its deletion was noted.
 func (r *Reconciler) observeGone(p *pass) []lifecycle.Executor {
-	if r.kind.Remembers == nil || !slices.ContainsFunc(p.ends, func(is end) bool { return is.gone }) {
+	if r.kind.Executors.Remembers == nil || !slices.ContainsFunc(p.ends, func(is end) bool { return is.gone }) {
 		return nil
 	}
-	was := r.kind.Remembers(p.stored)
+	was := r.kind.Executors.Remembers(p.stored)
 	if was == nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ type witness struct {
 	ends  *ends
 	// leads is closed when this process acts: what one that stands by has seen, another has counted.
 	leads <-chan struct{}
-	// counts is set where those are counted that are gone (Kind.Remembers).
+	// counts is set where those are counted that are gone (Kind.Executors.Remembers).
 	counts bool
 }
 

@@ -168,7 +168,7 @@ func TestObserveGone(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" || len(r.ends.of(key)) != test.kept {
 			t.Errorf("%s: %d are remembered still: %s", test.name, len(r.ends.of(key)), diff)
 		}
-		r.kind.Remembers = nil
+		r.kind.Executors.Remembers = nil
 		if got := r.observeGone(p); len(got) > 0 {
 			t.Errorf("%s: a kind that remembers none counts one", test.name)
 		}

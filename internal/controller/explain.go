@@ -30,9 +30,9 @@ func (r *Reconciler) probe(ctx context.Context, p *pass, action lifecycle.Action
 	if driver := p.seen.Driver(action.Attempt); driver != nil {
 		short.Driver, short.Account = types.UID(driver.UID), serviceAccountOf(p.children.drivers, driver.UID)
 	}
-	if r.kind.Executor != nil {
+	if r.kind.Executors.Render != nil {
 		short.Executor = func() (*corev1.Pod, error) {
-			return r.kind.Executor(p.object, action.Attempt, nextExecutor(p.seen.Executors, action.Attempt), short.Driver, p.now)
+			return r.kind.Executors.Render(p.object, action.Attempt, nextExecutor(p.seen.Executors, action.Attempt), short.Driver, p.now)
 		}
 	}
 	cause := p.explained(r.explains.Executors(ctx, short, p.now))

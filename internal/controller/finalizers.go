@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// release takes off a custom resource the finalizers that another operator of the API left on it (Kind.Releases), and reports whether there were any. All
+// release takes off a custom resource the finalizers that another operator of the API left on it (Kind.Inherited.Releases), and reports whether there were any. All
 // that an application has is owned by it, or by its driver, so that Kubernetes' garbage collector does what they waited for. An object that was changed or
 // deleted meanwhile is looked at again.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
-	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Releases, finalizer) }
+	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Releases, finalizer) }
 	has := stored.GetFinalizers()
 	if !slices.ContainsFunc(has, theirs) {
 		return false, nil
@@ -36,7 +36,7 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return true, nil
 	case err != nil:
-		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Releases, err)
+		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Inherited.Releases, err)
 	}
 	log.FromContext(ctx).Info("released the finalizers that another operator left", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
 	return true, nil

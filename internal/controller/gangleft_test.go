@@ -69,8 +69,8 @@ func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Remembers = of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
-	kind.GroupLeft = with(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
+	kind.Executors.Remembers = of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
+	kind.Inherited.GroupLeft = with(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
 		group := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
 		return group

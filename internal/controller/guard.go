@@ -31,7 +31,7 @@ const (
 // edited reports whether somebody else changed what stands beside a driver since it was written or last looked at.
 //
 // An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. A StatefulSet does too,
-// and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
+// and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Beside.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
 // process knows nothing of: a look tells (correct).
 func (r *Reconciler) edited(p *pass, object client.Object) bool {
 	is := p.inCache(object)
@@ -59,7 +59,7 @@ func (r *Reconciler) edited(p *pass, object client.Object) bool {
 }
 
 func (r *Reconciler) vital(object client.Object) bool {
-	return slices.Contains(r.kind.Vital, kindOf(object))
+	return slices.Contains(r.kind.Beside.Vital, kindOf(object))
 }
 
 // wrote notes an object that was written, if that is how an edit of it will show.
@@ -117,7 +117,7 @@ func leads(wanted, existing map[string]any) bool {
 }
 
 // clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
-// API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Closed): an apply
+// API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Beside.Closed): an apply
 // would leave them, since they are that operator's fields.
 func (r *Reconciler) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !r.vital(existing) || existing.GetKind() != "Service" {
@@ -155,7 +155,7 @@ func (r *Reconciler) clearPorts(ctx context.Context, existing *unstructured.Unst
 func (r *Reconciler) closed(is any) bool {
 	entry, _ := is.(map[string]any)
 	name, _ := entry["name"].(string)
-	number, known := r.kind.Closed[name]
+	number, known := r.kind.Beside.Closed[name]
 	return known && entry["port"] == int64(number)
 }
 

@@ -101,7 +101,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}
-	r.kind.Vital = nil
+	r.kind.Beside.Vital = nil
 	if stay, _ := r.kept(remove, []lifecycle.Surrounding{{Kind: "Service"}}); len(stay) > 0 {
 		t.Error("something stays of a kind that has nothing vital")
 	}

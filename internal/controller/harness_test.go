@@ -297,7 +297,7 @@ func tinyKind() Kind {
 		New:      func() client.Object { return &v1beta2.SparkApplication{} },
 		Status:   of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
 		Decide:   decides(tinyDecide),
-		Standing: of(standingOf),
+		Progress: Progress{Standing: of(standingOf)},
 		Render:   renders(tinyRender),
 		Events: with(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			var events []Event

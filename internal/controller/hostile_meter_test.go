@@ -206,11 +206,11 @@ func (l *hostileLife) pass(p *pass) error {
 		}
 		fact(&p.seen)
 	}
-	if l.kind.Surroundings != nil {
+	if l.kind.Beside.Wanted != nil {
 		sent = append(sent, l.surround(p)...)
 	}
-	if l.kind.Executor != nil && len(p.seen.Executors) > 0 {
-		if pod, err := l.kind.Executor(p.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", p.now); err == nil {
+	if l.kind.Executors.Render != nil && len(p.seen.Executors) > 0 {
+		if pod, err := l.kind.Executors.Render(p.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", p.now); err == nil {
 			l.send(pod)
 		}
 	}
@@ -266,7 +266,7 @@ func (l *hostileLife) apply(p *pass) (fact, []client.Object) {
 
 // surround makes what stands beside the driver, and tells the object that all of it stands.
 func (l *hostileLife) surround(p *pass) []client.Object {
-	wanted := l.kind.Surroundings(p.object, p.seen)
+	wanted := l.kind.Beside.Wanted(p.object, p.seen)
 	if wanted.Unsettled {
 		return nil
 	}

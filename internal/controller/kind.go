@@ -21,42 +21,96 @@ import (
 )
 
 // Kind is what the reconciler needs to know about a custom resource. Its functions are pure: they read nothing but their arguments,
-// and may be called again for the same object in one pass.
+// and may be called again for the same object in one pass. The zero value of each capability is a kind without it.
 type Kind struct {
 	// Name of the controller in logs, metrics and the queue, such as "sparkapplication".
 	Name string
 	// New returns an empty object.
 	New func() client.Object
+	// Status returns a pointer to the object's status, which is what a pass writes.
+	Status func(client.Object) any
+	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
+	Decide func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan
+	// Events returns what to tell about a plan once the status that holds it is stored.
+	Events func(client.Object, lifecycle.Plan) []Event
+	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is
+	// the user's: no attempt of this spec can be rendered. Without the function the kind has no attempts.
+	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
+
+	Definition Definition
+	Served     Served
+	Progress   Progress
+	Executors  Executors
+	Beside     Beside
+	Inherited  Inherited
+	Crowd      Crowd
+	Secrets    Secrets
+	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them
+	// is left out.
+	Runs *Runs
+}
+
+// Definition is what must be served before anything is decided.
+type Definition struct {
 	// Keeps are fields, with dots between their names, that the installed definition must have: another operator's definition of the same kind would
 	// drop them without a word, and with them what a decision remembers for the next.
 	Keeps []string
-	// Status returns a pointer to the object's status, which is what a pass writes.
-	Status func(client.Object) any
+	// Needs are optional kinds of children without which nothing can be decided: passes wait until their caches are full.
+	Needs []schema.GroupVersionKind
+}
+
+// Served says which objects are acted on, and when.
+type Served struct {
+	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
+	// Without the function all are.
+	Selects func(client.Object) bool
+	// Sentinels says that objects with the label sentinelLabel are there to probe the operator: nothing is decided about them, and their status is not written.
+	Sentinels bool
+	// Yields says that an object was not looked at yet and that its launch may wait for a few seconds while many runs are to be started. Without the
+	// function none waits.
+	Yields func(client.Object) bool
+}
+
+// Progress is what a status tells of where an object stands.
+type Progress struct {
 	// Observed returns the generation that the status was last decided for; 0 where there was none. Without the function no look is more urgent for being the
 	// first.
 	Observed func(client.Object) int64
-	// Decide writes what follows from what was seen into the object's status, in memory, and returns the plan.
-	Decide func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan
-	// Render returns the objects that a Create action makes; Objects.Driver comes last, and may be a pod that makes the driver pod. An error is
-	// the user's: no attempt of this spec can be rendered.
-	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
-	// Executor returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id. It is never
-	// created, only asked about. Without the function nobody asks.
-	Executor func(object client.Object, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
-	// Surroundings returns what is to stand beside the driver for others than Spark, of the object as Decide left it, and what writes into that object
-	// what became of it. It is told what Decide was told. Without the function there is nothing.
-	Surroundings func(client.Object, lifecycle.Observed) Surroundings
-	// Vital names kinds of what stands beside the driver that its clients cannot do without. An object of such a kind that is not wanted any more stays
-	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
-	Vital []string
-	// Closed are ports, by name and number, that no Service of the kind has any more, whoever wrote them: an update of a vital Service removes them.
-	Closed map[string]int32
 	// Standing tells where an object stands, by its status, for the metrics. Without the function there are no gauges.
 	Standing func(client.Object) telemetry.Standing
 	// NoApplication leaves the kind out of the metrics that count SparkApplications alone.
 	NoApplication bool
-	// ExecutorLabels are the labels that an object gives its executors besides its own. Without the function there are none.
-	ExecutorLabels func(client.Object) map[string]string
+	// Concludes says that a pass which wrote a status decided all that follows from what it saw, so that nothing follows from the status itself: the next look is
+	// due when something else changes, or when the plan says. The machine's simulator looks no sooner either.
+	Concludes bool
+}
+
+// Executors is what the reconciler needs to know of executors, which the driver makes.
+type Executors struct {
+	// Render returns the pod that the driver of an attempt, of the UID given, would ask the API server for as the executor of an id. It is never
+	// created, only asked about. Without the function nobody asks.
+	Render func(object client.Object, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
+	// Labels are the labels that an object gives its executors besides its own. Without the function there are none.
+	Labels func(client.Object) map[string]string
+	// Remembers is what a status remembers of executors that were counted: of those that come and go between two looks nobody else tells. Without the function
+	// they are not counted.
+	Remembers func(client.Object) *v1beta2.OperatorStatus
+}
+
+// Beside is what stands beside the driver for others than Spark.
+type Beside struct {
+	// Wanted returns what is to stand there, of the object as Decide left it, and what writes into that object what became of it. It is told what Decide was
+	// told. Without the function there is nothing.
+	Wanted func(client.Object, lifecycle.Observed) Surroundings
+	// Vital names kinds of it that its clients cannot do without. An object of such a kind that is not wanted any more stays
+	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
+	Vital []string
+	// Closed are ports, by name and number, that no Service of the kind has any more, whoever wrote them: an update of a vital Service removes them.
+	Closed map[string]int32
+}
+
+// Inherited is what another operator of the API left.
+type Inherited struct {
 	// Adopt returns those of the pods that another operator made for the object, with the identity that they lack: identity.AppUIDLabel, identity.AttemptLabel, and a
 	// controller for a driver. Candidates carry none of our labels, and the object's name as NameLabel, which ours have as well. Without the
 	// function there is no other operator.
@@ -65,43 +119,28 @@ type Kind struct {
 	// GroupLeft returns the identity, with our labels, of an object that another operator made for the object's attempt and that its pods do not lead to;
 	// nil where there is none to be expected. Without the function there is none.
 	GroupLeft func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
-	// Crowd names what in a status tells of executors one by one, as paths of JSON names with dots: what changes nothing else may be put off for some
-	// seconds (quiet, patience, arrival). Without it nothing is.
-	Crowd []string
-	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
-	// next transition takes their place. Without it none is.
-	Minor func(lifecycle.Transition) bool
-	// Remembers is what a status remembers of executors that were counted: of those that come and go between two looks nobody else tells. Without the function
-	// they are not counted.
-	Remembers func(client.Object) *v1beta2.OperatorStatus
-	// CrowdNews lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
-	// then. The status must need nothing but the next look at it to tell.
-	CrowdNews bool
-	// Concludes says that a pass which wrote a status decided all that follows from what it saw, so that nothing follows from the status itself: the next look is
-	// due when something else changes, or when the plan says. The machine's simulator looks no sooner either.
-	Concludes bool
-	// Selects reports whether the operator is to act on an object at all. One that it does not select is left as it is, its status and its finalizers included.
-	// Without the function all are.
-	Selects func(client.Object) bool
-	// Sentinels says that objects with the label sentinelLabel are there to probe the operator: nothing is decided about them, and their status is not written.
-	Sentinels bool
 	// Releases are finalizers by which another operator of the API kept its custom resources until it had cleaned up. Nobody else takes them off, and one
 	// that is deleted would stay for ever.
 	Releases []string
-	// Needs are optional kinds of children without which nothing can be decided: passes wait until their caches are full.
-	Needs []schema.GroupVersionKind
-	// Secrets tells that an attempt may have Secrets.
-	Secrets bool
-	// ServerSecrets says that every attempt may have a Secret, whatever its objects show. The operator must have the right to delete Secrets then.
-	ServerSecrets bool
-	// Runs says that the kind's children are applications, and which; then it has no pods or anything else of its own, and what is said of them above
-	// is left out.
-	Runs *Runs
-	// Yields says that an object was not looked at yet and that its launch may wait for a few seconds while many runs are to be started. Without the
-	// function none waits.
-	Yields func(client.Object) bool
-	// Events returns what to tell about a plan once the status that holds it is stored.
-	Events func(client.Object, lifecycle.Plan) []Event
+}
+
+// Crowd is what of a status may be put off for some seconds (quiet, patience, arrival), since it tells of executors one by one.
+type Crowd struct {
+	// Fields are what tells of them, as paths of JSON names with dots. Without them nothing is put off.
+	Fields []string
+	// Minor tells transitions that nobody waits for, since the status says nothing else of them than before: they are put off like what the crowd is at, and the
+	// next transition takes their place. Without it none is.
+	Minor func(lifecycle.Transition) bool
+	// News lets the news of executors that failed wait as long. Such an executor is remembered until it is stored, whether or not its pod is there
+	// then. The status must need nothing but the next look at it to tell.
+	News bool
+}
+
+// Secrets says which attempts may have Secrets.
+type Secrets struct {
+	Runners bool // those that a pod submits
+	// Servers says that every attempt may have one, whatever its objects show. The operator must have the right to delete Secrets then.
+	Servers bool
 }
 
 // Event is a Kubernetes Event about the custom resource.

@@ -54,34 +54,37 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 func sparkApplications(cfg config.Configuration) Kind {
 	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
 	return Kind{
-		Name:     "sparkapplication",
-		New:      func() client.Object { return &v1beta2.SparkApplication{} },
-		Keeps:    []string{"status.operator", "status.conditions", "status.executors"},
-		Status:   of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
-		Observed: of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }),
-		Decide:   decides(applications.Decide),
-		Render:   renders(applications.Render),
-		Executor: executor(applications.Executor),
-		Adopt:    with(applications.Adopt), NameLabel: sparkoperator.LabelAppName, GroupLeft: with(applications.GroupLeft),
-		Surroundings: with(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
-			return asSurroundings(applications.Surroundings(app, seen))
-		}),
-		// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
-		Crowd: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
-		// RUNNING either way: the first executors are there, and not yet enough of them.
-		Minor:     func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		Remembers: of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
-		Standing:  of(standingOf),
-		Concludes: true,
-		Yields: of(func(app *v1beta2.SparkApplication) bool {
-			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
-		}),
-		ExecutorLabels: of(executorLabelsOf),
-		// Only pods that run spark-submit have one.
-		Secrets: applications.Submission != v1beta2.SubmissionModeNative,
+		Name:   "sparkapplication",
+		New:    func() client.Object { return &v1beta2.SparkApplication{} },
+		Status: of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Decide: decides(applications.Decide),
+		Render: renders(applications.Render),
 		Events: with(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			return asEvents(sparkapp.Events(app, plan))
 		}),
+		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Served: Served{Yields: of(func(app *v1beta2.SparkApplication) bool {
+			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
+		})},
+		Progress: Progress{
+			Observed: of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }), Standing: of(standingOf), Concludes: true,
+		},
+		Executors: Executors{
+			Render: executor(applications.Executor), Labels: of(executorLabelsOf),
+			Remembers: of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
+		},
+		Beside: Beside{Wanted: with(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) Surroundings {
+			return asSurroundings(applications.Surroundings(app, seen))
+		})},
+		Inherited: Inherited{Adopt: with(applications.Adopt), NameLabel: sparkoperator.LabelAppName, GroupLeft: with(applications.GroupLeft)},
+		Crowd: Crowd{
+			// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
+			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
+			// RUNNING either way: the first executors are there, and not yet enough of them.
+			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
+		},
+		// Only pods that run spark-submit have one.
+		Secrets: Secrets{Runners: applications.Submission != v1beta2.SubmissionModeNative},
 	}
 }
 

@@ -35,20 +35,20 @@ func (r *Reconciler) act(ctx context.Context, p *pass, action lifecycle.Action) 
 func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	subject := telemetry.Subject{
 		Kind: r.kind.Name, Key: client.ObjectKeyFromObject(object), Created: object.GetCreationTimestamp().Time, Labels: object.GetLabels(),
-		NoApplication: r.kind.NoApplication,
+		NoApplication: r.kind.Progress.NoApplication,
 	}
-	if r.kind.ExecutorLabels != nil {
-		subject.ExecutorLabels = r.kind.ExecutorLabels(object)
+	if r.kind.Executors.Labels != nil {
+		subject.ExecutorLabels = r.kind.Executors.Labels(object)
 	}
 	return subject
 }
 
 // standing is where an object stands by its status. A kind that does not tell has no gauges.
 func (r *Reconciler) standing(object client.Object) telemetry.Standing {
-	if r.kind.Standing == nil {
+	if r.kind.Progress.Standing == nil {
 		return telemetry.Standing{}
 	}
-	return r.kind.Standing(object)
+	return r.kind.Progress.Standing(object)
 }
 
 // measure counts what the stored status holds.

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// How long a status waits that is to be written for its crowd alone (Kind.Crowd): a thousand executors that come, run and go are three thousand events, and
+// How long a status waits that is to be written for its crowd alone (Kind.Crowd.Fields): a thousand executors that come, run and go are three thousand events, and
 // each write is of the whole object, to the store and to everybody who watches. It is written once the crowd has been quiet for a while, which it is not
 // while some of it come or go (settled), so that executors that start one after the other are one write and not as many; and it does not wait for ever.
 const (
@@ -33,7 +33,7 @@ const (
 // paces remembers since when a status is not written for its crowd alone.
 type paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// news is when a write last told of executors that failed (Kind.CrowdNews): the first is told at once, and each write tells of a few only.
+	// news is when a write last told of executors that failed (Kind.Crowd.News): the first is told at once, and each write tells of a few only.
 	news memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors of those whose status rests, so that this begins once and not with each look; zero where there are enough.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
@@ -114,11 +114,11 @@ var minorPaths = []string{"conditions", "operator.history", "operator.phase", "o
 // ofTheCrowd reports whether a pass has nothing to store but what its executors are at, and nothing else to tell. Whatever else there is takes that along
 // at once.
 func (r *Reconciler) ofTheCrowd(p *pass, patch []byte) bool {
-	if len(r.kind.Crowd) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
+	if len(r.kind.Crowd.Fields) == 0 || len(p.told)+len(p.warnings)+len(p.made) > 0 || p.hindered != nil ||
 		slices.ContainsFunc(p.plan.Tell, r.pressing) || slices.ContainsFunc(p.plan.Trail, r.major) {
 		return false
 	}
-	paths := r.kind.Crowd
+	paths := r.kind.Crowd.Fields
 	if len(p.plan.Trail) > 0 {
 		paths = slices.Concat(paths, minorPaths)
 	}
@@ -132,7 +132,7 @@ func (r *Reconciler) ofTheCrowd(p *pass, patch []byte) bool {
 
 // major reports whether a transition is stored at once.
 func (r *Reconciler) major(t lifecycle.Transition) bool {
-	return r.kind.Minor == nil || !r.kind.Minor(t)
+	return r.kind.Crowd.Minor == nil || !r.kind.Crowd.Minor(t)
 }
 
 // pauseOf is how long a pass waits: for as long as it may where more is to come by all appearances, which is after a minor transition, when an application that
@@ -167,7 +167,7 @@ func settled(executors []lifecycle.Executor) bool {
 // pressing reports whether something is to be told at once. What a pass tells that is put off, the next tells: of executors that failed none is lost
 // meanwhile (ends).
 func (r *Reconciler) pressing(n lifecycle.Notice) bool {
-	return !r.kind.CrowdNews || n.Part != lifecycle.Executors || n.Waits
+	return !r.kind.Crowd.News || n.Part != lifecycle.Executors || n.Waits
 }
 
 // within reports whether a merge patch changes nothing but what lies at the paths, such as "operator.executors".

@@ -136,7 +136,7 @@ func TestOfTheCrowd(t *testing.T) {
 			if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 				t.Errorf("got %v", got)
 			}
-			r.kind.Crowd = nil
+			r.kind.Crowd.Fields = nil
 			if r.ofTheCrowd(p, []byte(test.patch)) {
 				t.Error("a kind without a crowd has something put off")
 			}

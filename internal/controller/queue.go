@@ -64,9 +64,9 @@ func classOf(kind Kind, object client.Object) queue.Class {
 	switch {
 	case object.GetDeletionTimestamp() != nil:
 		return queue.Leaving
-	case kind.Observed != nil && kind.Observed(object) != object.GetGeneration():
+	case kind.Progress.Observed != nil && kind.Progress.Observed(object) != object.GetGeneration():
 		return queue.Fresh
-	case kind.Standing != nil && kind.Standing(object).Phase.Terminal():
+	case kind.Progress.Standing != nil && kind.Progress.Standing(object).Phase.Terminal():
 		return queue.Settled
 	}
 	return queue.Changed

@@ -170,11 +170,11 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 // apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
 func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: lookAgain}
-	if r.kind.Selects != nil && !r.kind.Selects(stored) {
+	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
 		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
 	}
-	if r.kind.Sentinels && isSentinel(stored) {
+	if r.kind.Served.Sentinels && isSentinel(stored) {
 		result, err := r.sentinel(ctx, stored)
 		return true, result, err
 	}
@@ -182,7 +182,7 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // what was written comes back as an event
 	}
-	return r.yields(stored) || !r.optional.has(r.kind.Needs), later, nil
+	return r.yields(stored) || !r.optional.has(r.kind.Definition.Needs), later, nil
 }
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing

@@ -186,7 +186,7 @@ func (w *ownWrites) echo(obj metav1.Object) bool {
 // nothing changed is let through.
 func (r *Reconciler) noEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !r.kind.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.echo(e.ObjectNew)
+		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.echo(e.ObjectNew)
 	}}
 }
 

@@ -44,5 +44,5 @@ func (u *rush) on() bool {
 
 // yields reports whether a custom resource's launch is put off since there is a rush.
 func (r *Reconciler) yields(stored client.Object) bool {
-	return r.kind.Yields != nil && r.kind.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush.on()
+	return r.kind.Served.Yields != nil && r.kind.Served.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush.on()
 }

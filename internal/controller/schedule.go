@@ -26,15 +26,16 @@ func schedules(cfg config.Configuration) Kind {
 	}}
 	type schedule = v1beta2.ScheduledSparkApplication
 	return Kind{
-		Name:     "scheduledsparkapplication",
-		New:      func() client.Object { return &schedule{} },
-		Keeps:    []string{"status.operator", "status.conditions"},
-		Status:   of(func(s *schedule) any { return &s.Status }),
-		Observed: of(func(s *schedule) int64 { return s.Status.ObservedGeneration }),
-		Decide:   decides(dialect.Decide),
-		Standing: of(standingOfSchedule),
-		// Its runs are counted as the applications that they are.
-		NoApplication: true,
+		Name:       "scheduledsparkapplication",
+		New:        func() client.Object { return &schedule{} },
+		Status:     of(func(s *schedule) any { return &s.Status }),
+		Decide:     decides(dialect.Decide),
+		Events:     with(func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) }),
+		Definition: Definition{Keeps: []string{"status.operator", "status.conditions"}},
+		Progress: Progress{
+			Observed: of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: of(standingOfSchedule),
+			NoApplication: true, // its runs are counted as the applications that they are
+		},
 		Runs: &Runs{
 			New:   func() client.Object { return &v1beta2.SparkApplication{} },
 			List:  func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
@@ -48,7 +49,6 @@ func schedules(cfg config.Configuration) Kind {
 			Due:      with(dueOf),
 			Result:   resultOf,
 		},
-		Events: with(func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) }),
 	}
 }
 

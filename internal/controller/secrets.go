@@ -57,7 +57,7 @@ func (r *Reconciler) deleteSecrets(ctx context.Context, p *pass, attempt int32) 
 // mayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that tells. Every Connect server may
 // have a Secret.
 func (r *Reconciler) mayHaveSecrets(p *pass, attempt int32) bool {
-	if r.kind.ServerSecrets {
+	if r.kind.Secrets.Servers {
 		return true
 	}
 	known := false
@@ -70,7 +70,7 @@ func (r *Reconciler) mayHaveSecrets(p *pass, attempt int32) bool {
 			return true
 		}
 	}
-	return !known && r.kind.Secrets
+	return !known && r.kind.Secrets.Runners
 }
 
 func madeBySubmitter(object metav1.Object) bool {

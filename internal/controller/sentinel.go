@@ -227,7 +227,7 @@ func (r *Reconciler) sentinel(ctx context.Context, stored client.Object) (reconc
 
 // noSentinel forgets one that is gone, or is no sentinel any more.
 func (r *Reconciler) noSentinel(key types.NamespacedName) {
-	if r.kind.Sentinels {
+	if r.kind.Served.Sentinels {
 		r.sentinels.forget(r.sentinelKey(key))
 	}
 }

@@ -74,7 +74,7 @@ func AddWhenServed(ctx context.Context, op *Operator, kind Kind, clock Clock) er
 		return err
 	}
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
-	later := &whenServed{op: op, kind: gvk, needs: kind.Needs, fields: kind.Keeps, begin: begin}
+	later := &whenServed{op: op, kind: gvk, needs: kind.Definition.Needs, fields: kind.Definition.Keeps, begin: begin}
 	if kind.Runs != nil {
 		runs, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {

@@ -97,7 +97,7 @@ func (w *world) runGadgets(impersonate string) *Operator {
 		w.t.Fatal(err)
 	}
 	kind := Kind{
-		Name: "gadget", New: func() client.Object { return &gadget{} }, Keeps: []string{"status.state"},
+		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: Definition{Keeps: []string{"status.state"}},
 		Status: of(func(g *gadget) any { return &g.Status }),
 		Decide: decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 			g.Status.State = "seen"

@@ -466,7 +466,7 @@ func TestMayHaveSecrets(t *testing.T) {
 		{"nothing is known", children{}, nil, false, true},
 		{"nothing is known, and there are none", children{}, nil, true, false},
 	} {
-		r := &Reconciler{kind: Kind{Secrets: !c.off}}
+		r := &Reconciler{kind: Kind{Secrets: Secrets{Runners: !c.off}}}
 		p := &pass{children: c.children, made: c.made}
 		if got := r.mayHaveSecrets(p, 1); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)

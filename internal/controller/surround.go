@@ -72,10 +72,10 @@ func (p *pass) hear(wanted Surroundings, is []lifecycle.Surrounding) {
 // surround brings what stands beside the driver to what the kind wants: it creates, updates in place and deletes. What somebody else made is never
 // touched. No failure ends the pass: it becomes part of the status that the pass writes anyway, and is tried again after a while.
 func (r *Reconciler) surround(ctx context.Context, p *pass) {
-	if r.kind.Surroundings == nil {
+	if r.kind.Beside.Wanted == nil {
 		return
 	}
-	wanted := r.kind.Surroundings(p.object, p.seen)
+	wanted := r.kind.Beside.Wanted(p.object, p.seen)
 	if wanted.Unsettled {
 		return
 	}

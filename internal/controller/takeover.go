@@ -19,20 +19,20 @@ import (
 )
 
 // Another operator of the same API leaves pods without our labels, and other objects that only their owner reference tells. The pods are cached
-// with ours, indexed by the label that names their custom resource, and given an identity by the dialect (Kind.Adopt). The others are met by
+// with ours, indexed by the label that names their custom resource, and given an identity by the dialect (Kind.Inherited.Adopt). The others are met by
 // their names: what the custom resource controls is replaced by what has the name now; the rest goes with the custom resource.
 
 // adopted lists the pods in the cache that another operator made for the custom resource, as the dialect reads them.
 func (r *Reconciler) adopted(ctx context.Context, p *pass) ([]corev1.Pod, error) {
-	if r.kind.Adopt == nil {
+	if r.kind.Inherited.Adopt == nil {
 		return nil, nil
 	}
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(p.stored.GetNamespace()),
-		client.MatchingFields{identity.CacheIndex: identity.NameKey(r.kind.NameLabel, p.stored.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingFields{identity.CacheIndex: identity.NameKey(r.kind.Inherited.NameLabel, p.stored.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of another operator in the cache: %w", err)
 	}
-	return r.kind.Adopt(p.stored, pods.Items), nil
+	return r.kind.Inherited.Adopt(p.stored, pods.Items), nil
 }
 
 // lookTimeout bounds a read that the rest of a pass does not need.
@@ -42,10 +42,10 @@ const lookTimeout = 3 * time.Second
 // custom resource goes, and until then it may keep room that nobody uses. It is in no cache, for want of our labels. Where it cannot be read the pass
 // goes on without it.
 func (r *Reconciler) adoptGroup(ctx context.Context, p *pass) {
-	if r.kind.GroupLeft == nil || p.stored.GetDeletionTimestamp() != nil {
+	if r.kind.Inherited.GroupLeft == nil || p.stored.GetDeletionTimestamp() != nil {
 		return
 	}
-	group := r.kind.GroupLeft(p.stored, p.seen)
+	group := r.kind.Inherited.GroupLeft(p.stored, p.seen)
 	if group == nil {
 		return
 	}
@@ -71,13 +71,13 @@ func (r *Reconciler) adoptGroup(ctx context.Context, p *pass) {
 
 // identify gives those of the pods, read live, that carry no labels of ours their identity; what is nobody's is left as it is.
 func (r *Reconciler) identify(p *pass, pods []corev1.Pod) []corev1.Pod {
-	if r.kind.Adopt == nil {
+	if r.kind.Inherited.Adopt == nil {
 		return pods
 	}
 	theirs := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
-		return !identity.Unlabelled(&pod) || pod.Labels[r.kind.NameLabel] != p.stored.GetName()
+		return !identity.Unlabelled(&pod) || pod.Labels[r.kind.Inherited.NameLabel] != p.stored.GetName()
 	})
-	for _, adopted := range r.kind.Adopt(p.stored, theirs) {
+	for _, adopted := range r.kind.Inherited.Adopt(p.stored, theirs) {
 		at := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == adopted.UID })
 		pods[at] = adopted
 	}
@@ -95,8 +95,8 @@ func (r *Reconciler) identifyOne(p *pass, object client.Object) client.Object {
 
 // podSelector selects, live, the drivers of a custom resource and the pods that submit them, or all pods that may be ours.
 func (r *Reconciler) podSelector(p *pass, all bool) labels.Selector {
-	key, value := r.kind.NameLabel, p.stored.GetName()
-	if r.kind.Adopt == nil {
+	key, value := r.kind.Inherited.NameLabel, p.stored.GetName()
+	if r.kind.Inherited.Adopt == nil {
 		key, value = identity.AppUIDLabel, string(p.stored.GetUID())
 	}
 	if all {

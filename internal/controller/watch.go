@@ -32,7 +32,7 @@ func Add(ctx context.Context, op *Operator, kind Kind, clock Clock) error {
 	if err != nil {
 		return err
 	}
-	if err := op.waitServed(ctx, gvk, kind.Keeps); err != nil {
+	if err := op.waitServed(ctx, gvk, kind.Definition.Keeps); err != nil {
 		return err
 	}
 	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
@@ -56,7 +56,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		optional: op.optional,
 		rush:     &op.rush, sentinels: op.sentinels, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
 	}
-	owner := ownerOfKind(gvk.GroupKind(), kind.NameLabel)
+	owner := ownerOfKind(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := controller.Options{
 		// The queue hands out no more than Workers at a time, unless one namespace has more than half of them.
@@ -68,9 +68,9 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
-		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), kind.Remembers != nil}))
+		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), kind.Executors.Remembers != nil}))
 		for i, child := range childKinds {
-			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Vital), r.unexpected(owner)))
+			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Beside.Vital), r.unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
@@ -133,7 +133,7 @@ func changesOf(kind string, vital []string) predicate.Predicate {
 // unexpected leaves out that an object went which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.
 func (r *Reconciler) unexpected(owner handler.MapFunc) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		if !r.kind.Concludes { // and may wait for what it had to be gone
+		if !r.kind.Progress.Concludes { // and may wait for what it had to be gone
 			return true
 		}
 		requests := owner(context.Background(), e.Object)
