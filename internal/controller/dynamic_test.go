@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -156,45 +156,14 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	}
 }
 
-// TestSettingsThatCannotBeRead: without the right to list them the operator goes by what holds at the start, and says so once.
-func TestSettingsThatCannotBeRead(t *testing.T) {
+// TestSettingsOfNoNamespace: outside a pod the namespace of the ConfigMaps has to be said.
+func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	cfg := testConfig(w.namespace)
-	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, w.namespace
-	op, err := newOperator(t.Context(), cfg, w.environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &dynamicSettings{settings: op.settings, config: cfg.DynamicConfig, namespace: w.namespace, log: op.GetLogger()}
-	for range 3 {
-		d.look(t.Context(), w.powerless())
-	}
-	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.namespace}) {
-		t.Errorf("served are %v", is)
-	}
-	if n := strings.Count(w.log.String(), "the dynamic settings cannot be read"); n != 1 {
-		t.Errorf("told %d times:\n%s", n, w.log)
-	}
-
-	cfg.DynamicConfig.Namespace = ""
+	cfg.DynamicConfig.Enabled = true
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
 		t.Errorf("outside a pod and without a namespace: %v", err)
-	}
-}
-
-func TestChangedNamespaces(t *testing.T) {
-	for _, test := range []struct{ was, is, want []string }{
-		{nil, nil, nil},
-		{[]string{"a"}, []string{"a"}, nil},
-		{[]string{"a", "b"}, []string{"b", "c"}, []string{"a", "c"}},
-		{[]string{"a", "b"}, []string{"b", "a"}, nil},
-		{nil, []string{"a"}, []string{metav1.NamespaceAll}},
-		{[]string{"a"}, nil, []string{metav1.NamespaceAll}},
-	} {
-		if diff := cmp.Diff(test.want, changedNamespaces(config.Namespaces{Names: test.was}, config.Namespaces{Names: test.is})); diff != "" {
-			t.Errorf("%v to %v (-want +got):\n%s", test.was, test.is, diff)
-		}
 	}
 }
 
@@ -222,7 +191,7 @@ func TestScopeThatChanges(t *testing.T) {
 	} {
 		cfg := testConfig()
 		cfg.Namespaces = test.start
-		live := newSettings(cfg)
+		live := settings.New(cfg)
 		s, err := newScope(cfg.Namespaces, w.api)
 		if err != nil {
 			t.Fatal(err)
@@ -233,8 +202,8 @@ func TestScopeThatChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		var woken []string
-		live.wakes = append(live.wakes, func(name string) { woken = append(woken, name) })
-		live.become(next)
+		live.OnNamespaces(func(name string) { woken = append(woken, name) })
+		live.Become(next)
 		if served, err := s.serves(t.Context(), w.namespace); err != nil || served != test.served {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}

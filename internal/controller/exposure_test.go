@@ -14,6 +14,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
 // TestNothingOutside: while exposure is switched off, an application's Ingress is not made and its Service is of the cluster alone, as the API server takes it; the
@@ -72,7 +73,7 @@ func TestSentinelsOfOthers(t *testing.T) {
 	} {
 		cfg := config.Default()
 		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
-		if got := (&sentinels{settings: newSettings(cfg)}).probes(test.of); got != test.want {
+		if got := (&sentinels{settings: settings.New(cfg)}).probes(test.of); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
 // scope says whose custom resources are acted on: those of all namespaces, of the namespaces that are named, or of those that are named or have
@@ -33,7 +34,7 @@ type scope struct {
 	selector labels.Selector // nil where none is configured: what is watched is served
 	cache    client.Reader
 	// live has the names where they change while the operator runs; nil where they do not.
-	live *settings
+	live *settings.Live
 }
 
 func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
@@ -63,7 +64,7 @@ var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 func (s scope) serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
-		now := s.live.now().Namespaces
+		now := s.live.Now().Namespaces
 		names, all = now.Names, now.All()
 	}
 	switch {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
 const (
@@ -33,7 +34,7 @@ func isSentinel(object metav1.Object) bool { return object.GetLabels()[sentinelL
 // sentinels probe the operator as that of spark.apache.org does: a write to a custom resource that is there for nothing else must come back through the watch
 // and the queue. What it is not about is the API server: a write that fails says nothing about the operator, and restarting that would mend nothing.
 type sentinels struct {
-	settings *settings
+	settings *settings.Live
 	clock    Clock
 	log      logr.Logger
 
@@ -59,8 +60,8 @@ type sentinel struct {
 	ended  func() uint64 // how many passes of its kind have ended
 }
 
-func newSentinels(settings *settings, log logr.Logger) *sentinels {
-	return &sentinels{settings: settings, clock: time.Now, log: log.WithName("sentinels"), known: map[sentinelKey]*sentinel{}}
+func newSentinels(live *settings.Live, log logr.Logger) *sentinels {
+	return &sentinels{settings: live, clock: time.Now, log: log.WithName("sentinels"), known: map[sentinelKey]*sentinel{}}
 }
 
 var _ manager.LeaderElectionRunnable = &sentinels{}
@@ -74,7 +75,7 @@ func (s *sentinels) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(s.settings.now().Apache.Sentinels.Delay.Duration):
+		case <-time.After(s.settings.Now().Apache.Sentinels.Delay.Duration):
 			s.round(ctx)
 		}
 	}
@@ -82,7 +83,7 @@ func (s *sentinels) Start(ctx context.Context) error {
 
 // round judges the last write to each sentinel and makes the next, where that is asked for.
 func (s *sentinels) round(ctx context.Context) {
-	if !s.settings.now().Apache.Sentinels.Enabled {
+	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, one := range s.known {
@@ -143,7 +144,7 @@ func (s *sentinels) probe(ctx context.Context, key sentinelKey) {
 // queue is. An operator with much to do is neither.
 func (s *sentinels) judge(ctx context.Context, key sentinelKey, one *sentinel) {
 	s.mu.Lock()
-	out, delay := one.wrote > one.generation, s.settings.now().Apache.Sentinels.Delay.Duration
+	out, delay := one.wrote > one.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
 	late := out && s.clock().Sub(one.at) >= delay
 	wrote, passes := one.wrote, one.passes
 	s.mu.Unlock()
@@ -188,7 +189,7 @@ func (s *sentinels) seen(key sentinelKey, generation int64, reach func() *sentin
 // probes reports whether the sentinels of a namespace are written to: anybody who may create a custom resource may label it, and the operator's health
 // must not depend on it.
 func (s *sentinels) probes(namespace string) bool {
-	cfg := s.settings.now()
+	cfg := s.settings.Now()
 	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
 	return own == "" || own == namespace
 }

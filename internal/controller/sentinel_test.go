@@ -21,6 +21,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -196,7 +197,7 @@ type probed struct {
 func newProbed() *probed {
 	cfg := testConfig()
 	cfg.Apache.Sentinels.Enabled = true
-	p := &probed{sentinels: newSentinels(newSettings(cfg), logr.Discard()), now: time.Unix(1000, 0)}
+	p := &probed{sentinels: newSentinels(settings.New(cfg), logr.Discard()), now: time.Unix(1000, 0)}
 	p.clock = func() time.Time { return p.now }
 	p.key = sentinelKey{"a", namespaced("b", "c")}
 	p.seen(p.key, 1, func() *sentinel {
@@ -233,9 +234,9 @@ func TestSentinelThatIsLost(t *testing.T) {
 		{"it went, and the pass tells", func(p *probed) { p.forget(p.key) }, ""},
 		{"the cache is being stopped", func(p *probed) { p.missing = errors.New("stopped") }, ""},
 		{"it is not asked for any more", func(p *probed) {
-			off := p.settings.now()
+			off := p.settings.Now()
 			off.Apache.Sentinels.Enabled = false
-			p.settings.become(off)
+			p.settings.Become(off)
 		}, ""},
 	} {
 		p := newProbed()

@@ -29,6 +29,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/metricsauth"
+	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
@@ -67,7 +69,7 @@ type Environment struct {
 type Operator struct {
 	manager.Manager
 	config   config.Configuration // as it was at the start
-	settings *settings            // as it is now
+	settings *settings.Live       // as it is now
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces
@@ -111,10 +113,10 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
 		return nil, err
 	}
-	op := &Operator{Manager: mgr, config: cfg, settings: newSettings(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
+	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	op.sentinels = newSentinels(op.settings, op.GetLogger())
-	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), op.followSettings(ctx)); err != nil {
+	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
 		return nil, err
 	}
 	if err := op.watchChildren(ctx); err != nil {
@@ -169,7 +171,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			}
 			return c, nil
 		},
-		Metrics:                servedMetrics(cfg.Metrics, scheme),
+		Metrics:                metricsauth.Options(cfg.Metrics, scheme),
 		HealthProbeBindAddress: cfg.Health.BindAddress,
 		PprofBindAddress:       cfg.Pprof.BindAddress,
 

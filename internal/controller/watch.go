@@ -78,7 +78,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(relabelled()))
 	}
 	if scope.live != nil {
-		work = work.WatchesRawSource(scope.live.wakesOf(inside))
+		work = work.WatchesRawSource(wakesOf(scope.live, inside))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)

@@ -1,4 +1,5 @@
-package controller
+// Package metricsauth has the metrics read by those alone who may.
+package metricsauth
 
 import (
 	"crypto/sha256"
@@ -25,8 +26,8 @@ const (
 	maxAdmissions = 256
 )
 
-// servedMetrics are the options of the metrics server.
-func servedMetrics(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Options {
+// Options are the options of the metrics server.
+func Options(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: cfg.BindAddress}
 	if cfg.Authentication {
 		options.SecureServing = true // a bearer token is worth as much as what it opens
@@ -36,19 +37,19 @@ func servedMetrics(cfg config.Metrics, scheme *runtime.Scheme) metricsserver.Opt
 				return nil, err
 			}
 			return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
-				return &metricsGuard{reviewer: reviewer, log: log, handler: handler, now: time.Now, known: map[admissionKey]admission{}}, nil
+				return &guard{reviewer: reviewer, log: log, handler: handler, now: time.Now, known: map[admissionKey]admission{}}, nil
 			}, nil
 		}
 	}
 	return options
 }
 
-// metricsGuard serves those alone whose bearer token may get the path, by the API server's answers (TokenReview, SubjectAccessReview).
-type metricsGuard struct {
+// guard serves those alone whose bearer token may get the path, by the API server's answers (TokenReview, SubjectAccessReview).
+type guard struct {
 	reviewer client.Client
 	log      logr.Logger
 	handler  http.Handler
-	now      Clock
+	now      func() time.Time
 
 	mu    sync.Mutex
 	known map[admissionKey]admission
@@ -67,7 +68,7 @@ type admission struct {
 }
 
 // ServeHTTP serves or refuses a request.
-func (g *metricsGuard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	token, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if token = strings.TrimSpace(token); !bearer || token == "" {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -83,7 +84,7 @@ func (g *metricsGuard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // admit asks about a token, unless the last answer still holds.
-func (g *metricsGuard) admit(req *http.Request, token string) int {
+func (g *guard) admit(req *http.Request, token string) int {
 	key := admissionKey{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
 	g.mu.Lock()
 	last, known := g.known[key]
@@ -110,7 +111,7 @@ func (g *metricsGuard) admit(req *http.Request, token string) int {
 }
 
 // review asks the API server whose a token is, and whether that user may do what the request does.
-func (g *metricsGuard) review(req *http.Request, key admissionKey, token string) (int, error) {
+func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := g.reviewer.Create(req.Context(), who); err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package controller
+package settings
 
 import (
 	"cmp"
@@ -32,26 +32,30 @@ func podNamespace() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// dynamicSettings bring what the source of dynamic settings says into the settings, for as long as the operator runs, on a replica that stands by too: it
+// follower brings what the source of dynamic settings says into the settings, for as long as the operator runs, on a replica that stands by too: it
 // serves the right namespaces when it takes over.
-type dynamicSettings struct {
-	settings  *settings
+type follower struct {
+	live      *Live
 	config    config.DynamicConfig
 	namespace string // of the ConfigMaps
 	selector  labels.Selector
-	live      client.Reader
+	reader    client.Reader // of the API server
 	log       logr.Logger
 	told      string // what was told last
 	// open makes the cache of the ConfigMaps.
 	open func() (cache.Cache, error)
 }
 
-var _ manager.LeaderElectionRunnable = &dynamicSettings{}
+var _ manager.LeaderElectionRunnable = &follower{}
 
-// followSettings adds the source of dynamic settings, where there is one. It is read once before anything else: nothing is done first by what holds at the start
-// and not now. One that cannot be read then is told and stops nothing, since it is looked at again.
-func (op *Operator) followSettings(ctx context.Context) error {
-	cfg := op.config.DynamicConfig
+// readTimeout bounds a read of the ConfigMaps, and watchAgain lies between two tries to watch them.
+const readTimeout, watchAgain = time.Minute, time.Minute
+
+// Follow has the manager follow the source of dynamic settings, where the configuration names one. It is read once before anything else: nothing is done first by
+// what holds at the start and not now. One that cannot be read then is told and stops nothing, since it is looked at again. Errors name the field of the
+// configuration.
+func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
+	cfg := live.initial.DynamicConfig
 	if !cfg.Enabled {
 		return nil
 	}
@@ -59,9 +63,9 @@ func (op *Operator) followSettings(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("dynamicConfig.selector: %w", err)
 	}
-	d := &dynamicSettings{
-		settings: op.settings, config: cfg, selector: selector, live: op.GetAPIReader(), log: op.GetLogger().WithName("dynamic-settings"),
-		namespace: cmp.Or(cfg.Namespace, op.config.LeaderElection.Namespace),
+	d := &follower{
+		live: live, config: cfg, selector: selector, reader: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("dynamic-settings"),
+		namespace: cmp.Or(cfg.Namespace, live.initial.LeaderElection.Namespace),
 	}
 	if cfg.Source == config.SourceConfigMap && d.namespace == "" {
 		if d.namespace, err = podNamespace(); err != nil {
@@ -69,22 +73,22 @@ func (op *Operator) followSettings(ctx context.Context) error {
 		}
 	}
 	d.open = func() (cache.Cache, error) {
-		return cache.New(op.GetConfig(), cache.Options{
-			Scheme: op.GetScheme(), HTTPClient: op.GetHTTPClient(), Mapper: op.GetRESTMapper(),
+		return cache.New(mgr.GetConfig(), cache.Options{
+			Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{d.namespace: {LabelSelector: selector}}, Transform: cache.TransformStripManagedFields()},
 			},
 		})
 	}
-	d.look(ctx, d.live)
-	return op.Add(d)
+	d.look(ctx, d.reader)
+	return mgr.Add(d)
 }
 
 // NeedLeaderElection says no.
-func (*dynamicSettings) NeedLeaderElection() bool { return false }
+func (*follower) NeedLeaderElection() bool { return false }
 
 // Start follows the source until ctx ends. Nothing that goes wrong ends it, since its end with an error would be the operator's.
-func (d *dynamicSettings) Start(ctx context.Context) error {
+func (d *follower) Start(ctx context.Context) error {
 	if d.config.Source == config.SourceFile {
 		d.poll(ctx)
 		return nil
@@ -94,7 +98,7 @@ func (d *dynamicSettings) Start(ctx context.Context) error {
 			d.log.Error(err, "the ConfigMaps of dynamic settings cannot be watched; what was read last goes on to hold", "namespace", d.namespace)
 			select {
 			case <-ctx.Done():
-			case <-time.After(maxErrorDelay):
+			case <-time.After(watchAgain):
 			}
 		}
 	}
@@ -102,7 +106,7 @@ func (d *dynamicSettings) Start(ctx context.Context) error {
 }
 
 // poll looks at the file again and again. A mounted ConfigMap is a link that is put in the place of another, which tells nobody.
-func (d *dynamicSettings) poll(ctx context.Context) {
+func (d *follower) poll(ctx context.Context) {
 	again := time.NewTicker(d.config.ReloadInterval.Duration)
 	defer again.Stop()
 	for {
@@ -110,13 +114,13 @@ func (d *dynamicSettings) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-again.C:
-			d.look(ctx, d.live)
+			d.look(ctx, d.reader)
 		}
 	}
 }
 
 // watch looks at the ConfigMaps whenever one of them changes, until ctx ends.
-func (d *dynamicSettings) watch(ctx context.Context) error {
+func (d *follower) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	followed, err := d.open()
 	if err != nil {
@@ -162,7 +166,7 @@ func (d *dynamicSettings) watch(ctx context.Context) error {
 }
 
 // look reads the source, and takes what it says.
-func (d *dynamicSettings) look(ctx context.Context, reader client.Reader) {
+func (d *follower) look(ctx context.Context, reader client.Reader) {
 	values, err := d.read(ctx, reader)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -174,7 +178,7 @@ func (d *dynamicSettings) look(ctx context.Context, reader client.Reader) {
 }
 
 // read returns the properties of the source. A file that is not there has none: its ConfigMap may be optional.
-func (d *dynamicSettings) read(ctx context.Context, reader client.Reader) (map[string]string, error) {
+func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]string, error) {
 	if d.config.Source == config.SourceFile {
 		values, err := peer.LoadProperties(d.config.File)
 		if errors.Is(err, os.ErrNotExist) {
@@ -182,7 +186,7 @@ func (d *dynamicSettings) read(ctx context.Context, reader client.Reader) (map[s
 		}
 		return values, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var list corev1.ConfigMapList
 	if err := reader.List(ctx, &list, client.InNamespace(d.namespace), client.MatchingLabelsSelector{Selector: d.selector}); err != nil {
@@ -198,8 +202,8 @@ func (d *dynamicSettings) read(ctx context.Context, reader client.Reader) (map[s
 
 // take lays the properties over the configuration of the start, and tells what is new about that. Where the list of namespaces cannot be used nothing is
 // taken: half of what somebody wrote in one go is not what was meant.
-func (d *dynamicSettings) take(values map[string]string) {
-	next, unused, err := peer.Override(&d.settings.initial, values)
+func (d *follower) take(values map[string]string) {
+	next, unused, err := peer.Override(&d.live.initial, values)
 	if err != nil {
 		d.tellOnce(err.Error(), func() {
 			d.log.Error(err, "the dynamic settings are not taken; what was read last goes on to hold")
@@ -215,11 +219,11 @@ func (d *dynamicSettings) take(values map[string]string) {
 			d.log.Info("a dynamic property has no effect", "property", one.Name, "why", one.Why)
 		}
 	})
-	was := d.settings.now()
+	was := d.live.Now()
 	if was.String() == next.String() {
 		return
 	}
-	d.settings.become(next)
+	d.live.Become(next)
 	if !slices.Equal(was.Namespaces.Names, next.Namespaces.Names) {
 		d.log.Info("the namespaces that are served have changed", "from", named(was.Namespaces), "to", named(next.Namespaces))
 	}
@@ -228,7 +232,7 @@ func (d *dynamicSettings) take(values map[string]string) {
 }
 
 // tellOnce tells what was not told last, so that a source that is looked at again and again does not fill the log.
-func (d *dynamicSettings) tellOnce(what string, tell func()) {
+func (d *follower) tellOnce(what string, tell func()) {
 	if d.told == what {
 		return
 	}
