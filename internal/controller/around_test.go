@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
@@ -42,7 +43,7 @@ func TestUnexpected(t *testing.T) {
 			if test.was != nil {
 				r.around.note(key, *test.was)
 			}
-			passes := r.unexpected(ownerOfKind(v1beta2.Kind("SparkApplication"), ""))
+			passes := r.unexpected(feed.OwnerOf(v1beta2.Kind("SparkApplication"), ""))
 			for i, want := range test.news {
 				if got := passes.Delete(event.DeleteEvent{Object: service}); got != want {
 					t.Errorf("deletion %d is news: %t", i+1, got)

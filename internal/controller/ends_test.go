@@ -3,27 +3,20 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -41,80 +34,6 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: exited(code, "")}}
 	}
 	return pod
-}
-
-// TestWitness: which events tell of an executor that failed, and who believes them.
-func TestWitness(t *testing.T) {
-	t.Parallel()
-	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
-	driver := endedExecutor("1", 1)
-	driver.Labels[identity.RoleLabel] = identity.RoleDriver
-	open, closed := make(chan struct{}), make(chan struct{})
-	close(closed)
-	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
-	for _, test := range []struct {
-		name        string
-		leads       chan struct{}
-		counts      bool
-		before, now client.Object
-		want        int
-	}{
-		{"fails", closed, true, runs, failed, 1},
-		{"had failed when it was first seen", closed, true, nil, failed, 1},
-		{"had failed before", closed, true, failed, failed, 0},
-		{"ends well", closed, true, runs, done, 0},
-		{"goes on", closed, true, runs, runs, 0},
-		{"a driver", closed, true, nil, driver, 0},
-		{"no pod", closed, true, nil, &corev1.ConfigMap{}, 0},
-		{"while another acts", open, true, runs, failed, 0},
-		{"is gone", closed, true, runs, nil, 1},
-		{"is gone that had failed", closed, true, failed, nil, 1},
-		{"is gone while another acts", open, true, runs, nil, 0},
-		{"a driver that is gone", closed, true, driver, nil, 0},
-		{"is gone, and nobody counts it", closed, false, runs, nil, 0},
-		{"fails, where those that are gone are not counted", closed, false, runs, failed, 1},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-			w := witness{handler.Funcs{}, owner, &ends{}, test.leads, test.counts}
-			switch {
-			case test.now == nil:
-				w.Delete(t.Context(), event.DeleteEvent{Object: test.before}, nil)
-			case test.before == nil:
-				w.Create(t.Context(), event.CreateEvent{Object: test.now}, nil)
-			default:
-				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, nil)
-			}
-			if got := w.ends.of(key); len(got) != test.want {
-				t.Errorf("noted %d, want %d", len(got), test.want)
-			}
-		})
-	}
-}
-
-// TestLeft: what is remembered of an executor that is gone, by what it was at.
-func TestLeft(t *testing.T) {
-	t.Parallel()
-	runs := endedExecutor("1", -1)
-	runs.Status.Phase = corev1.PodRunning
-	evicted := runs.DeepCopy()
-	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
-	for name, c := range map[string]struct {
-		pod  *corev1.Pod
-		want lifecycle.DriverPhase
-	}{
-		"it ran":               {runs, lifecycle.DriverSucceeded},
-		"it never ran":         {endedExecutor("1", -1), lifecycle.DriverSucceeded},
-		"it had done its work": {endedExecutor("1", 0), lifecycle.DriverSucceeded},
-		"it had failed":        {endedExecutor("1", 1), lifecycle.DriverFailed},
-		"it was evicted":       {evicted, lifecycle.DriverFailed},
-	} {
-		was := left(c.pod)
-		facts := lifecycle.ExecutorFacts(&was, overlay.ExecutorContainer)
-		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || was.UID != c.pod.UID || len(was.OwnerReferences) != 1 {
-			t.Errorf("%s: %+v of %+v", name, facts, was)
-		}
-	}
 }
 
 // TestObserveGone: of executors that are gone those are counted that belong to the attempt of the status, that it has not counted, and whose names none has that is
@@ -154,7 +73,7 @@ func TestObserveGone(t *testing.T) {
 		r := &Reconciler{kind: sparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
-		r.ends.note(key, end{pod: left(test.gone), gone: true})
+		r.ends.Note(key, feed.End{Pod: feed.Left(test.gone), Gone: true})
 		p := &pass{stored: app}
 		pods := r.observeEnds(p, test.there)
 		if len(pods) != len(test.there) || p.check != 0 {
@@ -165,52 +84,14 @@ func TestObserveGone(t *testing.T) {
 		for _, e := range r.observeGone(p) {
 			got = append(got, e.Name)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" || len(r.ends.of(key)) != test.kept {
-			t.Errorf("%s: %d are remembered still: %s", test.name, len(r.ends.of(key)), diff)
+		if diff := cmp.Diff(test.want, got); diff != "" || len(r.ends.Of(key)) != test.kept {
+			t.Errorf("%s: %d are remembered still: %s", test.name, len(r.ends.Of(key)), diff)
 		}
 		r.kind.Executors.Remembers = nil
 		if got := r.observeGone(p); len(got) > 0 {
 			t.Errorf("%s: a kind that remembers none counts one", test.name)
 		}
 	}
-}
-
-// TestWitnessOfTakenExecutors: an executor that ran in the last state of its pod was taken away, unless that state is an old
-// one since nobody watched.
-func TestWitnessOfTakenExecutors(t *testing.T) {
-	t.Parallel()
-	runs, leads := endedExecutor("1", -1), make(chan struct{})
-	runs.Status.Phase = corev1.PodRunning
-	close(leads)
-	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-	for name, c := range map[string]struct {
-		deleted event.DeleteEvent
-		want    bool
-	}{
-		"it ran":                       {event.DeleteEvent{Object: runs}, true},
-		"it ran when it was seen last": {event.DeleteEvent{Object: runs, DeleteStateUnknown: true}, false},
-		"it had ended":                 {event.DeleteEvent{Object: endedExecutor("1", 0)}, false},
-		"it had not begun":             {event.DeleteEvent{Object: endedExecutor("1", -1)}, false},
-		"its pod has no grace period":  {event.DeleteEvent{Object: graceless(runs)}, false},
-	} {
-		w := witness{handler.Funcs{}, owner, &ends{}, leads, true}
-		w.Delete(t.Context(), c.deleted, nil)
-		got := w.ends.of(types.NamespacedName{Namespace: "ns", Name: "pi"})
-		if len(got) != 1 || !got[0].gone || got[0].taken != c.want {
-			t.Errorf("%s: noted %+v", name, got)
-		}
-	}
-}
-
-// graceless is a pod that is always deleted without a grace period, as the cache has it.
-func graceless(pod *corev1.Pod) *corev1.Pod {
-	pod = pod.DeepCopy()
-	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	trimmed, err := trim.Pod(pod)
-	if err != nil {
-		panic(err)
-	}
-	return trimmed.(*corev1.Pod)
 }
 
 // TestObserveTaken: an executor that was taken away has failed if its driver goes on, whether or not it was counted before.
@@ -241,7 +122,7 @@ func TestObserveTaken(t *testing.T) {
 		r := &Reconciler{kind: sparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
-		r.ends.note(key, end{pod: left(taken), gone: true, taken: true})
+		r.ends.Note(key, feed.End{Pod: feed.Left(taken), Gone: true, Taken: true})
 		p := &pass{stored: app}
 		r.observeEnds(p, nil)
 		p.seen.Drivers = c.driver
@@ -264,7 +145,7 @@ func TestObserveEnds(t *testing.T) {
 	var r Reconciler
 	p := &pass{stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}}
 	failed := endedExecutor("1", 1)
-	r.ends.note(identity.Key(p.stored), end{pod: *failed})
+	r.ends.Note(identity.Key(p.stored), feed.End{Pod: *failed})
 	if pods := r.observeEnds(p, []corev1.Pod{*failed}); len(pods) != 1 || p.check != 0 {
 		t.Errorf("while it is there: %d pods, the next look in %s", len(pods), p.check)
 	}
@@ -309,138 +190,6 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	})
 	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
-	}
-}
-
-// strictQueue takes what is added at once, and nothing by way of a rate limiter.
-type strictQueue struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
-	t     *testing.T
-	added []reconcile.Request
-	later map[time.Duration]int
-}
-
-func (q *strictQueue) Add(r reconcile.Request) { q.added = append(q.added, r) }
-
-func (q *strictQueue) AddRateLimited(r reconcile.Request) {
-	q.t.Errorf("%v has to pass the rate limiter", r)
-}
-
-func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
-	q.later[after]++
-}
-
-// TestEventsAreNotRateLimited: each event of a pod puts its application into the queue at once, and that of an executor that does not fail, or of a driver that
-// is about to start, a moment later, with others. The queue's limiter is for passes that failed.
-func TestEventsAreNotRateLimited(t *testing.T) {
-	t.Parallel()
-	leads := make(chan struct{})
-	close(leads)
-	owner := ownerOfKind(v1beta2.Kind("SparkApplication"), "")
-	w := witness{handler.EnqueueRequestsFromMapFunc(owner), owner, &ends{}, leads, true}
-	driver := endedExecutor("d", -1)
-	driver.Labels[identity.RoleLabel] = identity.RoleDriver
-	waits := driver.DeepCopy()
-	driver.Status.Phase = corev1.PodRunning
-	stuck, going := waits.DeepCopy(), waits.DeepCopy()
-	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
-	going.DeletionTimestamp = new(metav1.Now())
-	runs, failed := endedExecutor("1", -1), endedExecutor("1", 1)
-	for _, test := range []struct {
-		name        string
-		before, now *corev1.Pod
-		atOnce      int
-		later       map[time.Duration]int
-	}{
-		{"of a driver", driver, driver, 102, map[time.Duration]int{}},
-		{"of a driver that is about to start", waits, waits, 1, map[time.Duration]int{gather: 101}},
-		{"of a driver that lacks something", stuck, stuck, 102, map[time.Duration]int{}},
-		{"of a driver that is deleted before it starts", going, going, 102, map[time.Duration]int{}},
-		{"of a driver that starts", waits, driver, 101, map[time.Duration]int{gather: 1}},
-		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gather: 2}},
-		{"of an executor", runs, runs, 0, map[time.Duration]int{gather: 102}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			q := &strictQueue{t: t, later: map[time.Duration]int{}}
-			w.Create(t.Context(), event.CreateEvent{Object: test.before}, q)
-			for range 100 {
-				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, q)
-			}
-			w.Delete(t.Context(), event.DeleteEvent{Object: test.now}, q)
-			if len(q.added) != test.atOnce {
-				t.Errorf("102 events are added at once %d times, want %d", len(q.added), test.atOnce)
-			}
-			for _, added := range q.added {
-				if added.NamespacedName != (types.NamespacedName{Namespace: "ns", Name: "pi"}) {
-					t.Errorf("%v is added", added)
-				}
-			}
-			if diff := cmp.Diff(test.later, q.later); diff != "" {
-				t.Errorf("added later (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestEndsAreBounded: what is noted is forgotten when it is counted or its application is gone, and there is an end to it.
-func TestEndsAreBounded(t *testing.T) {
-	t.Parallel()
-	var e ends
-	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
-	failed, gone := endsOf{"ns", false}, endsOf{"ns", true}
-	for i := range maxEnds + 10 {
-		is := end{pod: *endedExecutor(strconv.Itoa(i), 1)}
-		e.note(key(i%7), is)
-		e.note(key(i%7), is) // twice is once
-		e.note(key(i%7), end{pod: is.pod, gone: true})
-	}
-	held := 0
-	for i := range 7 {
-		held += len(e.of(key(i)))
-	}
-	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known as gone alone
-		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
-	}
-	for i := range maxGone {
-		e.note(key(7), end{pod: *endedExecutor(strconv.Itoa(i), 0), gone: true})
-	}
-	if got := e.of(key(7)); len(got) != maxGone-10 || e.held[gone] != maxGone {
-		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
-	}
-	e.forget(key(7))
-	first := slices.DeleteFunc(e.of(key(0)), func(is end) bool { return is.gone })
-	e.counted(key(0), first[:3])
-	e.counted(key(0), first[:3])
-	if e.held[failed] != maxEnds-3 {
-		t.Errorf("of %d, %v are held", len(first), e.held)
-	}
-	e.counted(key(0), first)
-	for i := 1; i < 7; i++ {
-		e.forget(key(i))
-	}
-	e.forget(key(0))
-	if len(e.held) != 0 || len(e.keys) != 0 {
-		t.Errorf("%v are held still: %v", e.held, e.keys)
-	}
-}
-
-// TestEndsOfOthersStay: however many executors of some namespaces fail, those of another are remembered.
-func TestEndsOfOthersStay(t *testing.T) {
-	t.Parallel()
-	var e ends
-	for i := range 20 * maxEnds {
-		key := types.NamespacedName{Namespace: "busy-" + strconv.Itoa(i%10), Name: "app"}
-		e.note(key, end{pod: *endedExecutor(strconv.Itoa(i), 1)})
-	}
-	if all := e.held[endsOf{}]; all != allEnds*maxEnds {
-		t.Errorf("%d of all namespaces are remembered, want %d", all, allEnds*maxEnds)
-	}
-	calm := types.NamespacedName{Namespace: "calm", Name: "app"}
-	for i := range maxEnds {
-		e.note(calm, end{pod: *endedExecutor(strconv.Itoa(i), 1)})
-	}
-	if own := len(e.of(calm)); own != maxEnds/ownEnds {
-		t.Errorf("%d of another namespace are remembered, want %d", own, maxEnds/ownEnds)
 	}
 }
 

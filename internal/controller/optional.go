@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
@@ -38,11 +39,11 @@ type optionalChildren struct {
 
 	mu      sync.RWMutex
 	caches  map[schema.GroupVersionKind]cache.Cache // those that are full
-	feeding []feed
+	feeding []fed
 }
 
-// feed is a controller's queue, and which custom resource a child belongs to.
-type feed struct {
+// fed is a controller's queue, and which custom resource a child belongs to.
+type fed struct {
 	controller controller.Controller
 	toOwner    handler.EventHandler
 }
@@ -60,7 +61,7 @@ func newOptionalChildren(op *Operator, kinds []schema.GroupVersionKind) *optiona
 
 // feed lets the coming and going of optional children wake a controller's custom resources. The controller may come after the children: each cache feeds
 // each controller once, whichever of the two is there first.
-func (o *optionalChildren) feed(to feed) error {
+func (o *optionalChildren) feed(to fed) error {
 	o.mu.Lock()
 	o.feeding = append(o.feeding, to)
 	full := maps.Clone(o.caches)
@@ -73,8 +74,8 @@ func (o *optionalChildren) feed(to feed) error {
 	return nil
 }
 
-func (f feed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
-	return f.controller.Watch(source.Kind[client.Object](children, metadataOnly(kind), f.toOwner, comingOrEdited()))
+func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
+	return f.controller.Watch(source.Kind[client.Object](children, metadataOnly(kind), f.toOwner, feed.ComingOrEdited()))
 }
 
 // NeedLeaderElection says no: one that stands by has its caches full when it takes over.

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
@@ -81,7 +82,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			wakes := func(kind schema.GroupVersionKind, label string) bool {
-				woken := ownerOfKind(kind.GroupKind(), label)(t.Context(), test.pod)
+				woken := feed.OwnerOf(kind.GroupKind(), label)(t.Context(), test.pod)
 				if len(woken) > 1 || len(woken) == 1 && woken[0].NamespacedName != (types.NamespacedName{Namespace: "here", Name: "x"}) {
 					t.Errorf("%s: it wakes %v", kind.Kind, woken)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -49,7 +50,7 @@ type Reconciler struct {
 	explains *explain.Explainer
 	around   around
 	paces    paces
-	ends     ends
+	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
 	blind    atomic.Bool                                         // the last read of Events failed
 
@@ -86,7 +87,7 @@ type pass struct {
 	check    time.Duration // the reconciler's own wish to look again; 0 = none
 	rest     time.Duration // for which the status is not written yet; 0 = none
 	started  []runStart    // runs that exist since this pass, or one that did not come to write it down
-	ends     []end         // executors that are counted in this pass, whether or not they are still there
+	ends     []feed.End    // executors that are counted in this pass, whether or not they are still there
 }
 
 // Reconcile makes one pass. It is the only place where the steps meet:
@@ -269,7 +270,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 	if written {
 		r.tell(ctx, p)
 	}
-	r.ends.counted(key, p.ends)
+	r.ends.Counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
 	r.clear(ctx, p)
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
@@ -282,7 +283,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.around.forget(key)
 	r.around.sweeps.Forget(key)
 	r.paces.gone(key)
-	r.ends.forget(key)
+	r.ends.Forget(key)
 	r.lacks.Forget(key)
 	r.noSentinel(key)
 	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -153,7 +154,7 @@ func TestRelabelled(t *testing.T) {
 	namespace := func(labels map[string]string) client.Object {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels}}
 	}
-	p := relabelled()
+	p := feed.Relabelled()
 	if !p.Create(event.CreateEvent{Object: namespace(nil)}) || p.Delete(event.DeleteEvent{Object: namespace(nil)}) {
 		t.Error("a namespace is looked at when it comes, and not when it goes")
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/metricsauth"
@@ -78,9 +79,9 @@ type Operator struct {
 	// sentinels are shared by all kinds.
 	sentinels *sentinels
 	allowed   explain.Allowance // of all kinds together
-	pods      *listener
-	others    []*listener // of childKinds
-	lock      *lock       // nil without a leader
+	pods      *feed.Listener
+	others    []*feed.Listener // of childKinds
+	lock      *lock            // nil without a leader
 	hangs     *watchdog.Watchdog
 	// until is the context that Start was given; nil before that.
 	until atomic.Pointer[context.Context]
@@ -200,10 +201,10 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 // watchChildren indexes what reconcilers look up, which also begins to watch it.
 func (op *Operator) watchChildren(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
-	op.pods = newListener(objects[0], op.GetCache())
+	op.pods = feed.NewListener(objects[0], op.GetCache())
 	for _, kind := range childKinds {
 		object := metadataOnly(kind)
-		objects, op.others = append(objects, object), append(op.others, newListener(object, op.GetCache()))
+		objects, op.others = append(objects, object), append(op.others, feed.NewListener(object, op.GetCache()))
 	}
 	for _, object := range objects {
 		if err := op.GetFieldIndexer().IndexField(ctx, object, identity.CacheIndex, identity.IndexKeys); err != nil {

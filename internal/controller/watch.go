@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,9 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/explain"
-	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/queue"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Add gives the operator a kind to reconcile.
@@ -56,7 +54,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		optional: op.optional,
 		rush:     &op.rush, sentinels: op.sentinels, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
 	}
-	owner := ownerOfKind(gvk.GroupKind(), kind.Inherited.NameLabel)
+	owner := feed.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := controller.Options{
 		// The queue hands out no more than Workers at a time, unless one namespace has more than half of them.
@@ -68,14 +66,14 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		work = kind.Runs.watch(work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
-		work = work.WatchesRawSource(op.pods.ear(early, witness{toOwner, owner, &r.ends, op.Elected(), kind.Executors.Remembers != nil}))
+		work = work.WatchesRawSource(op.pods.Ear(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: &r.ends, Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
 		for i, child := range childKinds {
-			work = work.WatchesRawSource(op.others[i].ear(early, arrivals{toOwner}, changesOf(child.Kind, kind.Beside.Vital), r.unexpected(owner)))
+			work = work.WatchesRawSource(op.others[i].Ear(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
 	if scope.selector != nil {
-		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(relabelled()))
+		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {
 		work = work.WatchesRawSource(wakesOf(scope.live, inside))
@@ -88,7 +86,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		return fmt.Errorf("controller %s: %w", kind.Name, err)
 	}
 	if kind.Runs == nil {
-		if err := op.optional.feed(feed{built, toOwner}); err != nil {
+		if err := op.optional.feed(fed{built, toOwner}); err != nil {
 			return fmt.Errorf("controller %s: %w", kind.Name, err)
 		}
 	}
@@ -106,30 +104,6 @@ func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// ownerOfKind maps a dependent to the custom resource of a kind that is to see its changes; see identity.CustomResource.
-func ownerOfKind(kind schema.GroupKind, nameLabel string) handler.MapFunc {
-	return func(_ context.Context, dependent client.Object) []reconcile.Request {
-		key, found := identity.CustomResource(dependent, kind, nameLabel)
-		if !found {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: key}}
-	}
-}
-
-// comingAndGoing passes on that an object appeared or went. Nothing is decided by what one of childKinds holds.
-func comingAndGoing() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-}
-
-// changesOf passes on what of a child kind anything is decided by.
-func changesOf(kind string, vital []string) predicate.Predicate {
-	if slices.Contains(vital, kind) {
-		return comingOrChanged()
-	}
-	return comingAndGoing()
-}
-
 // unexpected leaves out that an object went which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.
 func (r *Reconciler) unexpected(owner handler.MapFunc) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
@@ -138,20 +112,5 @@ func (r *Reconciler) unexpected(owner handler.MapFunc) predicate.Predicate {
 		}
 		requests := owner(context.Background(), e.Object)
 		return !slices.ContainsFunc(requests, func(of reconcile.Request) bool { return r.around.went(of.NamespacedName, e.Object) })
-	}}
-}
-
-// comingOrChanged passes on as well that somebody may have changed what stands beside a driver: a Service has no generation, and its metadata does not tell.
-func comingOrChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
-	}}
-}
-
-// comingOrEdited passes on as well that what stands beside a driver was edited by somebody else: its generation moved, and what it was made of did not.
-func comingOrEdited() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := e.ObjectOld, e.ObjectNew
-		return identity.IsAuxiliary(is) && was.GetGeneration() != is.GetGeneration() && was.GetLabels()[lifecycle.ContentLabel] == is.GetLabels()[lifecycle.ContentLabel]
 	}}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -80,10 +80,10 @@ func TestListener(t *testing.T) {
 
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "old"}}
 	must(w.api.Create(ctx, old))
-	l := newListener(metadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
+	l := feed.NewListener(metadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
 	var first, second, late heard
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-	ears := []*ear{l.ear(true, first.handler()), l.ear(true, second.handler(), noChanges)}
+	ears := []*feed.Ear{l.Ear(true, first.handler()), l.Ear(true, second.handler(), noChanges)}
 
 	must(ears[0].Start(ctx, nil))
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -95,10 +95,7 @@ func TestListener(t *testing.T) {
 	for _, e := range ears {
 		must(e.WaitForSync(ctx))
 	}
-	if n := len(l.ears); n != 2 {
-		t.Errorf("%d ears share what is told, want 2", n)
-	}
-	later := l.ear(false, late.handler())
+	later := l.Ear(false, late.handler())
 	must(later.Start(ctx, nil))
 	must(later.WaitForSync(ctx))
 
@@ -115,28 +112,5 @@ func TestListener(t *testing.T) {
 	some := []string{"came new", "came old", "went old"}
 	if diff := cmp.Diff(some, second.wait(t, len(some))); diff != "" {
 		t.Errorf("one that wants no changes heard (-want +got):\n%s", diff)
-	}
-}
-
-// TestEarOfTheUnseen holds what an informer tells of an object that went while the watch was broken.
-func TestEarOfTheUnseen(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
-	for _, test := range []struct {
-		name   string
-		object any
-		want   []string
-	}{
-		{"seen", pod, []string{"went gone"}},
-		{"unseen", toolscache.DeletedFinalStateUnknown{Key: "gone", Obj: pod}, []string{"went gone"}},
-		{"unseen, and nothing is known of it", toolscache.DeletedFinalStateUnknown{Key: "gone"}, nil},
-		{"none", nil, nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var h heard
-			newListener(pod, nil).ear(false, h.handler()).OnDelete(test.object)
-			if diff := cmp.Diff(test.want, h.all()); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }

@@ -1,4 +1,6 @@
-package controller
+// Package feed brings the events of children to the queues of those whose children they are: at once what somebody waits for, gathered what nobody does. What of
+// them no later look could find out, it remembers.
+package feed
 
 import (
 	"context"
@@ -17,29 +19,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// listener brings the events of one kind of children to the controllers of all kinds of custom resources. At the informer each of these would have two goroutines
+// Listener brings the events of one kind of children to the controllers of all kinds of custom resources. At the informer each of these would have two goroutines
 // of its own, which every event wakes, mostly to find that it is another's: that costs more than what is done about the event.
 //
 // A controller that is made once the operator runs listens for itself, since what there is was told already.
-type listener struct {
+type Listener struct {
 	cache cache.Cache
 	of    client.Object
 
 	mu      sync.Mutex
 	awaited int           // ears that were made and do not listen yet
-	ears    []*ear        // nothing more comes once all listen
+	ears    []*Ear        // nothing more comes once all listen
 	all     chan struct{} // closed when they do
 	told    toolscache.ResourceEventHandlerRegistration
 	failed  error
 }
 
-func newListener(of client.Object, in cache.Cache) *listener {
-	return &listener{cache: in, of: of, all: make(chan struct{})}
+// NewListener returns a listener to the objects of a cache that are as one.
+func NewListener(of client.Object, in cache.Cache) *Listener {
+	return &Listener{cache: in, of: of, all: make(chan struct{})}
 }
 
-// ear is a controller that listens.
-type ear struct {
-	*listener
+// Ear is a controller that listens.
+type Ear struct {
+	*Listener
 	shares     bool // with the other ears what the informer tells
 	handler    handler.EventHandler
 	predicates []predicate.Predicate
@@ -49,32 +52,32 @@ type ear struct {
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-var _ source.SyncingSource = &ear{}
+var _ source.SyncingSource = &Ear{}
 
-// ear is what has a controller listen. Whoever makes one that shares starts it: the others wait for it.
-func (l *listener) ear(shares bool, to handler.EventHandler, predicates ...predicate.Predicate) *ear {
+// Ear is what has a controller listen. Whoever makes one that shares starts it: the others wait for it.
+func (l *Listener) Ear(shares bool, to handler.EventHandler, predicates ...predicate.Predicate) *Ear {
 	if shares {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.awaited++
 	}
-	return &ear{listener: l, shares: shares, handler: to, predicates: predicates, heard: make(chan error, 1)}
+	return &Ear{Listener: l, shares: shares, handler: to, predicates: predicates, heard: make(chan error, 1)}
 }
 
 // String implements fmt.Stringer, for the log.
-func (e *ear) String() string {
+func (e *Ear) String() string {
 	return fmt.Sprintf("children: %T %s", e.of, e.of.GetObjectKind().GroupVersionKind().Kind)
 }
 
 // Start implements source.Source.
-func (e *ear) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (e *Ear) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	e.ctx, e.queue = ctx, queue
 	go func() { e.heard <- e.join(ctx) }()
 	return nil
 }
 
 // WaitForSync implements source.SyncingSource.
-func (e *ear) WaitForSync(ctx context.Context) error {
+func (e *Ear) WaitForSync(ctx context.Context) error {
 	select {
 	case err := <-e.heard:
 		return err
@@ -87,7 +90,7 @@ func (e *ear) WaitForSync(ctx context.Context) error {
 }
 
 // join begins to listen and waits until all was told that there was.
-func (e *ear) join(ctx context.Context) error {
+func (e *Ear) join(ctx context.Context) error {
 	informer, err := e.cache.GetInformer(ctx, e.of)
 	if err != nil {
 		return err
@@ -100,14 +103,14 @@ func (e *ear) join(ctx context.Context) error {
 }
 
 // listen has the informer tell the ear. The last of those that share has it tell all of them.
-func (e *ear) listen(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
+func (e *Ear) listen(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
 	if !e.shares {
 		return informer.AddEventHandler(e)
 	}
 	e.mu.Lock()
 	e.ears = append(e.ears, e)
 	if e.awaited--; e.awaited == 0 {
-		e.told, e.failed = informer.AddEventHandler(e.listener)
+		e.told, e.failed = informer.AddEventHandler(e.Listener)
 		close(e.all)
 	}
 	e.mu.Unlock()
@@ -120,28 +123,28 @@ func (e *ear) listen(ctx context.Context, informer cache.Informer) (toolscache.R
 }
 
 // OnAdd implements toolscache.ResourceEventHandler.
-func (l *listener) OnAdd(object any, initial bool) {
+func (l *Listener) OnAdd(object any, initial bool) {
 	for _, ear := range l.ears {
 		ear.OnAdd(object, initial)
 	}
 }
 
 // OnUpdate implements toolscache.ResourceEventHandler.
-func (l *listener) OnUpdate(was, is any) {
+func (l *Listener) OnUpdate(was, is any) {
 	for _, ear := range l.ears {
 		ear.OnUpdate(was, is)
 	}
 }
 
 // OnDelete implements toolscache.ResourceEventHandler.
-func (l *listener) OnDelete(object any) {
+func (l *Listener) OnDelete(object any) {
 	for _, ear := range l.ears {
 		ear.OnDelete(object)
 	}
 }
 
 // OnAdd brings to the queue that an object has come.
-func (e *ear) OnAdd(object any, initial bool) {
+func (e *Ear) OnAdd(object any, initial bool) {
 	come, ok := object.(client.Object)
 	if !ok {
 		return
@@ -156,7 +159,7 @@ func (e *ear) OnAdd(object any, initial bool) {
 }
 
 // OnUpdate brings to the queue that an object has changed.
-func (e *ear) OnUpdate(was, is any) {
+func (e *Ear) OnUpdate(was, is any) {
 	before, ok := was.(client.Object)
 	now, both := is.(client.Object)
 	if !ok || !both {
@@ -172,7 +175,7 @@ func (e *ear) OnUpdate(was, is any) {
 }
 
 // OnDelete brings to the queue that an object is gone, or was found to be while nobody watched.
-func (e *ear) OnDelete(object any) {
+func (e *Ear) OnDelete(object any) {
 	last, unseen := object.(toolscache.DeletedFinalStateUnknown)
 	if unseen {
 		object = last.Obj

@@ -1,0 +1,41 @@
+package feed
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// TestEarOfTheUnseen holds what an informer tells of an object that went while the watch was broken.
+func TestEarOfTheUnseen(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
+	for _, test := range []struct {
+		name   string
+		object any
+		want   []string
+	}{
+		{"seen", pod, []string{"went gone"}},
+		{"unseen", toolscache.DeletedFinalStateUnknown{Key: "gone", Obj: pod}, []string{"went gone"}},
+		{"unseen, and nothing is known of it", toolscache.DeletedFinalStateUnknown{Key: "gone"}, nil},
+		{"none", nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var told []string
+			notes := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+				told = append(told, "went "+e.Object.GetName())
+			}}
+			NewListener(pod, nil).Ear(false, notes).OnDelete(test.object)
+			if diff := cmp.Diff(test.want, told); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
