@@ -31,7 +31,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), webhookCommand(), versionCommand())
+	root.AddCommand(controllerCommand(), versionCommand())
 	return root
 }
 
@@ -56,23 +56,6 @@ func controllerCommand() *cobra.Command {
 	start.Flags().StringVar(&options.flags.Properties, "apache-properties", "", "`file` of the properties of the operator of spark.apache.org; wins over --config")
 	start.Flags().Lookup("apache-properties").NoOptDefVal = peer.DefaultPropertiesFile
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; wins over KUBECONFIG")
-	parent.AddCommand(start)
-	return parent
-}
-
-// webhookCommand holds the name of the admission webhook's process. The operator needs no webhook.
-func webhookCommand() *cobra.Command {
-	parent := &cobra.Command{Use: "webhook", Short: "The admission webhooks"}
-	start := &cobra.Command{
-		Use:   "start",
-		Short: "Not available in this version; nothing depends on it",
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("this version has no webhook: the operator builds complete pods and needs none; " +
-				"remove the webhook's deployment (chart value webhook.enable=false)")
-		},
-	}
-	var flags peer.Flags
-	flags.AddWebhook(start.Flags())
 	parent.AddCommand(start)
 	return parent
 }

@@ -68,13 +68,8 @@ const (
 )
 
 // AddController adds the flags of "controller start".
-func (f *Flags) AddController(to *pflag.FlagSet) { f.add(to, controllerFlags) }
-
-// AddWebhook adds the flags of "webhook start".
-func (f *Flags) AddWebhook(to *pflag.FlagSet) { f.add(to, webhookFlags) }
-
-func (f *Flags) add(to *pflag.FlagSet, table []known) {
-	for _, k := range table {
+func (f *Flags) AddController(to *pflag.FlagSet) {
+	for _, k := range controllerFlags {
 		one := &flag{known: k}
 		usage := "alias of " + k.field + " in the configuration file"
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// The flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go, cmd/operator/webhook/start.go).
+// The flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go).
 
 const (
 	notLimited  = "requests are not limited; the API server's priority and fairness decides"
@@ -76,30 +76,6 @@ var controllerFlags = []known{
 	{name: "zap-stacktrace-level", kind: text, why: fixedLog},
 	{name: "zap-time-encoding", kind: text, why: fixedLog},
 }
-
-var webhookFlags = func() []known {
-	const why = "this version has no webhook"
-	var all []known
-	for _, group := range []struct {
-		kind  kind
-		names string
-	}{
-		{number, "controller-threads kube-api-burst webhook-port"},
-		{text, "label-selector-filter kube-api-qps webhook-cert-dir webhook-cert-name webhook-key-name mutating-webhook-name validating-webhook-name " +
-			"webhook-secret-name webhook-secret-namespace webhook-svc-name webhook-svc-namespace leader-election-lock-name leader-election-lock-namespace " +
-			"metrics-bind-address metrics-endpoint metrics-prefix metric-tls-min-version webhook-tls-min-version health-probe-bind-address kubeconfig " +
-			"zap-encoder zap-log-level zap-stacktrace-level zap-time-encoding"},
-		{texts, "namespaces metrics-labels metric-tls-cipher-suites webhook-tls-cipher-suites"},
-		{numbers, "metrics-job-submit-latency-buckets metrics-job-start-latency-buckets"},
-		{period, "cache-sync-timeout leader-election-lease-duration leader-election-renew-deadline leader-election-retry-period"},
-		{boolean, "enable-resource-quota-enforcement enable-cert-manager leader-election enable-metrics secure-metrics zap-devel"},
-	} {
-		for name := range strings.FieldsSeq(group.names) {
-			all = append(all, known{name: name, kind: group.kind, why: why})
-		}
-	}
-	return all
-}()
 
 // IgnoredEnvironment are environment variables that the kubeflow operator hands to the spark-submit that it runs, and why they have no effect here.
 var IgnoredEnvironment = map[string]string{
