@@ -61,7 +61,8 @@ func (w *World) StartOperator(ctx context.Context, o OperatorOptions) (*Operator
 	}
 	op.cmd = exec.Command(w.o.Operator, "controller", "start", "--config", settings) // not by the context: Stop asks, and a caller that fails stops it too
 	op.cmd.Args[0] = "spark-operator"                                                // of which its user agent is made, by which the audit log tells it apart; the binary may be called anything
-	op.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+w.Kubeconfig()), o.Env...)
+	op.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+w.Kubeconfig()), goRuntime...)
+	op.cmd.Env = append(op.cmd.Env, o.Env...) // of a variable that is there twice the later one counts
 	op.cmd.Stdout, op.cmd.Stderr = op.log, op.log
 	op.cmd.SysProcAttr = dieWithParent()
 	if err := op.run(); err != nil {
@@ -75,7 +76,11 @@ func (w *World) StartOperator(ctx context.Context, o OperatorOptions) (*Operator
 	return op, nil
 }
 
-// environment leaves out what would have Go's runtime in the operator do otherwise than in its image.
+// goRuntime sets Go's runtime as the chart's values controller.go do, so that an installation behaves as measured here.
+// The chart's memory limit is left out.
+var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
+
+// environment leaves out what would have Go's runtime in the operator do otherwise than in an installation.
 func environment(of []string) []string {
 	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

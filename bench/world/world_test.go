@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,6 +85,27 @@ func TestEnvironment(t *testing.T) {
 	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1"}
 	if diff := cmp.Diff([]string{"PATH=/bin", "GOGCX=1"}, environment(given)); diff != "" || given[1] != "GOGC=10" {
 		t.Errorf("(-want +got) of %v:\n%s", given, diff)
+	}
+}
+
+// TestGoRuntime: the operator that is measured has the settings of Go's runtime that the chart installs.
+func TestGoRuntime(t *testing.T) {
+	text, err := os.ReadFile("../../charts/spark-operator/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Controller struct {
+			Go struct{ MaxProcs, GCPercent int }
+		}
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	installed := values.Controller.Go
+	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent)}
+	if diff := cmp.Diff(want, goRuntime); diff != "" {
+		t.Errorf("(-chart +bench):\n%s", diff)
 	}
 }
 

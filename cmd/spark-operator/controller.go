@@ -37,8 +37,6 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 		return err
 	}
 	useLogger(log)
-	sizeHeap(os.LookupEnv)
-	sizeCores(os.LookupEnv)
 	tellUnused(log, unused, os.LookupEnv)
 	if cfg.Logging.Configuration {
 		log.Info("the configuration", "configuration", cfg.String())
@@ -53,7 +51,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
 	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{
-		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version, CPU: usedCPU, Hogs: spreadCores(os.LookupEnv),
+		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version, CPU: usedCPU, Hogs: (&cores{}).spread,
 	})
 	if err != nil {
 		return err

@@ -6,31 +6,28 @@ import (
 	"time"
 )
 
-// cores is how many goroutines run at a time. Each event of a watch goes through several goroutines, each of which has some microseconds of work. While a second
-// core may take them, Go wakes a thread for every one, which looks for work and sleeps again: that was a fifth of all CPU. One core carries tens of applications
-// a second, several times what an API server does on two.
-const cores = 1
+// mostHogs is for how many pieces of work that take a core each GOMAXPROCS is raised at most.
+const mostHogs = 16
 
-// mostCores is how many are used at most while work takes a core for itself.
-const mostCores = 17
-
-// sizeCores says how many cores are used, unless somebody who runs the operator has said so by GOMAXPROCS.
-func sizeCores(environment func(string) (string, bool)) {
-	if value, found := environment("GOMAXPROCS"); found && value != "" {
-		return
-	}
-	runtime.GOMAXPROCS(cores)
+// cores raises GOMAXPROCS while work of the operator's own takes a core for itself.
+type cores struct {
+	// usual is GOMAXPROCS as it was before it was raised, whoever set it: the environment or Go. Zero means that it is
+	// not raised.
+	usual int
 }
 
-// spreadCores returns what is called when so many pieces of work of the operator's own take a core each for seconds. Each
-// has one then, and all else has one. A goroutine that never waits gives way every 10 ms only, and each step of a request
-// would wait for that. The kernel schedules threads, and those that have slept go first. Nothing is done if whoever runs the
-// operator has set GOMAXPROCS.
-func spreadCores(environment func(string) (string, bool)) func(hogs int) {
-	if value, found := environment("GOMAXPROCS"); found && value != "" {
-		return func(int) {}
+// spread gives each of so many pieces of work a core beside the usual ones. A goroutine that never waits gives way every
+// 10 ms only, and each step of a request would wait for that. The kernel schedules threads, and those that have slept
+// go first. Without such work the usual number is restored. Calls must not overlap. After the first call Go no longer
+// adapts GOMAXPROCS to changes of the container's CPU limit, which it does only if the environment does not set it.
+func (c *cores) spread(hogs int) {
+	if c.usual == 0 {
+		c.usual = runtime.GOMAXPROCS(0)
 	}
-	return func(hogs int) { runtime.GOMAXPROCS(min(cores+hogs, mostCores)) }
+	runtime.GOMAXPROCS(c.usual + min(hogs, mostHogs))
+	if hogs == 0 {
+		c.usual = 0
+	}
 }
 
 // usedCPU is how much CPU the process has used.

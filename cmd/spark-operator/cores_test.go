@@ -5,41 +5,22 @@ import (
 	"testing"
 )
 
-func TestSizeCores(t *testing.T) {
-	before := runtime.GOMAXPROCS(3)
+// TestSpread: each piece of work that takes a core adds one to GOMAXPROCS, whoever set that, and its end restores it.
+func TestSpread(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-
-	for _, test := range []struct {
-		name, value string
-		found       bool
-		want        int
-	}{
-		{"GOMAXPROCS is heard", "3", true, 3},
-		{"empty", "", true, cores},
-		{"not there", "", false, cores},
+	var c cores
+	for _, test := range []struct{ usual, hogs, want int }{
+		{1, 1, 2}, {1, 8, 9}, {1, 1000, 1 + mostHogs}, {1, 0, 1}, // raised once, then raised further, then restored
+		{3, 2, 5}, {3, 0, 3}, // set by somebody else meanwhile
+		{2, 0, 2},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			runtime.GOMAXPROCS(3)
-			sizeCores(func(name string) (string, bool) { return test.value, test.found && name == "GOMAXPROCS" })
-			if got := runtime.GOMAXPROCS(0); got != test.want {
-				t.Errorf("%d cores are used, want %d", got, test.want)
-			}
-		})
-	}
-}
-
-func TestSpreadCores(t *testing.T) {
-	before := runtime.GOMAXPROCS(cores)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	spreadCores(func(string) (string, bool) { return "1", true })(3)
-	if got := runtime.GOMAXPROCS(0); got != cores {
-		t.Errorf("%d cores are used, though GOMAXPROCS says how many", got)
-	}
-	spread := spreadCores(func(string) (string, bool) { return "", false })
-	for _, test := range []struct{ hogs, want int }{{1, 2}, {8, 9}, {1000, mostCores}, {0, cores}} {
-		spread(test.hogs)
+		if c.usual == 0 {
+			runtime.GOMAXPROCS(test.usual)
+		}
+		c.spread(test.hogs)
 		if got := runtime.GOMAXPROCS(0); got != test.want {
-			t.Errorf("%d cores are used beside %d, want %d", got, test.hogs, test.want)
+			t.Errorf("GOMAXPROCS is %d beside %d hogs, want %d", got, test.hogs, test.want)
 		}
 	}
 }

@@ -156,18 +156,33 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{ $host }}:{{ int .Values.controller.pprof.port }}
 {{- end -}}
 
-{{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that garbage is collected before the kernel ends the process. Empty without a limit, for one
-     that is written otherwise than as a number with a suffix such as Mi, and where controller.env sets GOMEMLIMIT itself. */}}
+{{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that garbage is collected before the kernel ends the process. Empty without a limit, and for
+     one that is written otherwise than as a number with a suffix such as Mi. */}}
 {{- define "spark-operator.memoryLimit" -}}
 {{- $given := dig "limits" "memory" "" .Values.controller.resources -}}
 {{- $limit := ternary (printf "%d" (int64 $given)) (toString $given) (or (kindIs "float64" $given) (kindIs "int64" $given) (kindIs "int" $given)) -}}
-{{- $set := false -}}
-{{- range .Values.controller.env }}{{ if eq .name "GOMEMLIMIT" }}{{ $set = true }}{{ end }}{{ end -}}
 {{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
-{{- if and (not $set) (regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $limit) -}}
+{{- if regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $limit -}}
 {{- $number := regexFind "^[0-9]+([.][0-9]+)?" $limit -}}
 {{- mulf (float64 $number) (get $factors (trimPrefix $number $limit)) 0.9 | int64 -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The environment of Go's runtime in the controller, as a JSON list. What is empty is left to Go, and what controller.env sets is left to that. */}}
+{{- define "spark-operator.goEnv" -}}
+{{- $given := list -}}
+{{- range .Values.controller.env }}{{ $given = append $given .name }}{{ end -}}
+{{- $go := .Values.controller.go | default dict -}}
+{{- $env := list -}}
+{{- range $variable := list
+      (list "GOMAXPROCS" (toString ($go.maxProcs | default "")))
+      (list "GOGC" (toString ($go.gcPercent | default "")))
+      (list "GOMEMLIMIT" (include "spark-operator.memoryLimit" .)) -}}
+{{- if and (last $variable) (not (has (first $variable) $given)) -}}
+{{- $env = append $env (dict "name" (first $variable) "value" (last $variable)) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $env }}
 {{- end -}}
 
 {{/* All service accounts of drivers, as a JSON list. */}}

@@ -246,7 +246,9 @@ controller:
 		{"arguments", container.Args, []string{"controller", "start", "--config=/etc/spark-operator/config.yaml"}},
 		{"liveness", container.LivenessProbe.HTTPGet.Path, "/healthz"},
 		{"readiness", container.ReadinessProbe.HTTPGet.Path, "/readyz"},
-		{"env", container.Env, []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"}}},
+		{"env", container.Env, []corev1.EnvVar{
+			{Name: "GOMAXPROCS", Value: "1"}, {Name: "GOGC", Value: "40"}, {Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"},
+		}},
 		{"mounts", len(container.VolumeMounts), 2},
 		{"volumes", len(pod.Spec.Volumes), 2},
 		{"sidecar", pod.Spec.Containers[1].Name, "proxy"},
@@ -563,6 +565,27 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		if got := container.Resources.Limits.Memory().String() + " " + strings.Join(limits, " "); got != want {
 			t.Errorf("%s: limit and GOMEMLIMIT are %q, want %q", values, got, want)
+		}
+	}
+}
+
+// TestGoRuntime: values set the environment of Go's runtime. A value that is null is left to Go, and a variable in controller.env is there once.
+func TestGoRuntime(t *testing.T) {
+	for values, want := range map[string]string{
+		"{}": "GOMAXPROCS=1 GOGC=40 GOMEMLIMIT=966367641",
+		"controller: {go: {maxProcs: 4, gcPercent: 200}}":                                                                "GOMAXPROCS=4 GOGC=200 GOMEMLIMIT=966367641",
+		"controller: {go: {gcPercent: 'off'}}":                                                                           "GOMAXPROCS=1 GOGC=off GOMEMLIMIT=966367641",
+		"controller: {go: {maxProcs: null, gcPercent: null}}":                                                            "GOMEMLIMIT=966367641",
+		"controller: {go: null, resources: {limits: null}}":                                                              "",
+		"controller: {env: [{name: GOGC, value: '75'}]}":                                                                 "GOMAXPROCS=1 GOMEMLIMIT=966367641 GOGC=75",
+		"controller: {env: [{name: GOMAXPROCS, value: '2'}, {name: GOGC, value: '9'}, {name: GOMEMLIMIT, value: 1GiB}]}": "GOMAXPROCS=2 GOGC=9 GOMEMLIMIT=1GiB",
+	} {
+		var got []string
+		for _, env := range one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
+			got = append(got, env.Name+"="+env.Value)
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: the environment is %q, want %q", values, got, want)
 		}
 	}
 }

@@ -25,6 +25,8 @@ func TestRefusedValues(t *testing.T) {
 		{"level", "controller: {logLevel: chatty}", "/controller/logLevel"},
 		{"replicas", "controller: {replicas: -1}", "/controller/replicas"},
 		{"workers", "controller: {workers: many}", "/controller/workers"},
+		{"no goroutine at a time", "controller: {go: {maxProcs: 0}}", "/controller/go/maxProcs"},
+		{"a heap that grows by a word", "controller: {go: {gcPercent: most}}", "/controller/go/gcPercent"},
 		{"duration", "controller: {leaderElection: {leaseDuration: soon}}", "/controller/leaderElection/leaseDuration"},
 		{"namespaces as a string", "spark: {jobNamespaces: default}", "/spark/jobNamespaces"},
 		{"namespace's name", "spark: {jobNamespaces: [No_Good]}", "/spark/jobNamespaces/0"},
