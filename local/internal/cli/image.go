@@ -30,7 +30,7 @@ func imageSpark() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spark --version VERSION",
 		Short: "The Spark image: Java, Python, Spark and small example programs",
-		Long: "spark makes the image docker.io/apache/spark:VERSION. Versions: " + strings.Join(image.SparkVersions(), ", ") + `.
+		Long: "spark makes the image docker.io/apache/spark:VERSION, or the one that --tag names. Versions: " + strings.Join(image.SparkVersions(), ", ") + `.
 It is made of the machine's own Debian or Ubuntu packages and of Spark's Python source distribution.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,6 +40,7 @@ It is made of the machine's own Debian or Ubuntu packages and of Spark's Python 
 		},
 	}
 	cmd.Flags().StringVar(&o.Version, "version", "4.1.4", "version of Spark")
+	cmd.Flags().StringVar(&o.Tag, "tag", "", "name of the image (default docker.io/apache/spark:VERSION and docker.io/library/spark:VERSION)")
 	cmd.Flags().IntVar(&o.Java, "java", 0, "version of Java, 17 or 21 (default the first that the distribution has)")
 	outputFlag(cmd, &output)
 	return cmd

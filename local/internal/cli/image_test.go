@@ -52,6 +52,7 @@ func TestImageErrors(t *testing.T) {
 	}{
 		{[]string{"spark", "--version", "9.9.9"}, "no checksum is pinned"},
 		{[]string{"spark", "--java", "8"}, "17 or 21"},
+		{[]string{"spark", "--tag", "Not A Tag"}, "image tag"},
 		{[]string{"operator", "--source", t.TempDir()}, "go build"},
 		{[]string{"spark", "extra"}, "unknown command"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
@@ -31,18 +32,40 @@ type SparkOptions struct {
 	Version string
 	// Java is the version of the Java runtime, 17 or 21; 0 takes the first of them that the distribution has.
 	Java int
+	// Tag is the image's only name; empty means SparkTags.
+	Tag string
 	// CacheDir keeps layers and archives; empty means CacheDir().
 	CacheDir string
 	// Progress gets a line for each step; nil discards them.
 	Progress io.Writer
 }
 
-// SparkTags returns the names that the image of a Spark version has.
+// tags are the names that the image gets.
+func (o *SparkOptions) tags() []string {
+	if o.Tag != "" {
+		return []string{o.Tag}
+	}
+	return SparkTags(o.Version)
+}
+
+// archive is where the archive is kept, made from inputs. One with a tag of its own has another name than the usual one,
+// since the store keeps only the newest of a name.
+func (o *SparkOptions) archive(java int, inputs ...string) productID {
+	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, java), ext: ".tar"}
+	if o.Tag != "" {
+		id.name += "-as-" + key(o.Tag)[:8]
+		inputs = append(inputs, o.Tag)
+	}
+	id.key = key(inputs...)
+	return id
+}
+
+// SparkTags returns the names that the image of a Spark version has by default.
 func SparkTags(version string) []string {
 	return []string{"docker.io/apache/spark:" + version, "docker.io/library/spark:" + version}
 }
 
-// Spark makes the image of a Spark version under SparkTags and returns the path of its docker-archive. The first time takes a few minutes
+// Spark makes the image of a Spark version under its tags and returns the path of its docker-archive. The first time takes a few minutes
 // and about 450 MB of downloads; nothing is done when the archive is there already. It needs apt and pip, and root unless mmdebstrap and pip
 // are installed. The error names what is missing.
 func Spark(ctx context.Context, o SparkOptions) (string, error) {
@@ -54,6 +77,11 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	for _, tag := range o.tags() {
+		if _, err := name.NewTag(tag); err != nil { // told before the work of minutes, not after it
+			return "", fmt.Errorf("image tag: %w", err)
+		}
+	}
 	base, err := newBase(ctx, s, o.Java)
 	if err != nil {
 		return "", err
@@ -63,20 +91,19 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, base.java), ext: ".tar"}
 	config := sparkConfig(o.Version)
 	configText, err := json.Marshal(config)
 	if err != nil {
 		return "", fmt.Errorf("image configuration: %w", err)
 	}
-	id.key = key(base.id().key, spark.id().key, top.id().key, string(configText))
+	id := o.archive(base.java, base.id().key, spark.id().key, top.id().key, string(configText))
 	return s.product(ctx, id, func(ctx context.Context, archive string) error {
 		layers, err := sparkLayers(ctx, s, base, spark, top)
 		if err != nil {
 			return err
 		}
 		defer s.log.step("archive of Spark %s", o.Version)()
-		return writeArchive(archive, SparkTags(o.Version), config, layers...)
+		return writeArchive(archive, o.tags(), config, layers...)
 	})
 }
 

@@ -275,6 +275,44 @@ stop-worker.sh
 stop-master.sh
 `
 
+// TestSparkTag: without a tag the image has the usual names, and its archive is the one that is in the cache of former versions. A tag is the image's
+// only name, and its archive takes no other's place.
+func TestSparkTag(t *testing.T) {
+	usual := SparkOptions{Version: "4.1.4"}
+	if diff := cmp.Diff(SparkTags("4.1.4"), usual.tags()); diff != "" {
+		t.Errorf("the usual names (-want +got):\n%s", diff)
+	}
+	id := usual.archive(17, "layer")
+	if diff := cmp.Diff(productID{kind: "archives", name: "spark-4.1.4-java17", key: key("layer"), ext: ".tar"}, id, cmp.AllowUnexported(productID{})); diff != "" {
+		t.Errorf("the usual archive (-want +got):\n%s", diff)
+	}
+	s := &store{dir: t.TempDir()}
+	kept := map[string]productID{"": id}
+	for _, tag := range []string{"registry.example/spark:mine", "registry.example/spark:yours"} {
+		o := SparkOptions{Version: "4.1.4", Tag: tag}
+		if diff := cmp.Diff([]string{tag}, o.tags()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tag, diff)
+		}
+		kept[tag] = o.archive(17, "layer")
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, "archives"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range kept {
+		if err := os.WriteFile(s.path(id), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range kept {
+		s.removeOlder(s.path(id), id)
+	}
+	for tag, id := range kept {
+		if !exists(s.path(id)) {
+			t.Errorf("the archive of tag %q was removed as another's older version", tag)
+		}
+	}
+}
+
 func TestSparkRefusesWhatItCannotMake(t *testing.T) {
 	for name, test := range map[string]struct {
 		options SparkOptions
@@ -283,6 +321,7 @@ func TestSparkRefusesWhatItCannotMake(t *testing.T) {
 		"unknown version": {SparkOptions{Version: "9.9.9"}, "4.1.4"},
 		"no version":      {SparkOptions{}, "4.1.4"},
 		"old Java":        {SparkOptions{Version: "4.1.4", Java: 8}, "17 or 21"},
+		"malformed tag":   {SparkOptions{Version: "4.1.4", Tag: "Not A Tag"}, "image tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.CacheDir = t.TempDir()
