@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
@@ -50,6 +51,7 @@ func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.Mutatin
 // doubling serves a webhook that appends a volume "data" and its mount.
 func doubling(t *testing.T) (url string, ca []byte) {
 	t.Helper()
+	testkit.NeedsLoopback(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(in.Body).Decode(&review); err != nil {

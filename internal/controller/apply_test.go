@@ -199,9 +199,17 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
+// quotaFigures and cascade are what tests wait for that no API server does by itself.
+const (
+	quotaFigures = "the figures of a quota"
+	cascade      = "the garbage collector's part of a deletion"
+	editRules    = "the rules of the aggregated ClusterRoles edit and view"
+)
+
 // noPods makes a quota that forbids every pod, and waits until it is in force.
 func (w *world) noPods() *corev1.ResourceQuota {
 	w.t.Helper()
+	testkit.NeedsControllers(w.t, quotaFigures)
 	quota := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},

@@ -26,9 +26,13 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
+// podsOfSets is what tests wait for that make StatefulSets.
+const podsOfSets = "the pods of a StatefulSet"
+
 // runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
 func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
+	testkit.NeedsControllers(w.t, podsOfSets)
 	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return sparkClusters(op.Settings) }, change)
 }
 

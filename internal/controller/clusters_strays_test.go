@@ -30,6 +30,7 @@ func (w *world) refuseSets() *corev1.ResourceQuota {
 // boundSets keeps a namespace from getting more StatefulSets.
 func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	w.t.Helper()
+	testkit.NeedsControllers(w.t, quotaFigures)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse(most)}}}
 	w.create(quota)

@@ -174,6 +174,7 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 // TestRefusedClusterIsTriedAgain: what a quota refuses is SchedulingFailure with its words, once, and goes on by itself when there is room (W1).
 func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, quotaFigures)
 	w, clock := newWorld(t), &later{}
 	w.kubelets()
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},

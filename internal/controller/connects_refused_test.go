@@ -251,6 +251,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 		says   string
 	}{
 		"quota": {func(w *world) func() {
+			testkit.NeedsControllers(w.t, quotaFigures)
 			w.able()
 			quota := &corev1.ResourceQuota{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "one-pod"},

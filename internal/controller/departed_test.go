@@ -354,6 +354,9 @@ func TestApplicationIsDeleted(t *testing.T) {
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
+			if policy != metav1.DeletePropagationBackground {
+				testkit.NeedsControllers(t, cascade)
+			}
 			w := newWorld(t)
 			w.runReal()
 			app, last := w.application("pi", withDriver), w.application("last", withDriver)

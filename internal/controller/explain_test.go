@@ -26,6 +26,7 @@ import (
 
 // able lets the drivers' account do what Spark does.
 func (w *world) able() {
+	testkit.NeedsControllers(w.t, editRules)
 	w.create(&rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.namespace},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
@@ -63,6 +64,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 		says   string
 	}{
 		{"quota", nil, func(w *world) func() {
+			testkit.NeedsControllers(w.t, quotaFigures)
 			quota := &corev1.ResourceQuota{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "one-pod"},
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},

@@ -17,6 +17,7 @@ import (
 // TestMissingRights: a driver whose service account may not do what Spark needs says so itself only behind a long stack trace.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, editRules)
 	w := newWorld(t)
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.namespace},

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
@@ -48,6 +49,7 @@ func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) b
 // TestScheduleReplacesWhatSparkSubmitMade: such a driver does not block its run's deletion, and is waited for when the run is gone.
 func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.schedule("nightly", seldom, replacing, func(s *schedule) {

@@ -201,6 +201,7 @@ func TestScheduleForbids(t *testing.T) {
 // TestScheduleReplaces: the run that goes on is gone, with its driver, before the next one is there.
 func TestScheduleReplaces(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
 	s := w.schedule("nightly", seldom, replacing)
@@ -383,6 +384,7 @@ func TestScheduleOverQuota(t *testing.T) {
 // TestScheduleIsDeleted: its runs go or stay as whoever deletes it asks, as with Kubernetes' own kinds.
 func TestScheduleIsDeleted(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
 		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
 	} {

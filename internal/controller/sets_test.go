@@ -81,6 +81,7 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 // suspension nor its end waits for them or takes them.
 func TestExecutorsOfAStatefulSet(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, podsOfSets)
 	w := newWorld(t)
 	w.runReal()
 	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {

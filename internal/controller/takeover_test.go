@@ -417,6 +417,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 // TestTakeOverDelete: an application of theirs that is being deleted in the foreground loses its pods.
 func TestTakeOverDelete(t *testing.T) {
 	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	app := w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()

@@ -1,6 +1,8 @@
 // Package testkit gives tests a real API server: etcd, kube-apiserver and kube-controller-manager of an embedded control plane, one for
 // each test binary, with our custom resource definitions installed. There is no node: a test that needs a kubelet plays it.
 //
+// KUBEBUILDER_ASSETS or TEST_KUBECONFIG chooses another control plane (road.go). Tests that it cannot serve are skipped.
+//
 // A control plane that cannot be started fails the tests that want it; only -short skips them.
 package testkit
 
@@ -38,16 +40,18 @@ const (
 // controlPlane is the one of this process.
 var controlPlane struct {
 	once sync.Once
-	dir  string
+	road road
+	dir  string // of the embedded one
 	rest *rest.Config
+	stop func() error
 	err  error
 }
 
 // Main runs a package's tests and ends the control plane that they started, if any. It is a TestMain's whole body.
 func Main(m *testing.M) {
 	code := m.Run()
-	if controlPlane.dir != "" {
-		if err := stop(); err != nil {
+	if controlPlane.stop != nil {
+		if err := controlPlane.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "testkit:", err)
 			code = max(code, 1)
 		}
@@ -102,6 +106,12 @@ func Namespace(t testing.TB) string {
 			t.Errorf("delete namespace %s: %v", namespace.Name, err)
 		}
 	})
+	if controlPlane.road.withoutControllers() {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
+		if err := c.Create(t.Context(), account); err != nil {
+			t.Fatal(err)
+		}
+	}
 	Wait(t, "the default service account of "+namespace.Name, func(ctx context.Context) error {
 		return c.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "default"}, &corev1.ServiceAccount{})
 	})
@@ -146,27 +156,26 @@ func Root() (string, error) {
 	}
 }
 
+// start brings the chosen control plane up and installs our definitions.
 func start() (*rest.Config, error) {
 	root, err := Root()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "testkit-")
-	if err != nil {
+	if controlPlane.road, err = chooseRoad(os.Getenv); err != nil {
 		return nil, err
 	}
-	controlPlane.dir = dir
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	program, err := sparklocal(ctx, root)
-	if err != nil {
-		return nil, err
+	var rc *rest.Config
+	switch controlPlane.road.kind {
+	case assets:
+		rc, controlPlane.stop, err = startAssets(controlPlane.road.path)
+	case existing:
+		rc, err = useExisting(ctx, controlPlane.road.path)
+	default:
+		rc, err = startEmbedded(ctx, root)
 	}
-	// The owner's id makes the control plane end with this process, however that ends.
-	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
-		return nil, err
-	}
-	rc, err := clientcmd.BuildConfigFromFlags("", filepath.Join(state(), "kubeconfig"))
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +186,26 @@ func start() (*rest.Config, error) {
 	return rc, err
 }
 
+func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
+	dir, err := os.MkdirTemp("", "testkit-")
+	if err != nil {
+		return nil, err
+	}
+	controlPlane.dir, controlPlane.stop = dir, stopEmbedded
+	program, err := sparklocal(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	// The owner's id makes the control plane end with this process, however that ends.
+	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
+		return nil, err
+	}
+	return clientcmd.BuildConfigFromFlags("", filepath.Join(state(), "kubeconfig"))
+}
+
 func state() string { return filepath.Join(controlPlane.dir, "cluster") }
 
-func stop() error {
+func stopEmbedded() error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	root, err := Root()

@@ -110,7 +110,7 @@ func (s *story) schedule(t *testing.T, role string) {
 		if len(pods.Items) == 0 {
 			return s.describe(t, s.app), false
 		}
-		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}}
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: s.nodeName(t)}}
 		if err := s.Core.CoreV1().Pods(s.app.Namespace).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -16,9 +16,11 @@ import (
 // and somebody deletes one of them meanwhile, as Kubernetes itself would after five minutes: nobody carries that out. Neither is started twice,
 // and the other never ends.
 func (w *world) nodeLost(t *testing.T) {
+	w.needsEmbedded(t, "a kubelet that can be stopped")
+	nodeName := w.nodeName(t)
 	var both []*story
-	for _, name := range []string{"stays", "goes"} {
-		app := w.told(t, name, []string{"told"}, func(a *v1beta2.SparkApplication) {
+	for _, app := range []string{"stays", "goes"} {
+		app := w.told(t, app, []string{"told"}, func(a *v1beta2.SparkApplication) {
 			a.Spec.RestartPolicy, a.Spec.Driver.Tolerations = onceAgain(), patient()
 		})
 		w.tell(t, app, "sleep")

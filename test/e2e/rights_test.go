@@ -105,6 +105,7 @@ var seldom = []struct {
 // rights compares what the chart's Roles give, with the values as they are by default, with what the API server saw used in all of this suite:
 // nothing is given that nobody uses, nothing without a limit, and nothing was wanted and refused. It comes last.
 func (w *world) rights(t *testing.T) {
+	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
 	used, refused := w.rightsUsed(t)
 	if len(given) != 3 {

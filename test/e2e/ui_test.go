@@ -96,7 +96,7 @@ func (w *world) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 		t.Errorf("webUIAddress is %s, want %s", app.Status.DriverInfo.WebUIAddress, want)
 	}
 	var node corev1.Node
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Name: nodeName}, &node); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Name: w.nodeName(t)}, &node); err != nil {
 		t.Fatal(err)
 	}
 	at := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })

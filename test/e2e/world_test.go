@@ -28,11 +28,26 @@ const labelAppUID = "sparkoperator.dev/app-uid"
 // labelContent is on what stands beside a driver.
 const labelContent = "sparkoperator.dev/content"
 
-// nodeName is the name of the cluster's only node.
-const nodeName = "sparklocal"
-
 // world is the cluster as the tests see it.
 type world struct{ *cluster.Cluster }
+
+// needsEmbedded skips a test that reaches into the cluster's programs or logs where they are not ours.
+func (w *world) needsEmbedded(t *testing.T, what string) {
+	t.Helper()
+	if !w.Embedded() {
+		t.Skipf("needs %s, which only the embedded Kubernetes has: unset TEST_KUBECONFIG", what)
+	}
+}
+
+// nodeName is the name of the node that tests look at and bind pods to.
+func (w *world) nodeName(t *testing.T) string {
+	t.Helper()
+	name, err := w.NodeName(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
 
 // example reads a file of examples/ strictly, changed for the test's purpose.
 func (w *world) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {

@@ -1,5 +1,7 @@
 // Package cluster brings up an embedded Kubernetes with a node and installs the operator there with Helm, for the end-to-end tests and for
 // the figures. Everything is reached through the command lines that users have: sparklocal, helm and the API server.
+//
+// With Options.Kubeconfig the cluster is one that is there, such as kind's, with the images loaded.
 package cluster
 
 import (
@@ -65,9 +67,15 @@ type Options struct {
 	Out io.Writer
 	// Spark loads the Spark image, for applications that run. Without it every pod waits for an image.
 	Spark bool
+	// Kubeconfig is the administrator's of a cluster that is there, empty for one that is brought up. Its nodes have
+	// the operator's image under the name that OperatorImageName gives, and those of Spark under their usual names.
+	Kubeconfig string
 	// Values are further --set arguments of helm install.
 	Values []string
 }
+
+// OperatorImageName is the name under which the operator's image is installed.
+const OperatorImageName = image
 
 // Cluster is a running Kubernetes, ended with its owner: Close, or the end of the process.
 type Cluster struct {
@@ -79,6 +87,7 @@ type Cluster struct {
 	OperatorImage string
 
 	options     Options
+	installed   bool // into a cluster that was there
 	local, helm string
 	mu          sync.Mutex // of options.Out, which several tools write to
 }
@@ -97,7 +106,37 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// Embedded says whether the cluster is one that was brought up for this, whose programs and logs can be reached.
+func (c *Cluster) Embedded() bool { return c.options.Kubeconfig == "" }
+
+// startExisting installs the operator in a cluster that is there. A release or a namespace of ours in it is an error: it
+// is not known whose they are.
+func (c *Cluster) startExisting(ctx context.Context) error {
+	if err := c.connect(); err != nil {
+		return err
+	}
+	if err := c.build(ctx, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm"); err != nil {
+		return err
+	}
+	if err := c.makeNamespace(ctx); err != nil {
+		return fmt.Errorf("the cluster of %s: %w", c.options.Kubeconfig, err)
+	}
+	c.installed = true
+	return c.Install(ctx)
+}
+
+// makeNamespace makes the operator's namespace. The operator must do with what the strictest of the Pod Security
+// Standards allows.
+func (c *Cluster) makeNamespace(ctx context.Context) error {
+	return c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: Namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}})
+}
+
 func (c *Cluster) start(ctx context.Context) error {
+	if !c.Embedded() {
+		return c.startExisting(ctx)
+	}
 	if err := c.build(ctx, "local", c.local, "./cmd/sparklocal"); err != nil {
 		return err
 	}
@@ -123,9 +162,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	// The operator must do with what the strictest of the Pod Security Standards allows.
-	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-	if err := c.Client.Create(ctx, strict); err != nil {
+	if err := c.makeNamespace(ctx); err != nil {
 		return err
 	}
 	return c.fill(ctx, spark)
@@ -149,6 +186,9 @@ func (c *Cluster) fill(ctx context.Context, spark string) error {
 // LoadSpark brings the image of another Spark version into the cluster and returns the image's name. What is there already takes no time; an
 // image that was never made on this machine takes minutes.
 func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error) {
+	if !c.Embedded() {
+		return sparkImages + version, nil // whoever owns the cluster has loaded it
+	}
 	archive, err := c.output(ctx, nil, c.local, "image", "spark", "--version", version)
 	if err != nil {
 		return "", err
@@ -160,9 +200,36 @@ func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error)
 func (c *Cluster) state() string { return filepath.Join(c.Dir, "cluster") }
 
 // Kubeconfig is the path of the administrator's.
-func (c *Cluster) Kubeconfig() string { return filepath.Join(c.state(), "kubeconfig") }
+func (c *Cluster) Kubeconfig() string {
+	if !c.Embedded() {
+		return c.options.Kubeconfig
+	}
+	return filepath.Join(c.state(), "kubeconfig")
+}
 
-// AuditLog is the path of the API server's audit log.
+// NodeName is the name of the cluster's only node, or of the first that takes pods.
+func (c *Cluster) NodeName(ctx context.Context) (string, error) {
+	var nodes corev1.NodeList
+	if err := c.Client.List(ctx, &nodes); err != nil {
+		return "", err
+	}
+	for _, node := range nodes.Items {
+		if !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 {
+			return node.Name, nil
+		}
+	}
+	return "", fmt.Errorf("none of %d nodes takes pods", len(nodes.Items))
+}
+
+// kubectl is a command line of kubectl for the cluster: sparklocal's, or the one on PATH for a cluster that is there.
+func (c *Cluster) kubectl(args ...string) (name string, all []string) {
+	if !c.Embedded() {
+		return "kubectl", append([]string{"--kubeconfig", c.options.Kubeconfig}, args...)
+	}
+	return c.local, append([]string{"kubectl", "--dir", c.state()}, args...)
+}
+
+// AuditLog is the path of the API server's audit log, which only an Embedded cluster has.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.state(), "audit.log") }
 
 // connect makes the clients. They have no rate limit of their own.
@@ -218,7 +285,8 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 		{"describe", "pods", "--namespace", Namespace},
 		{"logs", "--namespace", Namespace, "--tail", "50", "--selector", "app.kubernetes.io/name=spark-operator"},
 	} {
-		out, err := exec.CommandContext(ctx, c.local, append([]string{"kubectl", "--dir", c.state()}, args...)...).CombinedOutput()
+		name, all := c.kubectl(args...)
+		out, err := exec.CommandContext(ctx, name, all...).CombinedOutput()
 		fmt.Fprintf(&text, "$ kubectl %s\n%s", strings.Join(args, " "), out)
 		if err != nil {
 			fmt.Fprintln(&text, err)
@@ -227,8 +295,12 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 	return text.String()
 }
 
-// Close ends the cluster and removes its directory. A cluster that cannot be ended keeps its directory, for its logs.
+// Close ends the cluster and removes its directory. A cluster that cannot be ended keeps its directory, for its logs. One that was there stays: the
+// release and its namespace are taken away, and the definitions are left, as Helm leaves them.
 func (c *Cluster) Close() error {
+	if !c.Embedded() {
+		return errors.Join(c.leave(), os.RemoveAll(c.Dir))
+	}
 	if _, err := os.Stat(c.local); err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -237,6 +309,17 @@ func (c *Cluster) Close() error {
 		}
 	}
 	return os.RemoveAll(c.Dir)
+}
+
+// leave takes what was installed away from a cluster that was there.
+func (c *Cluster) leave() error {
+	if !c.installed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := c.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--ignore-not-found")
+	return errors.Join(err, client.IgnoreNotFound(c.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}})))
 }
 
 func (c *Cluster) build(ctx context.Context, module, out, pkg string) error {

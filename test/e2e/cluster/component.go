@@ -10,6 +10,9 @@ import (
 // StopComponent stops a program of the cluster, such as the kubelet, as one that hangs: its process is there and does nothing. What it returns
 // lets the program go on; it may be called more than once. A stopped program does not keep the cluster from being ended.
 func (c *Cluster) StopComponent(ctx context.Context, name string) (goOn func(), err error) {
+	if !c.Embedded() {
+		return nil, fmt.Errorf("%s cannot be stopped: the cluster's programs are not ours", name)
+	}
 	text, err := c.output(ctx, nil, c.local, "status", "--dir", c.state(), "--output", "json")
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ var forwarding = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `
 // that the Service selects, and at its end when that pod ends. Stop closes it. An error holds what kubectl said.
 func (c *Cluster) Forward(ctx context.Context, namespace, service string, port int) (address string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, c.local, "kubectl", "--dir", c.state(), "port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))
+	name, args := c.kubectl("port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = 5 * time.Second
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -55,5 +56,6 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 
 // Kubectl runs kubectl against the cluster.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) error {
-	return c.Local(ctx, append([]string{"kubectl", "--dir", c.state()}, args...)...)
+	name, all := c.kubectl(args...)
+	return c.run(ctx, nil, name, all...)
 }

@@ -1,0 +1,135 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Variables that choose another control plane than the embedded one.
+const (
+	// assetsVariable names a directory with kube-apiserver and etcd, as setup-envtest prints it.
+	assetsVariable = "KUBEBUILDER_ASSETS"
+	// kubeconfigVariable names the administrator's kubeconfig of a control plane that is there. It is not KUBECONFIG, so
+	// that nobody runs tests against a cluster by mistake.
+	kubeconfigVariable = "TEST_KUBECONFIG"
+)
+
+// road says where the control plane comes from.
+type road struct {
+	kind roadKind
+	path string // of the assets or the kubeconfig
+}
+
+type roadKind string
+
+const (
+	embedded roadKind = "the embedded control plane"
+	assets   roadKind = "a control plane of " + assetsVariable
+	existing roadKind = "the control plane of " + kubeconfigVariable
+)
+
+// chooseRoad reads the environment. Without either variable the control plane is the embedded one.
+func chooseRoad(environment func(string) string) (road, error) {
+	directory, kubeconfig := environment(assetsVariable), environment(kubeconfigVariable)
+	switch {
+	case directory != "" && kubeconfig != "":
+		return road{}, fmt.Errorf("%s and %s are both set: unset one", assetsVariable, kubeconfigVariable)
+	case directory != "":
+		return road{assets, directory}, nil
+	case kubeconfig != "":
+		return road{existing, kubeconfig}, nil
+	}
+	return road{kind: embedded}, nil
+}
+
+// ExistingCluster returns the kubeconfig of the cluster that end-to-end tests use instead of one of their own, or
+// nothing. They need nodes, so that a directory of programs does not concern them.
+func ExistingCluster(environment func(string) string) string { return environment(kubeconfigVariable) }
+
+// withoutControllers says whether nothing does kube-controller-manager's work.
+func (r road) withoutControllers() bool { return r.kind == assets }
+
+// NeedsControllers skips a test where no kube-controller-manager runs, which envtest does not have. what is the work that
+// the test waits for, such as "garbage collection".
+func NeedsControllers(t testing.TB, what string) {
+	t.Helper()
+	Rest(t)
+	if controlPlane.road.withoutControllers() {
+		t.Skipf("needs %s, which kube-controller-manager does; %s has none: unset %s", what, controlPlane.road.kind, assetsVariable)
+	}
+}
+
+// NeedsLoopback skips a test whose API server has to call a server of the test's own at 127.0.0.1, where the API server
+// is elsewhere.
+func NeedsLoopback(t testing.TB) {
+	t.Helper()
+	if rc := Rest(t); controlPlane.road.kind == existing && !loopback(rc.Host) {
+		t.Skipf("needs an API server that reaches 127.0.0.1 of this process; that of %s is at %s", kubeconfigVariable, rc.Host)
+	}
+}
+
+func loopback(host string) bool {
+	address, err := url.Parse(host)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(address.Hostname())
+	return address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// startAssets starts the API server and etcd of a directory. Admission is as in the embedded control plane.
+func startAssets(directory string) (*rest.Config, func() error, error) {
+	directory, err := filepath.Abs(directory)
+	if err != nil {
+		return nil, nil, err
+	}
+	env := &envtest.Environment{BinaryAssetsDirectory: directory, UseExistingCluster: new(false)}
+	env.ControlPlane.GetAPIServer().Configure().
+		Disable("disable-admission-plugins"). // envtest's default takes the check of pods' service accounts away
+		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		Append("allow-privileged", "true")
+	rc, err := env.Start()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("the programs of %s=%s: %w", assetsVariable, directory, err), env.Stop())
+	}
+	return rc, env.Stop, nil
+}
+
+// useExisting reads a kubeconfig. The cluster must have no node that takes pods, since the tests play the kubelet.
+func useExisting(ctx context.Context, path string) (*rest.Config, error) {
+	rc, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kubeconfigVariable, err)
+	}
+	core, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kubeconfigVariable, err)
+	}
+	nodes, err := core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s: list nodes: %w", kubeconfigVariable, path, err)
+	}
+	return rc, takesPods(nodes.Items)
+}
+
+func takesPods(nodes []corev1.Node) error {
+	for _, node := range nodes {
+		if !node.Spec.Unschedulable {
+			return fmt.Errorf("the cluster of %s has the node %s, whose kubelet would run the pods that the tests play: cordon it, "+
+				"or take a control plane without nodes", kubeconfigVariable, node.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCommandsOfACluster: a cluster that is there is reached by its kubeconfig and the kubectl on PATH; one that was brought up by sparklocal.
+func TestCommandsOfACluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		kubeconfig string
+		embedded   bool
+		config     string
+		kubectl    []string
+	}{
+		"brought up": {"", true, "/d/cluster/kubeconfig", []string{"/d/sparklocal", "kubectl", "--dir", "/d/cluster", "get", "pods"}},
+		"there":      {"/kind.yaml", false, "/kind.yaml", []string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
+	} {
+		c := &Cluster{Dir: "/d", local: filepath.Join("/d", "sparklocal"), options: Options{Kubeconfig: test.kubeconfig}}
+		program, args := c.kubectl("get", "pods")
+		if c.Embedded() != test.embedded || c.Kubeconfig() != test.config {
+			t.Errorf("%s: embedded %v, kubeconfig %s", name, c.Embedded(), c.Kubeconfig())
+		}
+		if diff := cmp.Diff(test.kubectl, append([]string{program}, args...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestExistingClusterIsNotChanged: programs of a cluster that is there are not stopped, no image is made for it, and what was never installed is not
+// taken away.
+func TestExistingClusterIsNotChanged(t *testing.T) {
+	c := &Cluster{Dir: t.TempDir(), options: Options{Kubeconfig: "/kind.yaml"}}
+	if _, err := c.StopComponent(t.Context(), "kubelet"); err == nil {
+		t.Error("the kubelet was stopped")
+	}
+	if image, err := c.LoadSpark(t.Context(), "4.0.5"); err != nil || image != "docker.io/apache/spark:4.0.5" {
+		t.Errorf("the image is %s, %v", image, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
