@@ -17,6 +17,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -32,7 +33,7 @@ type (
 // runApache starts an operator that serves SparkApplications of spark.apache.org alone.
 func (w *world) runApache(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return apacheApplications(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.ApacheApplications(op.Settings) }, change)
 }
 
 // apacheApp creates a SparkApplication of spark.apache.org.

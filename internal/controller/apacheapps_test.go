@@ -15,6 +15,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -63,7 +64,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 		t.Errorf("generation %d of %d was observed", got.Status.ObservedGeneration, got.Generation)
 	}
 	w.waitEvent(app, "SparkApplicationCompleted")
-	if n := w.metricOf("sparkoperator_transitions_total", "kind", kindApacheApplication); n == 0 {
+	if n := w.metricOf("sparkoperator_transitions_total", "kind", kinds.ApacheApplicationName); n == 0 {
 		t.Error("no transition is counted")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -71,7 +71,7 @@ func launches(t *testing.T, file, kind string, text []byte) {
 		return
 	}
 	app.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0002"
-	applications := apacheapp.Applications{Options: apacheOptions(config.Default())}
+	applications := kinds.ApacheApplications(config.Default)
 	plan := applications.Decide(app, lifecycle.Observed{}, now)
 	for _, action := range plan.Do {
 		if action.Verb == lifecycle.Create {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // samplesOf are the metrics of a name by the value of a label, of those that have a value of another label.
@@ -48,13 +49,13 @@ func TestApacheMetrics(t *testing.T) {
 	w.waitMetric("sparkoperator_transitions_total", 6)
 
 	entered := map[string]float64{}
-	for phase, m := range w.samplesOf("sparkoperator_transitions_total", "phase", "kind", kindApacheApplication) {
+	for phase, m := range w.samplesOf("sparkoperator_transitions_total", "phase", "kind", kinds.ApacheApplicationName) {
 		entered[phase] = m.GetCounter().GetValue()
 	}
 	if diff := cmp.Diff(map[string]float64{"Launched": 1, "Started": 1, "Ready": 1, "Running": 1, "Ended": 1, "Done": 1}, entered); diff != "" {
 		t.Errorf("phases entered (-want +got):\n%s", diff)
 	}
-	left := w.samplesOf("sparkoperator_phase_duration_seconds", "phase", "kind", kindApacheApplication)
+	left := w.samplesOf("sparkoperator_phase_duration_seconds", "phase", "kind", kinds.ApacheApplicationName)
 	for _, phase := range []string{"Launched", "Started", "Ready", "Running", "Ended"} {
 		if n := left[phase].GetHistogram().GetSampleCount(); n != 1 {
 			t.Errorf("%d durations of %s are told", n, phase)

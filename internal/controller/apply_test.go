@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -31,7 +32,7 @@ func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 func heldKind() Kind {
 	kind := tinyKind()
 	decide := kind.Decide
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Spec.Suspend != nil && *app.Spec.Suspend {
 			return lifecycle.Plan{}
 		}
@@ -175,7 +176,7 @@ func TestRefusedByTheServer(t *testing.T) {
 			w := newWorld(t)
 			test.prepare(w)
 			kind := tinyKind()
-			kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+			kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 				objects, err := tinyRender(app, action, now)
 				test.change(objects.Driver)
 				return objects, err
@@ -317,7 +318,7 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 		if app.Annotations[v1beta2.RunNowAnnotation] == "" {
 			return lifecycle.Plan{}
 		}
@@ -342,11 +343,11 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 func TestSettleGivesUp(t *testing.T) {
 	rounds := 0
 	kind := tinyKind()
-	kind.Decide = decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
 		rounds++
 		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
 	})
-	kind.Render = renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, fmt.Errorf("never")
 	})
 	r := &Reconciler{kind: kind}

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
 // TestUnexpected: that an object went which a pass deleted, with nothing else to do beside the driver, is no news, once; whatever else goes is.
@@ -39,7 +40,7 @@ func TestUnexpected(t *testing.T) {
 		{"of a kind that may wait for it", false, &aroundState{made: map[string]written{name: {gone, noon}}}, []bool{true, true}, 1},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			r := &Reconciler{kind: Kind{Progress: Progress{Concludes: test.concludes}}}
+			r := &Reconciler{kind: Kind{Progress: kind.Progress{Concludes: test.concludes}}}
 			if test.was != nil {
 				r.around.note(key, *test.was)
 			}
@@ -82,7 +83,7 @@ func TestEchoes(t *testing.T) {
 		{"sent again", true, "10", nil, app("10"), app("10"), true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			r := &Reconciler{kind: Kind{Progress: Progress{Concludes: test.concludes}}}
+			r := &Reconciler{kind: Kind{Progress: kind.Progress{Concludes: test.concludes}}}
 			if test.wrote != "" {
 				r.writes.wrote(app(test.wrote))
 			}

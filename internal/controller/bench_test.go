@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -24,7 +25,7 @@ func BenchmarkPass(b *testing.B) {
 	const executors = 5
 	w := newWorld(b)
 	r := w.sweeper()
-	r.kind = sparkApplications(config.Default())
+	r.kind = kinds.SparkApplications(config.Default())
 	app := w.application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	pass := func(ctx context.Context) error {
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
@@ -66,7 +67,7 @@ func BenchmarkPass(b *testing.B) {
 
 // BenchmarkStatusPatch tells what it costs to find out what is to be written, and whether that may rest.
 func BenchmarkStatusPatch(b *testing.B) {
-	kind := sparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default())
 	r := &Reconciler{kind: kind}
 	for _, executors := range []int{5, 1000} {
 		for _, step := range []struct {

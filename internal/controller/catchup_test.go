@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -104,7 +105,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.optional.interval = 100 * time.Millisecond
-	if err := AddWhenServed(t.Context(), next, sparkClusters(next.Settings), time.Now); err != nil {
+	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(next)
@@ -273,7 +274,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 	stop()
 
 	r := w.sweeper()
-	r.kind, r.lock = sparkApplications(config.Default()), &lock{}
+	r.kind, r.lock = kinds.SparkApplications(config.Default()), &lock{}
 	r.lock.lead.Extend(time.Now().Add(time.Hour))
 	next := &late{r.client, over}
 	r.client = next

@@ -18,6 +18,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -33,7 +34,7 @@ const podsOfSets = "the pods of a StatefulSet"
 func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
 	testkit.NeedsControllers(w.t, podsOfSets)
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return sparkClusters(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.SparkClusters(op.Settings) }, change)
 }
 
 // workers says how many workers a cluster has.

@@ -44,7 +44,7 @@ func (r *Reconciler) ensureSecret(ctx context.Context, p *pass, object client.Ob
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
 // Where it fails it is tried again with the next change.
 func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.Object) {
-	if !r.kind.clusters() {
+	if !isCluster(r.kind) {
 		return
 	}
 	key, digest := identity.Key(p.stored), digestOf(wanted, nil)
@@ -93,6 +93,3 @@ func (p *pass) allMadeFrom(wanted []client.Object) bool {
 	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
 		!slices.ContainsFunc(p.children.strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
 }
-
-// clusters reports whether the kind's custom resources are standalone clusters.
-func (k Kind) clusters() bool { return slices.Contains(k.Definition.Needs, statefulSetKind) }

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -35,7 +36,7 @@ func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
 // runServers starts an operator that serves SparkConnects alone.
 func (w *world) runServers(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return sparkConnects(cfg) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.SparkConnects(cfg) }, change)
 }
 
 // server creates a SparkConnect.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -42,7 +43,7 @@ func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 		{"the spec has", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		r := &Reconciler{kind: sparkConnects(config.Default())}
+		r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
 		p := &pass{now: noon, plan: lifecycle.Plan{Tell: test.tell}}
 		if got := r.ofTheCrowd(p, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: it is put off: %t", test.name, got)

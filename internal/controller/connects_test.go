@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
@@ -366,7 +367,7 @@ func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 // TestCrowdOfAServer: nothing but the counts is put off.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler{kind: sparkConnects(config.Default())}
+	r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
 		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,

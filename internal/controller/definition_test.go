@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -71,7 +72,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 // TestDefinitionsKeepWhatIsRemembered: our own definition has what the kind asks for.
 func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	t.Parallel()
-	kind := sparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default())
 	op, err := newOperator(t.Context(), testConfig(testkit.Namespace(t)), newWorld(t).environment())
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -317,7 +318,7 @@ func TestDepartedNotes(t *testing.T) {
 		{"one after the other", tinyKind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
 		{"in the foreground", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
 		{"not one whose children stay", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
-		{"not one that another operator serves", Kind{Served: Served{Selects: func(client.Object) bool { return false }}},
+		{"not one that another operator serves", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 		{"not one whose children are applications", Kind{Runs: &Runs{}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},

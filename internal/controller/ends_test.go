@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -70,7 +71,7 @@ func TestObserveGone(t *testing.T) {
 		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), is, nil, nil, 1},
 		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), is, nil, nil, 1},
 	} {
-		r := &Reconciler{kind: sparkApplications(config.Default())}
+		r := &Reconciler{kind: kinds.SparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.was
 		r.ends.Note(key, feed.End{Pod: feed.Left(test.gone), Gone: true})
@@ -119,7 +120,7 @@ func TestObserveTaken(t *testing.T) {
 		"the driver ended, not counted":    {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
 		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
-		r := &Reconciler{kind: sparkApplications(config.Default())}
+		r := &Reconciler{kind: kinds.SparkApplications(config.Default())}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 		r.ends.Note(key, feed.End{Pod: feed.Left(taken), Gone: true, Taken: true})

@@ -44,25 +44,6 @@ func TestNothingOutside(t *testing.T) {
 	}
 }
 
-// TestKindsOutside: what the operator watches, and so needs rights on, follows the switches.
-func TestKindsOutside(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*config.Configuration)
-		want   int
-	}{
-		"by default":                   {func(*config.Configuration) {}, 0},
-		"exposure":                     {func(c *config.Configuration) { c.Exposure.Enabled = true }, 3},
-		"exposure, and no such family": {func(c *config.Configuration) { c.Exposure.Enabled, c.Apache.Enabled = true, new(false) }, 0},
-		"Ingresses of web UIs":         {func(c *config.Configuration) { c.UI.Ingress.Enabled = new(true) }, 1},
-	} {
-		cfg := config.Default()
-		test.change(&cfg)
-		if kinds := uiKinds(cfg); len(kinds) != test.want {
-			t.Errorf("%s: %v", name, kinds)
-		}
-	}
-}
-
 // TestSentinelsOfOthers: a sentinel outside of the operator's namespace is not launched and not written to, so that nobody's health depends on it.
 func TestSentinelsOfOthers(t *testing.T) {
 	for _, test := range []struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // runBoth starts an operator as the binary does.
@@ -46,7 +47,7 @@ func TestBothFamilies(t *testing.T) {
 	if first.Name != "pi-driver" || second.Name != "pi-0-driver" || first.Labels[identity.ApacheAppNameLabel] != "" || second.Labels[identity.AppUIDLabel] != string(ours.UID) {
 		t.Errorf("the drivers are %s with %v and %s with %v", first.Name, first.Labels, second.Name, second.Labels)
 	}
-	for _, kind := range []string{"sparkapplication", kindApacheApplication, kindCluster} {
+	for _, kind := range []string{"sparkapplication", kinds.ApacheApplicationName, kinds.ClusterName} {
 		if n := w.standingNow(kind); n != 1 {
 			t.Errorf("%v of %s are counted", n, kind)
 		}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
@@ -69,13 +70,13 @@ func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Executors.Remembers = of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
-	kind.Inherited.GroupLeft = with(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
+	kind.Executors.Remembers = typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
+	kind.Inherited.GroupLeft = typed.With(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
 		group := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
 		return group
 	})
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		plan := tinyDecide(app, seen, now)
 		for i := range seen.Gone {
 			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.Gone[i].Name: v1beta2.ExecutorStateCompleted}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -83,7 +84,7 @@ func TestEditions(t *testing.T) {
 
 // TestKept: of what is not wanted any more a vital object stays while what is wanted of its kind does not stand, and nothing else does.
 func TestKept(t *testing.T) {
-	r := &Reconciler{kind: sparkConnects(config.Default())}
+	r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -56,7 +57,7 @@ func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 1)
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "hangs" {
 			at <- struct{}{}
 			<-hold
@@ -87,7 +88,7 @@ func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
 	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 100)
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Namespace == hostile.namespace {
 			at <- struct{}{}
 			<-hold

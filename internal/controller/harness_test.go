@@ -23,6 +23,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -295,11 +298,11 @@ func tinyKind() Kind {
 	return Kind{
 		Name:     "tiny",
 		New:      func() client.Object { return &v1beta2.SparkApplication{} },
-		Status:   of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
-		Decide:   decides(tinyDecide),
-		Progress: Progress{Standing: of(standingOf)},
-		Render:   renders(tinyRender),
-		Events: with(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
+		Status:   typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Decide:   typed.Decides(tinyDecide),
+		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default()).Progress.Standing},
+		Render:   typed.Renders(tinyRender),
+		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, t := range plan.Trail {
 				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})

@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -55,11 +56,11 @@ func meters(t testing.TB) map[string]meter {
 	cfg := hostileConfig()
 	settings := func() config.Configuration { return cfg }
 	return map[string]meter{
-		"sparkoperator.k8s.io/v1beta2 SparkApplication":          meterOf(scheme, sparkApplications(cfg)),
-		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": meterOf(scheme, schedules(cfg)),
-		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             meterOf(scheme, sparkConnects(cfg)),
-		"spark.apache.org/v1 SparkApplication":                   meterOf(scheme, apacheApplications(settings)),
-		"spark.apache.org/v1 SparkCluster":                       meterOf(scheme, sparkClusters(settings)),
+		"sparkoperator.k8s.io/v1beta2 SparkApplication":          meterOf(scheme, kinds.SparkApplications(cfg)),
+		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": meterOf(scheme, kinds.Schedules(cfg)),
+		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             meterOf(scheme, kinds.SparkConnects(cfg)),
+		"spark.apache.org/v1 SparkApplication":                   meterOf(scheme, kinds.ApacheApplications(settings)),
+		"spark.apache.org/v1 SparkCluster":                       meterOf(scheme, kinds.SparkClusters(settings)),
 	}
 }
 

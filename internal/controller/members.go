@@ -19,7 +19,7 @@ import (
 
 // observeMembers takes those of the pods among the children that a StatefulSet of the custom resource keeps.
 func (r *Reconciler) observeMembers(ctx context.Context, p *pass, pods []corev1.Pod) error {
-	if !r.kind.clusters() {
+	if !isCluster(r.kind) {
 		return nil
 	}
 	asked := map[types.UID]keeper{}
@@ -91,7 +91,7 @@ func (r *Reconciler) keeps(ctx context.Context, p *pass, set *metav1.OwnerRefere
 // sweepStrays deletes the pods of a standalone cluster that is gone which no set keeps: one was being replaced when the cluster was deleted, so that Kubernetes
 // finds no owner of theirs that went. Pods without our labels are somebody else's to delete.
 func (r *Reconciler) sweepStrays(ctx context.Context, key types.NamespacedName) error {
-	if !r.kind.clusters() {
+	if !isCluster(r.kind) {
 		return nil
 	}
 	var pods corev1.PodList

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -83,7 +84,7 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 // withWidgets is the tiny kind whose submissions need a widget where the application's arguments ask for one.
 func withWidgets(kind Kind, of schema.GroupVersionKind) Kind {
 	render := kind.Render
-	kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := render(app, action, now)
 		if len(app.Spec.Arguments) > 0 {
 			objects.Before = append(objects.Before, widget(of, app, action.Attempt))

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -95,7 +96,7 @@ func TestOfTheCrowd(t *testing.T) {
 	scaling := func(p *pass) {
 		p.plan.Trail = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	}
-	kind := sparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default())
 	for _, test := range []struct {
 		name   string
 		patch  string

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -26,27 +27,27 @@ func TestClasses(t *testing.T) {
 		return &v1beta2.OperatorStatus{Phase: string(phase)}
 	}
 	t.Run("sparkapplication", func(t *testing.T) {
-		testClasses(t, sparkApplications(cfg), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkApplications(cfg), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
 			app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)
 		}, true)
 	})
 	t.Run("apachesparkapplication", func(t *testing.T) {
-		testClasses(t, apacheApplications(now), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.ApacheApplications(now), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
 			app.Status.ObservedGeneration, app.Status.Operator = seen, &sparkv1.OperatorStatus{OperatorStatus: *remembers(phase)}
 		}, true)
 	})
 	t.Run("sparkconnect", func(t *testing.T) {
-		testClasses(t, sparkConnects(cfg), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkConnects(cfg), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
 			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &v1alpha1.OperatorStatus{OperatorStatus: *remembers(phase)}
 		}, true)
 	})
 	t.Run("sparkcluster", func(t *testing.T) {
-		testClasses(t, sparkClusters(now), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkClusters(now), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
 			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &sparkv1.ClusterOperatorStatus{Phase: string(phase)}
 		}, true)
 	})
 	t.Run("scheduledsparkapplication", func(t *testing.T) {
-		testClasses(t, schedules(cfg), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
+		testClasses(t, kinds.Schedules(cfg), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
 			s.Status.ObservedGeneration = seen
 		}, false)
 	})

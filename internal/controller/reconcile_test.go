@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -280,7 +281,7 @@ func TestPanicStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "poison" {
 			panic("no such case")
 		}
@@ -302,7 +303,7 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Render = renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, errors.New(`spec.driver.memory: "lots" is not a size`)
 	})
 	w.runTiny(kind)
@@ -318,7 +319,7 @@ func TestWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kind := tinyKind()
-	kind.Render = renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := tinyRender(app, action, now)
 		objects.Warnings = []string{"this image may be too old"}
 		return objects, err

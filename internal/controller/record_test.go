@@ -26,6 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -64,12 +66,12 @@ func TestStatusPatch(t *testing.T) {
 // TestStatusPatchIsTheWholeDifference: what is equal in two statuses is left out before they are compared, and the patch is the one of all that they hold.
 func TestStatusPatchIsTheWholeDifference(t *testing.T) {
 	cfg := config.Default()
-	t.Run("SparkApplication", wholeDifference(sparkApplications(cfg)))
-	t.Run("ScheduledSparkApplication", wholeDifference(schedules(cfg)))
-	t.Run("SparkConnect", wholeDifference(sparkConnects(cfg)))
+	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(cfg)))
+	t.Run("ScheduledSparkApplication", wholeDifference(kinds.Schedules(cfg)))
+	t.Run("SparkConnect", wholeDifference(kinds.SparkConnects(cfg)))
 	settings := func() config.Configuration { return cfg }
-	t.Run("SparkApplication of Apache", wholeDifference(apacheApplications(settings)))
-	t.Run("SparkCluster", wholeDifference(sparkClusters(settings)))
+	t.Run("SparkApplication of Apache", wholeDifference(kinds.ApacheApplications(settings)))
+	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(settings)))
 }
 
 // anyStatuses fills statuses with values that an API server could hold.
@@ -252,7 +254,7 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	app := w.application("pi")
 	decided := 0
 	kind := tinyKind()
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		decided++
 		return tinyDecide(app, seen, now)
 	})

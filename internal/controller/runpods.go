@@ -31,7 +31,7 @@ import (
 const indexRunPods = "run-owner"
 
 // indexPods lets the pods of runs be found by the label that names the owner of their run.
-func (runs *Runs) indexPods(ctx context.Context, indexer client.FieldIndexer) error {
+func indexPods(runs *Runs, ctx context.Context, indexer client.FieldIndexer) error {
 	if runs.PodLabel == "" {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (runs *Runs) indexPods(ctx context.Context, indexer client.FieldIndexer) er
 }
 
 // watchPods wakes the owner of a run when a pod of it stops, and by nothing else of the pod: for as long as the run's application is there, that tells the rest.
-func (runs *Runs) watchPods(work *builder.Builder) *builder.Builder {
+func watchPods(runs *Runs, work *builder.Builder) *builder.Builder {
 	if runs.PodLabel == "" {
 		return work
 	}

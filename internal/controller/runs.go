@@ -27,31 +27,6 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Runs is what the reconciler needs to know about the children of a kind that starts applications: each is a custom resource that another Kind
-// carries through its life. Its functions are pure, as a Kind's are.
-//
-// A run is its owner's by the owner's UID among its owner references, whatever labels it has. Its name is computed from what it is for, so that
-// creating one twice finds the first.
-type Runs struct {
-	// New returns an empty run, and List an empty list of them.
-	New  func() client.Object
-	List func() client.ObjectList
-	// Facts reads what decisions need to know of one. What changes nothing of it wakes nobody.
-	Facts func(client.Object) lifecycle.Run
-	// Head is a run with its metadata and what Facts reads, and nothing that a tenant can make large.
-	Head func(client.Object) client.Object
-	// Render returns the run that a Create action makes. An error is the user's: no run of this spec can be made.
-	Render func(client.Object, lifecycle.Action) (client.Object, error)
-	// Labels are what all runs of an owner have: they are looked for live by these.
-	Labels func(client.Object) map[string]string
-	// PodLabel is the label by which the pods of a run name its owner; empty where none does, and then nothing is known of a run whose object is gone.
-	PodLabel string
-	// Due tells when a run was to start, of the object as it was stored before; zero for one that has no time, since somebody asked for it.
-	Due func(object client.Object, run client.Object) time.Time
-	// Result is what a notice says became of a run, as metrics count it (telemetry.RunSkipped...); empty for one that says nothing of the kind.
-	Result func(lifecycle.Notice) string
-}
-
 // indexOwner is the cache index of runs by the UIDs of their owners.
 const indexOwner = "owner-uid"
 
@@ -71,12 +46,12 @@ func indexRuns(ctx context.Context, op *Operator, kind Kind) error {
 	if err := op.GetFieldIndexer().IndexField(ctx, kind.Runs.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs of %s: %w", kind.Name, err)
 	}
-	return kind.Runs.indexPods(ctx, op.GetFieldIndexer())
+	return indexPods(kind.Runs, ctx, op.GetFieldIndexer())
 }
 
-// watch wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.
-func (runs *Runs) watch(work *builder.Builder, owner schema.GroupKind) *builder.Builder {
-	return runs.watchPods(work).Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+// watchRuns wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.
+func watchRuns(runs *Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+	return watchPods(runs, work).Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return runs.Facts(e.ObjectOld) != runs.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
 		},

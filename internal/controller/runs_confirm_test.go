@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -52,7 +53,7 @@ func TestConfirmRuns(t *testing.T) {
 	w.left(s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
 	w.endRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	r := &Reconciler{kind: schedules(config.Default()), live: w.api}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), live: w.api}
 	p := &pass{stored: s}
 	p.children.runs = []client.Object{seen}
 	p.seen.Runs = []lifecycle.Run{r.kind.Runs.Facts(seen)}
@@ -88,7 +89,7 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	w := newWorld(t)
 	s := w.schedule("nightly", seldom)
 	w.left(s, "nightly-1", s.UID, "nightly")
-	r := &Reconciler{kind: schedules(config.Default()), client: w.api, live: w.powerless()}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), client: w.api, live: w.powerless()}
 	for _, name := range []string{"", "nightly-1"} {
 		p := &pass{stored: s}
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name})
@@ -110,7 +111,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			kind: schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
+			kind: kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
 			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {

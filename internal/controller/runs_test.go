@@ -18,7 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -29,24 +32,25 @@ type schedule = v1beta2.ScheduledSparkApplication
 // tinySchedules is the smallest kind with runs: the schedule's text is the name of the one run that it wants now. With Forbid it starts it only once the
 // last one has ended, which it believes after a live read; suspended it deletes all there are.
 func tinySchedules() Kind {
+	own := kinds.Schedules(config.Default()).Runs
 	return Kind{
 		Name:   "tinyschedule",
 		New:    func() client.Object { return &schedule{} },
-		Status: of(func(s *schedule) any { return &s.Status }),
-		Decide: decides(tinyScheduleDecide),
+		Status: typed.Of(func(s *schedule) any { return &s.Status }),
+		Decide: typed.Decides(tinyScheduleDecide),
 		Runs: &Runs{
 			New:    func() client.Object { return &v1beta2.SparkApplication{} },
 			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
 			Labels: func(client.Object) map[string]string { return nil }, // whose they are is in their owners
 			Facts:  tinyRunFacts,
-			Head:   headOfRun,
+			Head:   own.Head,
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
 				return tinyRenderRun(s.(*schedule), action)
 			},
-			Due:    with(dueOf),
-			Result: resultOf,
+			Due:    own.Due,
+			Result: own.Result,
 		},
-		Events: with(func(_ *schedule, plan lifecycle.Plan) []Event {
+		Events: typed.With(func(_ *schedule, plan lifecycle.Plan) []Event {
 			var events []Event
 			for _, action := range plan.Do {
 				events = append(events, Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
@@ -119,7 +123,7 @@ func tinyRenderRun(s *schedule, action lifecycle.Action) (client.Object, error) 
 	}, nil
 }
 
-// runTinySchedules starts an operator with the tiny kind of schedules, and without one for their runs.
+// runTinySchedules starts an operator with the tiny kind of kinds.Schedules, and without one for their runs.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.t.Helper()
 	env := w.environment()

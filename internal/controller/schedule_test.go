@@ -20,7 +20,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -40,10 +42,10 @@ func (w *world) runSchedules(clock Clock, change ...func(*Environment)) (stop fu
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, sparkApplications(cfg), clock); err != nil {
+	if err := Add(w.t.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := AddWhenServed(w.t.Context(), op, schedules(cfg), clock); err != nil {
+	if err := AddWhenServed(w.t.Context(), op, kinds.Schedules(cfg), clock); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.run(op)
@@ -150,7 +152,7 @@ func TestScheduleLife(t *testing.T) {
 	if diff := cmp.Diff([]metav1.OwnerReference{owner}, run.OwnerReferences); diff != "" {
 		t.Errorf("owners of the run (-want +got):\n%s", diff)
 	}
-	if due := dueOf(s, run); !due.Equal(minute) {
+	if due := kinds.Schedules(config.Default()).Runs.Due(s, run); !due.Equal(minute) {
 		t.Errorf("the run says that it is of %s", due)
 	}
 	w.waitPod(name + "-driver")

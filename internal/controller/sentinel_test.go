@@ -21,6 +21,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -39,7 +40,7 @@ func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, apacheApplications(op.Settings), time.Now); err != nil {
+	if err := Add(w.t.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
 		w.t.Fatal(err)
 	}
 	return op
@@ -165,7 +166,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Add(t.Context(), op, apacheApplications(op.Settings), time.Now); err != nil {
+			if err := Add(t.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
 				t.Fatal(err)
 			}
 			w.run(op)
@@ -308,7 +309,7 @@ func TestSentinelThatIsACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, sparkClusters(op.Settings), time.Now); err != nil {
+	if err := Add(w.t.Context(), op, kinds.SparkClusters(op.Settings), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -97,13 +99,13 @@ func (w *world) runGadgets(impersonate string) *Operator {
 		w.t.Fatal(err)
 	}
 	kind := Kind{
-		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: Definition{Keeps: []string{"status.state"}},
-		Status: of(func(g *gadget) any { return &g.Status }),
-		Decide: decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{Keeps: []string{"status.state"}},
+		Status: typed.Of(func(g *gadget) any { return &g.Status }),
+		Decide: typed.Decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
 			g.Status.State = "seen"
 			return lifecycle.Plan{}
 		}),
-		Events: with(func(*gadget, lifecycle.Plan) []Event { return nil }),
+		Events: typed.With(func(*gadget, lifecycle.Plan) []Event { return nil }),
 	}
 	if err := AddWhenServed(w.t.Context(), op, kind, time.Now); err != nil {
 		w.t.Fatal(err)

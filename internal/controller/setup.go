@@ -29,6 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/metricsauth"
 	"github.com/sparkoperator/spark-operator/internal/settings"
@@ -123,7 +124,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
 	}
-	op.optional = newOptionalChildren(op, optionalKinds(cfg))
+	op.optional = newOptionalChildren(op, kinds.Optional(cfg))
 	if err := mgr.Add(op.optional); err != nil {
 		return nil, err
 	}
@@ -239,4 +240,37 @@ func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 // namespaced is the key of a custom resource from the namespace of a child and the name in its owner reference.
 func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that is not served yet begins when it is.
+// Where there are no others than SparkApplications of sparkoperator.k8s.io, the operator waits for these, for as long as the configuration lets the first
+// lists take: it has nothing else to do.
+func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
+	op, err := newOperator(ctx, cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	switch {
+	case cfg.Applications() && cfg.ApacheApplications():
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(cfg), time.Now))
+	case cfg.Applications():
+		errs = append(errs, Add(ctx, op, kinds.SparkApplications(cfg), time.Now))
+	}
+	if cfg.Schedules() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(cfg), time.Now))
+	}
+	if cfg.ConnectServers() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(cfg), time.Now))
+	}
+	if cfg.ApacheApplications() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings), time.Now))
+	}
+	if cfg.SparkClusters() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings), time.Now))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return op, nil
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -171,7 +171,7 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 	w := newWorld(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	kind := tinyKind()
-	kind.Decide = decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		select {
 		case entered <- struct{}{}:
 			<-leave
@@ -251,26 +251,6 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {
 		t.Error("waited in silence")
-	}
-}
-
-func TestDialectOptionsFollowTheConfiguration(t *testing.T) {
-	cfg, err := config.Parse([]byte(`
-application:
-  maxTrackedExecutorPerApp: 5
-  defaultTimeToLiveSeconds: 60
-  driverPodCreationGracePeriod: 3s
-  timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
-  kubernetesMaster: k8s://https://10.0.0.1
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := dialectOptions(cfg)
-	wantLimits := lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}
-	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
-		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -310,7 +312,7 @@ func TestSecretsOfOthers(t *testing.T) {
 	stop := w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	stop()
-	objects, err := sparkApplications(testConfig()).Render(w.get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	objects, err := kinds.SparkApplications(testConfig()).Render(w.get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +333,7 @@ func TestSecretsOfOthers(t *testing.T) {
 
 	other := w.application("other", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	w.waitState("other", v1beta2.ApplicationStateSuspended)
-	objects, err = sparkApplications(testConfig()).Render(w.get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	objects, err = kinds.SparkApplications(testConfig()).Render(w.get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +468,7 @@ func TestMayHaveSecrets(t *testing.T) {
 		{"nothing is known", children{}, nil, false, true},
 		{"nothing is known, and there are none", children{}, nil, true, false},
 	} {
-		r := &Reconciler{kind: Kind{Secrets: Secrets{Runners: !c.off}}}
+		r := &Reconciler{kind: Kind{Secrets: kind.Secrets{Runners: !c.off}}}
 		p := &pass{children: c.children, made: c.made}
 		if got := r.mayHaveSecrets(p, 1); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)

@@ -40,24 +40,6 @@ const (
 	reasonUnavailable = "Unavailable"
 )
 
-// Surroundings is what is to stand beside a driver for others than Spark.
-type Surroundings struct {
-	// Objects that are wanted. Each has the owner's identity and a digest of itself as lifecycle.ContentLabel.
-	Objects []client.Object
-	// Unsettled leaves everything as it is: an attempt is on its way out, or the application is.
-	Unsettled bool
-	// Stays leaves Services as they are, though nothing is wanted any more: they go with the driver's pod. What leads to them from outside goes at once, as the
-	// next application may want the same address.
-	Stays bool
-	// Read names the Services among Objects whose address the status lacks.
-	Read []string
-	// Told writes into the object's status what became of them, in memory, and returns what is to be told about it once that is stored. It is called once
-	// in every pass that is not Unsettled, and must come to the same whenever it is told the same.
-	Told func([]lifecycle.Surrounding, time.Time) []Event
-	// Decides is there instead of Told where the object lives by its surroundings. It returns what goes on from the pass's plan.
-	Decides func([]lifecycle.Surrounding, time.Time) lifecycle.Plan
-}
-
 // hear tells what became of the surroundings, and keeps what is to be told of that.
 func (p *pass) hear(wanted Surroundings, is []lifecycle.Surrounding) {
 	if wanted.Decides == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -495,7 +496,7 @@ func (w *world) runWith(cfg config.Configuration, clock Clock, change ...func(*E
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, sparkApplications(cfg), clock); err != nil {
+	if err := Add(w.t.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.run(op)

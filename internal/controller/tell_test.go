@@ -9,6 +9,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -31,7 +32,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	kind := tinyKind()
-	kind.Events = with(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
+	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
 	r.tell(ctrllog.IntoContext(t.Context(), log), &pass{

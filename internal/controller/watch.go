@@ -63,7 +63,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 	}
 	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.notesDeletions(op.Elected()), r.noEchoes())).WithOptions(options)
 	if kind.Runs != nil {
-		work = kind.Runs.watch(work, gvk.GroupKind())
+		work = watchRuns(kind.Runs, work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
 		work = work.WatchesRawSource(op.pods.Ear(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: &r.ends, Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))

@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"time"
@@ -14,56 +14,58 @@ import (
 	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// kindApacheApplication is the controller's name: a plain sparkapplication is one of sparkoperator.k8s.io.
-const kindApacheApplication = "apachesparkapplication"
+// ApacheApplicationName is the controller's name: a plain sparkapplication is one of sparkoperator.k8s.io.
+const ApacheApplicationName = "apachesparkapplication"
 
-// apacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
-func apacheApplications(now func() config.Configuration) Kind {
+// ApacheApplications are the SparkApplications of spark.apache.org/v1, by the settings as they are in each pass.
+func ApacheApplications(now func() config.Configuration) kind.Kind {
 	type application = sparkv1.SparkApplication
 	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
-	return Kind{
-		Name:   kindApacheApplication,
+	return kind.Kind{
+		Name:   ApacheApplicationName,
 		New:    func() client.Object { return &application{} },
-		Status: of(func(app *application) any { return &app.Status }),
-		Decide: decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+		Status: typed.Of(func(app *application) any { return &app.Status }),
+		Decide: typed.Decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return applications().Decide(app, seen, at)
 		}),
-		Render: renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
+		Render: typed.Renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications().Render(app, action, at)
 		}),
-		Events:     with(func(app *application, plan lifecycle.Plan) []Event { return asEvents(apacheapp.Events(app, plan)) }),
-		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
-		Served:     Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
-		Progress: Progress{
-			Observed: of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: of(apacheStanding), Concludes: true,
+		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return asEvents(apacheapp.Events(app, plan)) }),
+		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Progress: kind.Progress{
+			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,
 		},
-		Executors: Executors{
-			Render: executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
+		Executors: kind.Executors{
+			Render: typed.Executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
 				return applications().Executor(app, attempt, id, driver, at)
 			}),
-			Remembers: of(func(app *application) *v1beta2.OperatorStatus {
+			Remembers: typed.Of(func(app *application) *v1beta2.OperatorStatus {
 				if app.Status.Operator == nil {
 					return nil
 				}
 				return &app.Status.Operator.OperatorStatus
 			}),
 		},
-		Beside: Beside{Wanted: with(func(app *application, _ lifecycle.Observed) Surroundings {
+		Beside: kind.Beside{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.Surroundings {
 			return asSurroundings(applications().Surroundings(app))
 		})},
-		Inherited: Inherited{
-			Adopt:     with(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
+		Inherited: kind.Inherited{
+			Adopt:     typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
 			NameLabel: identity.ApacheAppNameLabel,
 			Releases:  []string{"sparkapplications.spark.apache.org/finalizer"},
 		},
-		Crowd: Crowd{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
+		Crowd: kind.Crowd{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
 		// Only pods that run spark-submit have one.
-		Secrets: Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
+		Secrets: kind.Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
 	}
 }
 

@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -7,30 +7,32 @@ import (
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// sparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
+// SparkConnects are the SparkConnects of sparkoperator.k8s.io/v1alpha1: Spark Connect servers. A server's pod is the driver of its attempt, its Service
 // what stands beside it.
-func sparkConnects(cfg config.Configuration) Kind {
+func SparkConnects(cfg config.Configuration) kind.Kind {
 	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
-	return Kind{
+	return kind.Kind{
 		Name:   "sparkconnect",
 		New:    func() client.Object { return &v1alpha1.SparkConnect{} },
-		Status: of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
-		Decide: decides(dialect.Decide),
-		Render: renders(dialect.Render),
-		Events: with(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []Event {
+		Status: typed.Of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
+		Decide: typed.Decides(dialect.Decide),
+		Render: typed.Renders(dialect.Render),
+		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
 			return asEvents(dialect.Events(sc, plan))
 		}),
-		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
-		Progress: Progress{
-			Observed: of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: of(serverStanding), NoApplication: true,
+		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
+		Progress: kind.Progress{
+			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},
-		Executors: Executors{Render: executor(dialect.Executor)},
-		Beside: Beside{
-			Wanted: with(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) Surroundings {
+		Executors: kind.Executors{Render: typed.Executor(dialect.Executor)},
+		Beside: kind.Beside{
+			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.Surroundings {
 				return asSurroundings(dialect.Surroundings(sc))
 			}),
 			Vital: []string{"Service"},
@@ -39,11 +41,11 @@ func sparkConnects(cfg config.Configuration) Kind {
 				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
 			},
 		},
-		Inherited: Inherited{Adopt: with(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
+		Inherited: kind.Inherited{Adopt: typed.With(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
 		// What changes the counts changes the time of the last change as well. Which executors failed is remembered for the events alone: a server lives
 		// long, and executors that crash one after the other come by dozens a minute.
-		Crowd:   Crowd{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, News: true},
-		Secrets: Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
+		Crowd:   kind.Crowd{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.shortSince"}, News: true},
+		Secrets: kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}
 }
 

@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"

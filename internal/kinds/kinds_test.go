@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -32,7 +33,7 @@ func TestResultOf(t *testing.T) {
 
 // TestDueOf: a run that its jitter puts off is not late for that.
 func TestDueOf(t *testing.T) {
-	at := noon.UTC().Truncate(time.Second)
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		annotation string
 		jitter     *int64
@@ -54,5 +55,44 @@ func TestDueOf(t *testing.T) {
 		if got := dueOf(s, run); !got.Equal(test.want) {
 			t.Errorf("%s: due at %s, want %s", name, got, test.want)
 		}
+	}
+}
+
+// TestKindsOutside: what the operator watches, and so needs rights on, follows the switches.
+func TestKindsOutside(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*config.Configuration)
+		want   int
+	}{
+		"by default":                   {func(*config.Configuration) {}, 0},
+		"exposure":                     {func(c *config.Configuration) { c.Exposure.Enabled = true }, 3},
+		"exposure, and no such family": {func(c *config.Configuration) { c.Exposure.Enabled, c.Apache.Enabled = true, new(false) }, 0},
+		"Ingresses of web UIs":         {func(c *config.Configuration) { c.UI.Ingress.Enabled = new(true) }, 1},
+	} {
+		cfg := config.Default()
+		test.change(&cfg)
+		if kinds := uiKinds(cfg); len(kinds) != test.want {
+			t.Errorf("%s: %v", name, kinds)
+		}
+	}
+}
+
+func TestDialectOptionsFollowTheConfiguration(t *testing.T) {
+	cfg, err := config.Parse([]byte(`
+application:
+  maxTrackedExecutorPerApp: 5
+  defaultTimeToLiveSeconds: 60
+  driverPodCreationGracePeriod: 3s
+  timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}
+  kubernetesMaster: k8s://https://10.0.0.1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := dialectOptions(cfg)
+	wantLimits := lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}
+	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
+		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {
+		t.Errorf("%+v", got)
 	}
 }

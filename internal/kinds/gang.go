@@ -1,8 +1,7 @@
-package controller
+package kinds
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -24,10 +23,4 @@ func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 func batchOptions(cfg config.Configuration) sparkapp.Batch {
 	b := cfg.BatchScheduler
 	return sparkapp.Batch{Enabled: b.Enabled, Default: b.Default, KubeSchedulers: b.KubeSchedulerNames}
-}
-
-// isGroup reports whether an object is by what a batch scheduler knows a gang.
-func isGroup(object client.Object) bool {
-	kind := object.GetObjectKind().GroupVersionKind()
-	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
 }

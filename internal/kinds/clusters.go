@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"time"
@@ -13,40 +13,42 @@ import (
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// kindCluster is the controller's name.
-const kindCluster = "sparkcluster"
+// ClusterName is the controller's name.
+const ClusterName = "sparkcluster"
 
-// sparkClusters are the SparkClusters of spark.apache.org/v1: standalone clusters. They have no attempts and no drivers: all that one is made of stands
+// SparkClusters are the SparkClusters of spark.apache.org/v1: standalone clusters. They have no attempts and no drivers: all that one is made of stands
 // beside, in every phase that wants it, and its pods are what the StatefulSets among that keep.
-func sparkClusters(now func() config.Configuration) Kind {
+func SparkClusters(now func() config.Configuration) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
-	return Kind{
-		Name:   kindCluster,
+	return kind.Kind{
+		Name:   ClusterName,
 		New:    func() client.Object { return &cluster{} },
-		Status: of(func(sc *cluster) any { return &sc.Status }),
-		Decide: decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+		Status: typed.Of(func(sc *cluster) any { return &sc.Status }),
+		Decide: typed.Decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return clusters().Decide(sc, seen, at)
 		}),
-		Events:     with(func(sc *cluster, plan lifecycle.Plan) []Event { return asEvents(clusters().Events(sc, plan)) }),
-		Definition: Definition{Keeps: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, Needs: clusterKinds(now())},
-		Served:     Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
-		Progress: Progress{
-			Observed: of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: of(clusterStanding), NoApplication: true,
+		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return asEvents(clusters().Events(sc, plan)) }),
+		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, Needs: clusterKinds(now())},
+		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Progress: kind.Progress{
+			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,
 		},
-		Beside: Beside{
-			Wanted: with(func(sc *cluster, seen lifecycle.Observed) Surroundings {
+		Beside: kind.Beside{
+			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.Surroundings {
 				return asSurroundings(clusters().Surroundings(sc, seen))
 			}),
 			// Drivers of the cluster reach its master by its Service, and run on.
 			Vital: []string{"Service"},
 		},
-		Inherited: Inherited{
-			Adopt:     with(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
+		Inherited: kind.Inherited{
+			Adopt:     typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
 			NameLabel: identity.ClusterNameLabel,
 			Releases:  []string{"sparkclusters.spark.apache.org/finalizer"},
 		},

@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	"time"
@@ -11,32 +11,34 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
-func schedules(cfg config.Configuration) Kind {
+// Schedules are the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
+func Schedules(cfg config.Configuration) kind.Kind {
 	dialect := sparkschedule.Schedules{Options: sparkschedule.Options{
 		TimestampPrecision: cfg.ScheduledApplications.TimestampPrecision,
 		Applications:       dialectOptions(cfg),
 		Zones:              time.LoadLocation, // cmd/spark-operator has the database in the binary
 	}}
 	type schedule = v1beta2.ScheduledSparkApplication
-	return Kind{
+	return kind.Kind{
 		Name:       "scheduledsparkapplication",
 		New:        func() client.Object { return &schedule{} },
-		Status:     of(func(s *schedule) any { return &s.Status }),
-		Decide:     decides(dialect.Decide),
-		Events:     with(func(s *schedule, plan lifecycle.Plan) []Event { return asEvents(dialect.Events(s, plan)) }),
-		Definition: Definition{Keeps: []string{"status.operator", "status.conditions"}},
-		Progress: Progress{
-			Observed: of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: of(standingOfSchedule),
+		Status:     typed.Of(func(s *schedule) any { return &s.Status }),
+		Decide:     typed.Decides(dialect.Decide),
+		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return asEvents(dialect.Events(s, plan)) }),
+		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions"}},
+		Progress: kind.Progress{
+			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
 			NoApplication: true, // its runs are counted as the applications that they are
 		},
-		Runs: &Runs{
+		Runs: &kind.Runs{
 			New:   func() client.Object { return &v1beta2.SparkApplication{} },
 			List:  func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
 			Facts: func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
@@ -44,9 +46,9 @@ func schedules(cfg config.Configuration) Kind {
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
 				return dialect.RenderRun(s.(*schedule), action)
 			},
-			Labels:   of(dialect.RunLabels),
+			Labels:   typed.Of(dialect.RunLabels),
 			PodLabel: sparkoperator.LabelScheduledAppName,
-			Due:      with(dueOf),
+			Due:      typed.With(dueOf),
 			Result:   resultOf,
 		},
 	}

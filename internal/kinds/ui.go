@@ -1,4 +1,4 @@
-package controller
+package kinds
 
 import (
 	networkingv1 "k8s.io/api/networking/v1"

@@ -1,0 +1,104 @@
+// Package kinds makes the five kinds of custom resources of a configuration.
+package kinds
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// SparkApplications are the SparkApplications of sparkoperator.k8s.io/v1beta2.
+func SparkApplications(cfg config.Configuration) kind.Kind {
+	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
+	return kind.Kind{
+		Name:   "sparkapplication",
+		New:    func() client.Object { return &v1beta2.SparkApplication{} },
+		Status: typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Decide: typed.Decides(applications.Decide),
+		Render: typed.Renders(applications.Render),
+		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
+			return asEvents(sparkapp.Events(app, plan))
+		}),
+		Definition: kind.Definition{Keeps: []string{"status.operator", "status.conditions", "status.executors"}},
+		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
+			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
+		})},
+		Progress: kind.Progress{
+			Observed: typed.Of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(standingOf), Concludes: true,
+		},
+		Executors: kind.Executors{
+			Render: typed.Executor(applications.Executor), Labels: typed.Of(executorLabelsOf),
+			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
+		},
+		Beside: kind.Beside{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.Surroundings {
+			return asSurroundings(applications.Surroundings(app, seen))
+		})},
+		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, GroupLeft: typed.With(applications.GroupLeft)},
+		Crowd: kind.Crowd{
+			// Of what is counted the failures are not among them: with its pod gone an executor would count as one that completed.
+			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
+			// RUNNING either way: the first executors are there, and not yet enough of them.
+			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
+		},
+		// Only pods that run spark-submit have one.
+		Secrets: kind.Secrets{Runners: applications.Submission != v1beta2.SubmissionModeNative},
+	}
+}
+
+func asSurroundings(wanted dialect.Surroundings) kind.Surroundings {
+	out := kind.Surroundings{Unsettled: wanted.Unsettled, Stays: wanted.Stays, Read: wanted.Read, Decides: wanted.Decides}
+	for _, object := range wanted.Objects {
+		out.Objects = append(out.Objects, object)
+	}
+	if wanted.Told != nil {
+		out.Told = func(is []lifecycle.Surrounding, now time.Time) []kind.Event { return asEvents(wanted.Told(is, now)) }
+	}
+	return out
+}
+
+func asEvents(told []dialect.Event) []kind.Event {
+	var events []kind.Event
+	for _, event := range told {
+		events = append(events, kind.Event(event))
+	}
+	return events
+}
+
+// Optional are the kinds of children that the configuration switches on and that a cluster may not have.
+func Optional(cfg config.Configuration) []schema.GroupVersionKind {
+	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
+}
+
+func dialectOptions(c config.Configuration) sparkapp.Options {
+	cfg := c.Application
+	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
+	return sparkapp.Options{
+		DefaultTTL:          seconds(cfg.DefaultTimeToLiveSeconds),
+		MaxTrackedExecutors: int(*cfg.MaxTrackedExecutorPerApp),
+		Limits: lifecycle.Deadlines{
+			DriverStart:    seconds(cfg.Timeouts.DriverStartSeconds),
+			DriverReady:    seconds(cfg.Timeouts.DriverReadySeconds),
+			ExecutorsStart: seconds(cfg.Timeouts.ExecutorsStartSeconds),
+			Run:            seconds(cfg.Timeouts.RunSeconds),
+		},
+		Master:       cfg.KubernetesMaster,
+		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
+		UI:           uiOptions(c),
+		Batch:        batchOptions(c),
+		Submission:   v1beta2.SubmissionMode(c.Submission.Mode),
+		Authenticate: cfg.Authenticate,
+
+		RunnerAccount: c.Submission.ServiceAccount, Own: ownAccount(c),
+	}
+}
