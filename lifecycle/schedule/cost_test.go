@@ -28,7 +28,7 @@ func TestTicksCostLittle(t *testing.T) {
 	}
 }
 
-// TestHistoriesCostLinearTime remembers and sees thousands of runs.
+// TestHistoriesCostLinearTime remembers and sees many runs.
 func TestHistoriesCostLinearTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	times, err := Parse("@daily", "", time.LoadLocation)

@@ -56,7 +56,7 @@ func standing[T interface {
 	return is
 }
 
-// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with thousands of items.
+// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with many items.
 func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[sparkv1.SparkApplication]()) {
 		worst.Linear(t, field.Path, func(n int) func() {
@@ -89,7 +89,7 @@ func doorsOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	return all
 }
 
-// TestDoorsCostLinearTime exposes a driver by thousands of entries, right ones and ones that clash. 10,000 took 72 s in every pass.
+// TestDoorsCostLinearTime exposes a driver by many entries, right ones and ones that clash. 10,000 took 72 s in every pass.
 func TestDoorsCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
 		"right":    func([]sparkv1.DriverServiceIngress) {},

@@ -61,7 +61,7 @@ func (d Dialect) told(app *v1beta2.SparkApplication, seen lifecycle.Observed, pl
 	_, _ = json.Marshal(app.Status)
 }
 
-// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with thousands of items.
+// TestListsOfApplicationsCostLinearTime fills every list and map of the kind with many items.
 func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]()) {
 		worst.Linear(t, "SparkApplication"+field.Path, func(n int) func() {

@@ -5,14 +5,16 @@ package worst
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxDepth bounds the nesting of fields that Fields looks at: some types of Kubernetes contain themselves.
@@ -180,13 +182,13 @@ func CPU(tries int, run func()) time.Duration {
 	return least
 }
 
+// threadTime reads the clock of the thread, which is exact. The times that getrusage returns are as of the thread's last tick.
 func threadTime() time.Duration {
-	const ofThread = 1 // RUSAGE_THREAD of Linux
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(ofThread, &usage); err != nil {
+	var spent unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
 		panic(err)
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return time.Duration(spent.Nano())
 }
 
 // Allocated is how many bytes a function allocates, with what other goroutines allocate meanwhile.
@@ -200,21 +202,23 @@ func Allocated(run func()) uint64 {
 
 // Linear compares the cost of a list of few items with that of one with factor times as many.
 const (
-	few    = 250
-	factor = 4
-	// enough is a cost that is no trouble however it grows.
-	enough = 20 * time.Millisecond
-	// growth is accepted of the cost of factor times as many items: a cost that is quadratic grows to 16 times itself.
-	growth = 9
-	// measured is the processor time that one average is taken over.
-	measured = 50 * time.Millisecond
-	// comparisons is how often a growth is looked at before it counts.
-	comparisons = 3
+	few    = 100
+	factor = 5
+	// enough is a cost that is no trouble however it grows: four times as many items cost 80 ms at the most.
+	enough = 5 * time.Millisecond
+	// growth is accepted of the cost of factor times as many items. A quadratic cost grows to 25 times itself. A cost that is half
+	// linear, half quadratic at 550 items grows to 8 times itself.
+	growth = 8
+	// clear is a growth that needs no second look.
+	clear = 7
+	// comparisons is how often a growth that is not clear is measured.
+	comparisons = 5
 )
 
 // Linear fails a test if the cost of an object grows faster than it. The function is given a number of items and returns the work with an
-// object of so many; only the work is measured. It fails only if each of several comparisons shows the growth, because one measurement can
-// meet a garbage collection or a coarse clock.
+// object of so many; only the work is measured. One measurement can meet a garbage collection or cold caches. A growth that is not clear is
+// therefore measured several times, and each side costs what it did at its best. Both sides run equally long, so that both meet as many
+// interruptions.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	run := work(few * factor)
@@ -226,25 +230,20 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 		return
 	}
 	// Only the costly ones are worth the time of a second look.
-	var small time.Duration
-	for range comparisons {
-		small, large = average(work(few)), average(run)
-		if large <= enough || large <= growth*small {
-			return
-		}
+	fewer := work(few)
+	if large <= clear*CPU(2, fewer) {
+		return
 	}
-	t.Errorf("%s: %v for %d items, %v for %d", name, small, few, large, few*factor)
-}
-
-// average is the processor time of one run, taken over as many runs as it takes for the kernel's accounting to be exact enough.
-func average(run func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	began := threadTime()
-	for runs := time.Duration(1); ; runs++ {
-		run()
-		if spent := threadTime() - began; spent >= measured {
-			return spent / runs
-		}
+	small := time.Duration(math.MaxInt64)
+	for range comparisons {
+		large = min(large, CPU(1, run))
+		small = min(small, CPU(1, func() {
+			for range factor {
+				fewer()
+			}
+		})/factor)
+	}
+	if large > enough && large > growth*small {
+		t.Errorf("%s: %v for %d items, %v for %d", name, small, few, large, few*factor)
 	}
 }

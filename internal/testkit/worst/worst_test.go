@@ -12,14 +12,18 @@ type fails struct {
 
 func (f *fails) Errorf(string, ...any) { f.failed = true }
 
-// TestLinearFindsQuadraticWork holds Linear to telling work that grows with the square of its input from work that grows with it.
+// TestLinearFindsQuadraticWork holds Linear to telling work that grows with the square of its input from work that grows with it, also if
+// each item costs something besides.
 func TestLinearFindsQuadraticWork(t *testing.T) {
+	const each = 1000 // steps of an item
 	for name, test := range map[string]struct {
 		steps  func(n int) int
 		failed bool
 	}{
-		"linear":    {func(n int) int { return n * few * factor }, false},
-		"quadratic": {func(n int) int { return n * n }, true},
+		"linear":                            {func(n int) int { return n * each }, false},
+		"linear, and as much for the whole": {func(n int) int { return (n + few) * each }, false},
+		"quadratic":                         {func(n int) int { return n * n * each / few }, true},
+		"half quadratic at 250 items":       {func(n int) int { return n*each + n*n*each/250 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fails{TB: t}
