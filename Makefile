@@ -20,7 +20,7 @@ test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2
 	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
 
 soak: ## play 30 times as many lives, and measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
-	LIVES=30 go test -count=1 -timeout=0 ./lifecycle/...
+	LIVES=30 go test -count=1 -timeout=0 ./spark/... ./lifecycle/... ./dialect/...
 	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/controller
 
 e2e: ## everything on real Spark

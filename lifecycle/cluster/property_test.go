@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
@@ -159,7 +160,7 @@ func (a anything) observed() lifecycle.Observed {
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
 func TestAnything(t *testing.T) {
 	used := map[[2]lifecycle.Phase]bool{}
-	for seed := range uint64(100000) {
+	for seed := range uint64(lives.Count(t, 40000)) {
 		a := anything{rand.New(rand.NewPCG(seed, 8))}
 		want, mem, seen := a.cluster(), a.memory(began), a.observed()
 		objects := pick(a, unknown, stand, refused)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
@@ -175,7 +176,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := map[[2]lifecycle.Phase]bool{}
-	for seed := range uint64(100000) {
+	for seed := range uint64(lives.Count(t, 40000)) {
 		a := anything{rand.New(rand.NewPCG(seed, 13))}
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
 		plan := Step(app, mem, seen, now)

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 )
 
 // chance makes requests of whatever parts templates have.
@@ -136,7 +138,7 @@ func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wron
 
 // TestWhatIsMadeCanBe builds of many templates, and holds what comes of each to what Kubernetes takes and Spark needs.
 func TestWhatIsMadeCanBe(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(lives.Count(t, 200)) {
 		c := chance{rand.New(rand.NewPCG(seed, 8))}
 		r := c.request()
 		o, err := Build(r)

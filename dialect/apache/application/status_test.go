@@ -158,7 +158,7 @@ func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
 		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).gone(0)
-	for range 40 {
+	for range 28 {
 		for n := range 40 {
 			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n/2%3), Probed: &lifecycle.Cause{}})
 		}
@@ -176,7 +176,7 @@ func TestNoRunawayStatus(t *testing.T) {
 			snapshots++
 		}
 	}
-	if last := apache.KeyOf(keys[len(keys)-1]); apache.KeyOf(keys[0]) != last-maxHistory+1 || last < 800 || snapshots != maxSnapshots {
+	if last := apache.KeyOf(keys[len(keys)-1]); apache.KeyOf(keys[0]) != last-maxHistory+1 || last < maxHistory+50 || snapshots != maxSnapshots {
 		t.Errorf("keys %s to %s, %d of them with a pod's status", keys[0], keys[len(keys)-1], snapshots)
 	}
 }

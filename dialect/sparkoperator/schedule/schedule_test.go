@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -401,7 +402,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 // decision remembers; and a decision that changes nothing to an unchanged status.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
-	for seed := range uint64(150) {
+	for seed := range uint64(lives.Count(t, 50)) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		d := Schedules{Options{TimestampPrecision: []string{"", "nanos", "minutes"}[r.IntN(3)]}}
 		s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.UID = types.UID(fmt.Sprint("u", seed)) })
