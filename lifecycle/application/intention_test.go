@@ -9,7 +9,6 @@ import (
 
 // checkIntention holds a plan to Unstored: what it deletes is over by what was stored before the pass, or one of the exceptions.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
-	t.Helper()
 	for _, a := range plan.Do {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
 			continue

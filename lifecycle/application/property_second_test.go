@@ -65,7 +65,6 @@ func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memor
 
 // checkSecond holds a plan to what thresholds, retention and counted restarts promise whatever the situation.
 func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	enters := func(phases ...lifecycle.Phase) bool {
 		return slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })
 	}

@@ -17,7 +17,6 @@ import (
 // checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from
 // what was remembered to what is, a second step is quiet, and nothing is waited for without a bound or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
@@ -54,7 +53,6 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 
 // checkAttempts: the number only grows, by one a launch, and nothing is created but the attempt that is remembered after it.
 func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
-	t.Helper()
 	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
@@ -84,7 +82,6 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 
 // checkWeather: nothing is asked for that cannot be had, but by a launch that is over and by what stands beside a decision.
 func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	if seen.Weather == nil {
 		return
 	}
@@ -101,7 +98,6 @@ func checkWeather(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 
 // checkBounded: a phase with a timer has a Check, the rest are woken by an event of the pod or of the custom resource.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	if plan.Check < 0 {
 		t.Fatalf("check %s", plan.Check)
 	}
@@ -131,7 +127,6 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 
 // checkQuiet: with nothing changed but what was remembered, a second step enters no phase and only asks again.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	refused := seen.Refusal != nil
 	seen.Refusal, seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind, seen.Probed = nil, false, false, false, false, nil
 	second := Step(app, plan.Next, seen, now)

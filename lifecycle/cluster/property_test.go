@@ -17,7 +17,6 @@ import (
 // checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
 // remembered to what is, nothing is waited for without a timer or a named event, and a second step is quiet.
 func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
-	t.Helper()
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
@@ -49,7 +48,6 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 
 // checkRules holds a plan to the rules of the package.
 func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
-	t.Helper()
 	ends := slices.ContainsFunc(plan.Trail, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
 	switch m := plan.Next; {
@@ -90,7 +88,6 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 
 // checkQuiet: with nothing changed but what was remembered, a second step enters no phase and tells nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
-	t.Helper()
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Trail) > 0 || len(second.Tell) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
 		t.Fatalf("not quiet: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)

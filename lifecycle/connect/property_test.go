@@ -17,7 +17,6 @@ import (
 // checkPlan holds a plan to what every plan keeps: the same input gives the same plan, every transition is in the table, the trail leads from what was
 // remembered to what is, one server is made at most, a second step is quiet, and nothing is waited for without a timer or a named event.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
@@ -50,7 +49,6 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 
 // checkMade: a plan makes one server at most, of a number that was never used, and asks for nothing else beside it.
 func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
-	t.Helper()
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
@@ -66,7 +64,6 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 
 // checkWoken: what waits for time has a timer, the rest is woken by an event of the pod or of the custom resource.
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
-	t.Helper()
 	m := plan.Next
 	switch {
 	case plan.Check > 0, app.Deleting:
@@ -79,7 +76,6 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 
 // checkQuiet: with nothing changed but what was remembered, a second step enters no phase, makes nothing and tells nothing.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
-	t.Helper()
 	refused := seen.Refusal != nil
 	seen.Refusal, seen.Confirmed, seen.Probed = nil, false, nil
 	second := Step(app, plan.Next, seen, now)

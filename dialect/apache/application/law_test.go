@@ -112,7 +112,6 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 
 // checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
 func checkBuilt(t *testing.T, l *life) {
-	t.Helper()
 	for _, launch := range l.plan.Do {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
@@ -140,7 +139,6 @@ func checkBuilt(t *testing.T, l *life) {
 // checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
 // it asks for the look.
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
-	t.Helper()
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
 		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Do, next.Trail, next.Tell)
@@ -149,7 +147,6 @@ func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 
 // checkAtRest decides again about what was just stored.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
-	t.Helper()
 	if seen.Refusal != nil {
 		return // it was of that pass alone
 	}
@@ -159,8 +156,7 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if len(plan.Trail) > 0 || asks(plan) {
 		return
 	}
-	roundTrip(t, &again.Status)
-	if diff := cmp.Diff(l.app.Status, again.Status); diff != "" {
+	if diff := cmp.Diff(jsonOf(t, &l.app.Status), jsonOf(t, &again.Status)); diff != "" {
 		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
 	}
 }

@@ -151,6 +151,16 @@ func shortened(history map[string]sparkv1.ApplicationState) string {
 // roundTrip makes a status what the API server gives back.
 func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	t.Helper()
+	text := jsonOf(t, s)
+	*s = sparkv1.ApplicationStatus{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// jsonOf is a status as the operator writes it.
+func jsonOf(t testing.TB, s *sparkv1.ApplicationStatus) string {
+	t.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -158,10 +168,7 @@ func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	if strings.Contains(string(text), "null") {
 		t.Fatalf("a null in %s", text)
 	}
-	*s = sparkv1.ApplicationStatus{}
-	if err := json.Unmarshal(text, s); err != nil {
-		t.Fatal(err)
-	}
+	return string(text)
 }
 
 func asks(plan lifecycle.Plan) bool {

@@ -158,9 +158,9 @@ func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
 		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).gone(0)
-	for range 28 {
+	for range 20 {
 		for n := range 40 {
-			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n/2%3), Probed: &lifecycle.Cause{}})
+			l.look(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), Probed: &lifecycle.Cause{}})
 		}
 		l.drivers(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
 		l.gone(time.Second)

@@ -88,7 +88,8 @@ func TestTemplatesCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "SparkApplication template"+field.Path, func(n int) func() {
 			app := sample()
-			app.Spec.Driver.Template, app.Spec.Executor.Template = worst.Raw[corev1.PodTemplateSpec](t, field, n), worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			template := worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			app.Spec.Driver.Template, app.Spec.Executor.Template = template, template
 			return func() { passes(costly, app.DeepCopy()) }
 		})
 	}

@@ -123,7 +123,6 @@ func asks(plan lifecycle.Plan) bool {
 
 // checkAtRest decides again about what was just stored.
 func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) {
-	t.Helper()
 	if seen.Refusal != nil {
 		return // it was of that pass alone
 	}
@@ -141,7 +140,6 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 
 // checkBuilt holds a launch to what would be made of the application if the decision had built nothing: the same, each time, and a later one is built anew.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
-	t.Helper()
 	for _, launch := range plan.Do {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
@@ -169,7 +167,6 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 // checkConcluded holds that what follows from a stored status alone is not left to the event of that status, which wakes nobody (Kind.Concludes): whoever stored
 // it asks for the look.
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
-	t.Helper()
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.Check == 0 && len(next.Trail)+len(next.Do)+len(next.Tell) > 0 {
 		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Do, next.Trail, next.Tell)
@@ -178,7 +175,6 @@ func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, firs
 
 // checkShape holds a status to what the API server lets in and to what readers rely on.
 func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
-	t.Helper()
 	s := app.Status
 	if len(s.Operator.History) > v1beta2.MaxHistory || len(s.ExecutorState) > 3 {
 		t.Fatalf("%d transitions, %d executors in the status", len(s.Operator.History), len(s.ExecutorState))

@@ -65,7 +65,8 @@ func TestTemplatesOfServersCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "SparkConnect template"+field.Path, func(n int) func() {
 			sc := aConnect()
-			sc.Spec.Server.Template, sc.Spec.Executor.Template = worst.Raw[corev1.PodTemplateSpec](t, field, n), worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			template := worst.Raw[corev1.PodTemplateSpec](t, field, n)
+			sc.Spec.Server.Template, sc.Spec.Executor.Template = template, template
 			return func() { connectPasses(Connects{}, sc.DeepCopy()) }
 		})
 	}

@@ -202,12 +202,12 @@ func Allocated(run func()) uint64 {
 
 // Linear compares the cost of a list of few items with that of one with factor times as many.
 const (
-	few    = 100
+	few    = 80
 	factor = 5
-	// enough is a cost that is no trouble however it grows: four times as many items cost 80 ms at the most.
-	enough = 5 * time.Millisecond
+	// enough is a cost that is no trouble however it grows: ten times as many items cost 300 ms at the most.
+	enough = 3 * time.Millisecond
 	// growth is accepted of the cost of factor times as many items. A quadratic cost grows to 25 times itself. A cost that is half
-	// linear, half quadratic at 550 items grows to 8 times itself.
+	// linear, half quadratic at 450 items grows to 8 times itself.
 	growth = 8
 	// clear is a growth that needs no second look.
 	clear = 7

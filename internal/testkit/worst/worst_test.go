@@ -15,7 +15,7 @@ func (f *fails) Errorf(string, ...any) { f.failed = true }
 // TestLinearFindsQuadraticWork holds Linear to telling work that grows with the square of its input from work that grows with it, also if
 // each item costs something besides.
 func TestLinearFindsQuadraticWork(t *testing.T) {
-	const each = 1000 // steps of an item
+	const each = 1500 // steps of an item
 	for name, test := range map[string]struct {
 		steps  func(n int) int
 		failed bool
