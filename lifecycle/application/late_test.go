@@ -29,13 +29,13 @@ type late struct {
 
 // overtake lets the operator lose its lease in the middle of a pass.
 func (w *world) overtake() {
-	l := &late{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.now, until: w.now.Add(w.slow)}
+	l := &late{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now, until: w.Now.Add(w.slow)}
 	l.resume, l.stop = iter.Pull(func(yield func(struct{}) bool) {
 		w.latePass(l, func() bool { return yield(struct{}{}) })
 	})
 	w.late = l
 	w.overtaken++
-	w.tell("the operator loses its lease in a pass")
+	w.Tell("the operator loses its lease in a pass")
 	w.begin()
 }
 
@@ -48,12 +48,12 @@ func (w *world) begin() {
 // lag lets the late pass come further, or ends it.
 func (w *world) lag() {
 	for w.late != nil {
-		if w.now.After(w.late.until) {
+		if w.Now.After(w.late.until) {
 			w.late.stop()
-			w.tell("late: its time is over")
+			w.Tell("late: its time is over")
 			w.late = nil
 			w.begin()
-		} else if w.chance(0.4) {
+		} else if w.Chance(0.4) {
 			return
 		} else if _, more := w.late.resume(); !more {
 			w.late = nil
@@ -84,7 +84,7 @@ func (w *world) latePass(l *late, rest func() bool) {
 			continue
 		}
 		if rest() && w.version == l.version {
-			w.tell("late: the status is written")
+			w.Tell("late: the status is written")
 			l.acts = true
 			w.record(plan)
 			l.acts = false
@@ -97,27 +97,19 @@ func (w *world) latePass(l *late, rest func() bool) {
 func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
-	defer func() {
-		w.app, w.name, l.acts = app, name, false
-		if r := recover(); r != nil {
-			if _, ok := r.(errCrash); !ok {
-				panic(r)
-			}
-			crashed = true
-		}
-	}()
-	w.tell("late:")
+	w.Tell("late:")
 	gone := w.gone
-	fact = w.apply(lifecycle.Plan{Do: []lifecycle.Action{action}}, l.seen)
-	if w.gone && !gone && w.version != l.version {
+	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Do: []lifecycle.Action{action}}, l.seen) })
+	if crash == nil && w.gone && !gone && w.version != l.version {
 		w.gone = false // the deletion asks for the resourceVersion that was read
 	}
-	return fact, false
+	w.app, w.name, l.acts = app, name, false
+	return fact, crash != nil
 }
 
 // lateLives plays lives in which operators lose their leases in the middle of passes, until one has a breach.
-func lateLives(t *testing.T, lives int, beside bool) (overtaken int, breach string) {
-	for seed := range uint64(lives) {
+func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
+	for seed := range uint64(count) {
 		w := newWorld(seed)
 		w.slow, w.beside = 15*time.Second, beside
 		w.live(t)
@@ -125,8 +117,8 @@ func lateLives(t *testing.T, lives int, beside bool) (overtaken int, breach stri
 			w.late.stop()
 		}
 		overtaken += w.overtaken
-		if w.breach != "" {
-			return overtaken, "life " + strconv.Itoa(int(seed)) + ": " + w.breach + "\n" + strings.Join(w.log[max(0, len(w.log)-60):], "\n")
+		if w.Breach != "" {
+			return overtaken, "life " + strconv.Itoa(int(seed)) + ": " + w.Breach + "\n" + w.Story()
 		}
 	}
 	return overtaken, ""

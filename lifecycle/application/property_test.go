@@ -20,18 +20,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
-	at := mem.Phase
-	for _, tr := range plan.Trail {
-		if tr.From != at {
-			t.Fatalf("the trail %v does not begin at %q", plan.Trail, mem.Phase)
-		}
-		if !slices.ContainsFunc(Transitions, func(e Edge) bool { return e.To == tr.To && slices.Contains(e.From, tr.From) }) {
-			t.Fatalf("%q -> %q is not in Transitions (app %+v, memory %+v, seen %+v)", tr.From, tr.To, app, mem, seen)
-		}
-		at = tr.To
-	}
-	if at != plan.Next.Phase {
-		t.Fatalf("the trail ends at %q, Next is %q", at, plan.Next.Phase)
+	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
+		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
 	// A plan that asks for a live read is never stored: the read is a fact to decide with again.
 	asks := slices.ContainsFunc(plan.Do, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
@@ -304,21 +294,19 @@ func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lif
 
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps.
 func TestAnything(t *testing.T) {
-	used := map[[2]lifecycle.Phase]bool{}
+	used := lives.Used{}
 	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		checkPlan(t, app, mem, seen, anytime, plan)
-		for _, tr := range plan.Trail {
-			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
-		}
+		used.Add(plan.Trail)
 		if len(plan.Trail) >= maxMoves {
 			t.Fatalf("the trail does not end: %v", plan.Trail)
 		}
 	})
 	for _, e := range Transitions {
-		for _, from := range e.From {
-			if !used[[2]lifecycle.Phase{from, e.To}] {
-				t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", from, e.To, e.When)
-			}
-		}
+		used.Holds(t, e.From, e.To, e.When)
 	}
+}
+
+func inTable(from, to lifecycle.Phase) bool {
+	return slices.ContainsFunc(Transitions, func(e Edge) bool { return e.To == to && slices.Contains(e.From, from) })
 }

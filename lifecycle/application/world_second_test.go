@@ -2,9 +2,9 @@ package application
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -84,11 +84,11 @@ func (w *world) stop(p *pod) {
 		if q.driver || q.submits || q.attempt != p.attempt || q.phase != lifecycle.DriverRunning {
 			continue
 		}
-		if q.phase, q.ended = lifecycle.DriverSucceeded, w.now; w.chance(0.5) {
+		if q.phase, q.ended = lifecycle.DriverSucceeded, w.Now; w.Chance(0.5) {
 			w.remove(q)
 		}
 	}
-	w.tell("driver of attempt %d stops, and its executors have", p.attempt)
+	w.Tell("driver of attempt %d stops, and its executors have", p.attempt)
 }
 
 // stops ends a driver whose executors exited 0.1 s ago, if there is one.
@@ -97,10 +97,10 @@ func (w *world) stops() bool {
 		if !p.stopping || p.phase != lifecycle.DriverRunning {
 			continue
 		}
-		w.now = w.now.Add(100 * time.Millisecond)
-		p.stopping, p.phase, p.ended = false, lifecycle.DriverSucceeded, w.now
+		w.Now = w.Now.Add(100 * time.Millisecond)
+		p.stopping, p.phase, p.ended = false, lifecycle.DriverSucceeded, w.Now
 		w.second.stops++
-		if w.chance(0.6) {
+		if w.Chance(0.6) {
 			w.sync()
 		}
 		return true
@@ -119,8 +119,8 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	for phase, lack := range map[lifecycle.Phase]bool{lifecycle.Below: running < t.Min, lifecycle.Partial: !t.Dynamic && running < t.Max} {
 		if since, known := l.lacks[phase]; !lack {
 			delete(l.lacks, phase)
-		} else if !known || since.After(w.now) {
-			l.lacks[phase] = w.now
+		} else if !known || since.After(w.Now) {
+			l.lacks[phase] = w.Now
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 				l.hasty = tr.At
 			}
 		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded && (unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
-			w.fail("attempt %d ends well, and its executors were just said to be too few: %v", tr.Attempt, l.states.states)
+			w.Fail("attempt %d ends well, and its executors were just said to be too few: %v", tr.Attempt, l.states.states)
 		}
 	}
 }
@@ -149,28 +149,28 @@ func (w *world) endOf(attempt int32) time.Time {
 			return p.ended
 		}
 	}
-	return w.now
+	return w.Now
 }
 
 // tenant is the owner of the application. Edits count with the next attempt, and some of them at once.
 func (w *world) tenant() {
 	switch {
-	case w.chance(0.02):
-		w.ask(w.r)
+	case w.Chance(0.02):
+		w.ask(w.Rand)
 		w.edits++
-		w.tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Limits, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Counted))
-	case w.chance(0.01):
+		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Limits, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Counted))
+	case w.Chance(0.01):
 		w.app.Budget = !w.app.Budget
-	case w.chance(0.02):
+	case w.Chance(0.02):
 		for _, p := range w.pods {
 			if p.driver && p.attempt <= w.stored.Attempt { // see user
 				p.deleting, w.lost = true, true
-				w.tell("tenant: deletes driver of attempt %d", p.attempt)
+				w.Tell("tenant: deletes driver of attempt %d", p.attempt)
 			}
 		}
-	case w.chance(0.005) && !w.app.Deleting:
-		w.app.Deleting, w.app.DeletedAt = true, w.now
-		w.tell("tenant: deletes the application")
+	case w.Chance(0.005) && !w.app.Deleting:
+		w.app.Deleting, w.app.DeletedAt = true, w.Now
+		w.Tell("tenant: deletes the application")
 	}
 }
 
@@ -216,10 +216,10 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		}
 	}
 	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Refusals: l.counts[2]}) {
-		w.fail("restarts %+v, counted %v", got, l.counts)
+		w.Fail("restarts %+v, counted %v", got, l.counts)
 	}
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
-		w.fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
+		w.Fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
 	}
 	// Who changes the restart policy to and fro between a launch that is not remembered and the next look sees an application come back: better than a
 	// live read before each end.
@@ -227,7 +227,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		return w.edits > 0 && pair[0] == "ResourceReleased" && pair[1] == "DriverRequested"
 	}
 	if pair := l.states.wrong(); pair != nil && !back(pair) {
-		w.fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
+		w.Fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
 	}
 	w.leads(plan)
 	l.holds(w, plan)
@@ -237,12 +237,12 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 func (l *ledger) launched(w *world, tr lifecycle.Transition, was lifecycle.Phase) {
 	switch {
 	case was.Live():
-		l.how, l.begun, l.ended = lifecycle.Lost, w.now, time.Time{}
+		l.how, l.begun, l.ended = lifecycle.Lost, w.Now, time.Time{}
 		l.count(w)
 	case was == lifecycle.Ended && l.failed:
 		l.count(w)
 	case was == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
-		w.fail("launched %s before its time", l.due.Sub(tr.At))
+		w.Fail("launched %s before its time", l.due.Sub(tr.At))
 	}
 	l.failed = false
 }
@@ -292,10 +292,10 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, was lifecycle.Phase,
 	}
 	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // made again once, whatever the policy
 	if want := wanted && !limited; again != want && !interrupted {
-		w.fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Counted), again)
+		w.Fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Counted), again)
 	}
 	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !again) && !interrupted {
-		w.fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
+		w.Fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
 	}
 }
 
@@ -328,7 +328,7 @@ func (w *world) leads(plan lifecycle.Plan) {
 			continue // it was where it stays
 		}
 		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
-			w.fail("succeeded from %s, with %d executors to wait for", before, init)
+			w.Fail("succeeded from %s, with %d executors to wait for", before, init)
 		}
 	}
 }
@@ -343,8 +343,8 @@ func (w *world) timely() {
 		}
 	}
 	late := func(what string, from time.Time, limit time.Duration) {
-		if limit > 0 && w.now.Sub(from) >= limit {
-			w.fail("%s for %s, and has %s (%s)", m.Phase, w.now.Sub(from), limit, what)
+		if limit > 0 && w.Now.Sub(from) >= limit {
+			w.Fail("%s for %s, and has %s (%s)", m.Phase, w.Now.Sub(from), limit, what)
 		}
 	}
 	switch {
@@ -389,22 +389,22 @@ func (w *world) restful() bool {
 
 // liveSecond plays one life of the second family: a time of trouble, then one of peace, at whose end it must have come to an end.
 func (w *world) liveSecond(t *testing.T) {
-	w.due = w.now
+	w.Due = w.Now
 	for range 200 {
-		if w.gone || w.breach != "" {
+		if w.gone || w.Breach != "" {
 			break
 		}
-		if w.turn(t, false); w.stored.Phase.Terminal() && w.chance(0.3) {
+		if w.turn(t, false); w.stored.Phase.Terminal() && w.Chance(0.3) {
 			break
 		}
 	}
 	w.faults, w.users = false, false
-	w.due, w.held = w.now, time.Time{}
+	w.Due, w.held = w.Now, time.Time{}
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.edits++
 		w.app.Restart.Policy = lifecycle.Never // one that lives long enough each time goes on for ever
 	}
-	for turns := 0; turns < 600 && !w.restful() && w.breach == ""; turns++ {
+	for turns := 0; turns < 600 && !w.restful() && w.Breach == ""; turns++ {
 		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {
 			w.guarded()
 			w.explained()
@@ -416,24 +416,22 @@ func (w *world) liveSecond(t *testing.T) {
 	}
 	switch {
 	case !w.restful():
-		w.fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
+		w.Fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
 	case w.gone || w.app.Deleting:
 	case w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero():
-		w.fail("over without an outcome or an end: %+v", w.stored)
+		w.Fail("over without an outcome or an end: %+v", w.stored)
 	case w.stored.Phase == lifecycle.Retained && len(w.pods) == 0 && w.edits == 0 && !w.lost && w.stored.Outcome != lifecycle.Refused:
-		w.fail("retained, and nothing is there")
+		w.Fail("retained, and nothing is there")
 	}
 }
 
 // TestSecondLives plays many lives of the second family. A breach prints the life's seed and its story.
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
-	count := lives.Count(t, 3000)
-	passes, stops, ends, states, most := 0, 0, map[string]int{}, map[string]int{}, int64(0)
-	for seed := range uint64(count) {
+	stops, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)
+	lives.Play(t, 3000, func(seed uint64) *lives.Life {
 		w := newSecondWorld(seed)
 		w.liveSecond(t)
-		passes += w.passes
 		stops += w.second.stops
 		switch {
 		case w.gone:
@@ -447,22 +445,12 @@ func TestSecondLives(t *testing.T) {
 			states[state]++
 		}
 		most = max(most, w.second.counts[0])
-		if w.breach != "" {
-			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
-		}
-	}
+		return &w.Life
+	})
 	if stops == 0 {
 		t.Error("no driver ended a moment after its executors: the world is too tame")
 	}
-	t.Logf("%d lives, %d passes, no breach; ends: %v; states: %v; restarts of one: %d", count, passes, ends, states, most)
-	for state := range follows {
-		if states[state] == 0 {
-			t.Errorf("no life came through %s: the world is too tame", state)
-		}
-	}
-	for _, end := range []string{"expired", "deleted", "Retained", "Done"} {
-		if ends[end] == 0 {
-			t.Errorf("no life ended %s: the world is too tame", end)
-		}
-	}
+	t.Logf("restarts of one: %d", most)
+	lives.CameTo(t, states, slices.Collect(maps.Keys(follows))...)
+	lives.CameTo(t, ends, "expired", "deleted", "Retained", "Done")
 }

@@ -2,11 +2,9 @@ package application
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +16,7 @@ import (
 // everything to them that a real one can: drivers end in every way, events are late, calls fail before and after they took effect, and
 // the operator dies between any two of them.
 type world struct {
-	r   *rand.Rand
-	now time.Time
+	lives.Life
 	app lifecycle.App
 
 	stored  lifecycle.Memory // the status as it was written last
@@ -36,17 +33,13 @@ type world struct {
 	never   int           // drivers that went without having had what they mount: no runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
-	spared  int            // runs that a suspension stopped
-	faults  bool           // calls fail and the operator dies
-	users   bool           // suspend, edit, delete pods
-	due     time.Time      // when the operator wants to look again; zero where it does not
-	held    time.Time      // since when no pass went through; zero where the last did
-	stopped map[int32]bool // attempts whose driver the operator stopped
-	earlier spec           // before it was changed last
-	clashes int            // status writes that met a change of the spec
-	log     []string
-	breach  string
-	passes  int
+	spared  int             // runs that a suspension stopped
+	faults  bool            // calls fail and the operator dies
+	users   bool            // suspend, edit, delete pods
+	held    time.Time       // since when no pass went through; zero where the last did
+	stopped map[int32]bool  // attempts whose driver the operator stopped
+	earlier spec            // before it was changed last
+	clashes int             // status writes that met a change of the spec
 	lacks   lifecycle.Lacks // what the operator's process noted last
 	second  *ledger         // of a life that the second family's rules hold for; nil else
 
@@ -98,8 +91,8 @@ func (p *pod) why() lifecycle.Cause {
 }
 
 func newWorld(seed uint64) *world {
-	r := rand.New(rand.NewPCG(seed, 7))
-	w := &world{r: r, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), started: map[int32]int{}, stopped: map[int32]bool{}, faults: true, users: true}
+	w := &world{Life: lives.New(seed, 7, anytime), started: map[int32]int{}, stopped: map[int32]bool{}, faults: true, users: true}
+	r := w.Rand
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app = lifecycle.App{
@@ -126,21 +119,8 @@ func newWorld(seed uint64) *world {
 // chooseMode says who makes the driver pods of a spec.
 func (w *world) chooseMode() {
 	w.app.Submitter = nil
-	if w.r.IntN(2) == 0 {
+	if w.IntN(2) == 0 {
 		w.app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "asked for"}
-	}
-}
-
-func (w *world) chance(of float64) bool { return w.r.Float64() < of }
-
-func (w *world) tell(format string, args ...any) {
-	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())+fmt.Sprintf(format, args...))
-}
-
-func (w *world) fail(format string, args ...any) {
-	if w.breach == "" {
-		w.breach = fmt.Sprintf(format, args...)
-		w.tell("BREACH %s", w.breach)
 	}
 }
 
@@ -149,16 +129,16 @@ func (w *world) tick() {
 	if w.second != nil && w.stops() {
 		return
 	}
-	w.now = w.now.Add(time.Duration(1+w.r.IntN(9)) * time.Second)
+	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
 		w.fate(p)
 	}
 	w.use()
-	if w.chance(0.05) {
+	if w.Chance(0.05) {
 		w.full = !w.full
-		w.tell("room for executors: %v", !w.full)
+		w.Tell("room for executors: %v", !w.full)
 	}
-	if w.chance(0.6) {
+	if w.Chance(0.6) {
 		w.sync()
 	}
 }
@@ -173,66 +153,61 @@ func (w *world) use() {
 	}
 }
 
-func (w *world) sync() {
-	w.cache = w.cache[:0]
-	for _, p := range w.pods {
-		w.cache = append(w.cache, *p)
-	}
-}
+func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
 // fate moves one pod on.
 func (w *world) fate(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
-		p.goneBy = w.now.Add(time.Duration(w.r.IntN(30)) * time.Second)
+		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
 	if p.dead {
 		return
 	}
-	if p.phase != lifecycle.DriverUnknown && !p.over() && (p.hung || w.faults && w.chance(0.01)) {
-		p.hung = w.faults && !w.chance(0.1)
+	if p.phase != lifecycle.DriverUnknown && !p.over() && (p.hung || w.faults && w.Chance(0.01)) {
+		p.hung = w.faults && !w.Chance(0.1)
 		return
 	}
 	switch {
 	case p.phase == lifecycle.DriverUnknown:
-		if w.chance(0.2) { // the node is back, or was removed with its pods
+		if w.Chance(0.2) { // the node is back, or was removed with its pods
 			p.phase, p.silent = lifecycle.DriverRunning, time.Time{}
-		} else if w.chance(0.1) && p.attempt <= w.stored.Attempt { // see user
+		} else if w.Chance(0.1) && p.attempt <= w.stored.Attempt { // see user
 			w.remove(p)
 		}
 	case p.deleting:
-		if w.chance(0.5) {
+		if w.Chance(0.5) {
 			w.remove(p)
-		} else if !p.over() && w.chance(0.3) {
-			p.phase, p.ended = lifecycle.DriverFailed, w.now
+		} else if !p.over() && w.Chance(0.3) {
+			p.phase, p.ended = lifecycle.DriverFailed, w.Now
 		} else if p.submits && p.phase == lifecycle.DriverRunning {
 			w.submit(p) // it has its time to stop
 		}
 	case p.submits && p.phase == lifecycle.DriverRunning:
 		w.submit(p)
 	case p.gated:
-		if p.gated = w.chance(0.9); !p.gated {
-			p.ungated, p.placed = w.now, w.chance(0.5)
+		if p.gated = w.Chance(0.9); !p.gated {
+			p.ungated, p.placed = w.Now, w.Chance(0.5)
 		}
 	case p.phase == lifecycle.DriverPending:
-		if w.chance(0.5) && !p.torn {
-			p.phase, p.began = lifecycle.DriverRunning, w.now
+		if w.Chance(0.5) && !p.torn {
+			p.phase, p.began = lifecycle.DriverRunning, w.Now
 		}
 	case p.phase == lifecycle.DriverRunning:
-		p.ready = p.ready || w.chance(0.7)
+		p.ready = p.ready || w.Chance(0.7)
 		switch {
-		case p.driver && w.second != nil && w.chance(0.1):
+		case p.driver && w.second != nil && w.Chance(0.1):
 			w.stop(p)
-		case p.driver && w.chance(0.15):
-			p.phase, p.ended = lifecycle.DriverSucceeded, w.now
-		case w.chance(0.1):
-			p.phase, p.ended, p.evicted = lifecycle.DriverFailed, w.now, w.chance(0.3)
-		case w.chance(0.03):
+		case p.driver && w.Chance(0.15):
+			p.phase, p.ended = lifecycle.DriverSucceeded, w.Now
+		case w.Chance(0.1):
+			p.phase, p.ended, p.evicted = lifecycle.DriverFailed, w.Now, w.Chance(0.3)
+		case w.Chance(0.03):
 			p.phase = lifecycle.DriverUnknown
-			if w.chance(0.8) {
-				p.silent = w.now
+			if w.Chance(0.8) {
+				p.silent = w.Now
 			}
-		case p.driver && p.ready && !w.full && w.chance(0.4):
-			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.r.Int(), made: w.now, gated: w.chance(0.2)})
+		case p.driver && p.ready && !w.full && w.Chance(0.4):
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.Int(), made: w.Now, gated: w.Chance(0.2)})
 		}
 	}
 }
@@ -243,21 +218,21 @@ func (w *world) submit(p *pod) {
 	if !w.faults {
 		trouble = 0
 	}
-	end := func(phase lifecycle.DriverPhase) { p.phase, p.ended = phase, w.now }
+	end := func(phase lifecycle.DriverPhase) { p.phase, p.ended = phase, w.Now }
 	switch {
-	case w.chance(trouble):
+	case w.Chance(trouble):
 		end(lifecycle.DriverFailed)
-		w.tell("submitter of attempt %d dies", p.attempt)
-	case w.chance(trouble / 4):
+		w.Tell("submitter of attempt %d dies", p.attempt)
+	case w.Chance(trouble / 4):
 		p.phase = lifecycle.DriverUnknown
-	case w.chance(0.4):
+	case w.Chance(0.4):
 	case !p.done && slices.ContainsFunc(w.pods, func(q *pod) bool { return q.driver && q.name == p.name }):
 		end(lifecycle.DriverFailed)
-		w.tell("submitter of attempt %d: already exists", p.attempt)
+		w.Tell("submitter of attempt %d: already exists", p.attempt)
 	case !p.done:
 		p.done = true
-		w.tell("submitter of attempt %d makes the driver", p.attempt)
-		w.makeDriver(&pod{driver: true, by: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.now, hash: p.hash})
+		w.Tell("submitter of attempt %d makes the driver", p.attempt)
+		w.makeDriver(&pod{driver: true, by: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash})
 	default:
 		for _, q := range w.pods {
 			if q.driver && q.attempt == p.attempt {
@@ -278,36 +253,36 @@ func (w *world) remove(p *pod) {
 // user is the owner of the application, who does as users do.
 func (w *world) user() {
 	switch {
-	case w.chance(0.02):
+	case w.Chance(0.02):
 		w.app.Suspend = !w.app.Suspend
-		w.tell("user: suspend=%v", w.app.Suspend)
-	case w.chance(0.02):
-		if w.chance(0.3) { // in the same update, as a queue does
+		w.Tell("user: suspend=%v", w.app.Suspend)
+	case w.Chance(0.02):
+		if w.Chance(0.3) { // in the same update, as a queue does
 			w.app.Suspend = !w.app.Suspend
-			w.tell("user: suspend=%v", w.app.Suspend)
+			w.Tell("user: suspend=%v", w.app.Suspend)
 		}
 		w.hash++
 		w.app.SpecHash, w.app.Edited = "1:"+strconv.Itoa(w.hash), true
 		w.edits++
 		w.chooseMode()
-		if w.chance(0.5) {
+		if w.Chance(0.5) {
 			w.name++ // spec.driver.podName
 		}
-		w.tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
-	case w.chance(0.02):
+		w.Tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
+	case w.Chance(0.02):
 		w.app.Budget = !w.app.Budget
-		w.tell("user: budget=%v", w.app.Budget)
-	case w.chance(0.02):
+		w.Tell("user: budget=%v", w.app.Budget)
+	case w.Chance(0.02):
 		for _, p := range w.pods {
 			// A driver that was made, ran and was removed by somebody else before its launch was written down can be launched again: the one
 			// window that is left (docs), and not a breach.
 			if p.driver && p.attempt <= w.stored.Attempt {
 				p.deleting, w.lost = true, true
-				w.tell("user: deletes driver of attempt %d", p.attempt)
+				w.Tell("user: deletes driver of attempt %d", p.attempt)
 			}
-			if p.submits && p.attempt <= w.stored.Attempt && w.chance(0.5) {
+			if p.submits && p.attempt <= w.stored.Attempt && w.Chance(0.5) {
 				p.deleting = true
-				w.tell("user: deletes submitter of attempt %d", p.attempt)
+				w.Tell("user: deletes submitter of attempt %d", p.attempt)
 			}
 		}
 	}
@@ -358,57 +333,51 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// errCrash ends a pass: a call failed, or the operator died.
-type errCrash struct{ where string }
-
-func (e errCrash) Error() string { return e.where }
-
 // weather fails a call sometimes.
 func (w *world) weather(where string) {
 	often := 0.06
 	if !w.held.IsZero() {
 		often = 0.5 // it lasts
 	}
-	if w.faults && (w.late == nil || !w.late.acts) && w.chance(often) {
-		panic(errCrash{where})
+	if w.faults && (w.late == nil || !w.late.acts) && w.Chance(often) {
+		lives.CutShort(where)
 	}
 }
 
 // pass is one reconcile. It reports how long the operator wants to wait at most.
 func (w *world) pass(t *testing.T) (check time.Duration) {
-	defer func() {
-		if r := recover(); r != nil {
-			crash, ok := r.(errCrash)
-			if !ok {
-				panic(r)
-			}
-			w.tell("pass cut short: %s", crash.where)
-			if w.chance(0.3) {
-				w.sync() // a new process lists everything
-				w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
-			}
-			check = time.Second
-		}
-	}()
-	w.passes++
+	crash := lives.Caught(func() { check = w.reconcile(t) })
+	if crash == nil {
+		return check
+	}
+	w.Tell("pass cut short: %s", crash.Where)
+	if w.Chance(0.3) {
+		w.sync() // a new process lists everything
+		w.held, w.lacks = time.Time{}, lifecycle.Lacks{}
+	}
+	return time.Second
+}
+
+func (w *world) reconcile(t *testing.T) (check time.Duration) {
+	w.Passes++
 	seen := w.observed()
 	if w.second != nil {
 		w.second.see(w, seen)
 	}
 	for range 5 {
-		plan := Step(w.app, w.stored, seen, w.now)
-		checkPlan(t, w.app, w.stored, seen, w.now, plan)
+		plan := Step(w.app, w.stored, seen, w.Now)
+		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
 		fact, failed := w.attempt(plan, seen)
 		switch {
 		case failed != nil && seen.Weather == nil:
 			if w.held.IsZero() {
-				w.held = w.now
+				w.held = w.Now
 			}
-			if w.now.Sub(w.held) < 3*time.Second {
+			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
-			w.tell("bad weather: %s", failed.where)
-			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.where}, Since: w.held}
+			w.Tell("bad weather: %s", failed.Where)
+			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			seen.Confirmed, seen.Inspected, seen.Reread, seen.Behind = false, false, false, false // the action that failed may have changed what was read
 		case failed != nil:
 			panic(*failed)
@@ -427,22 +396,17 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 			return plan.Check
 		}
 	}
-	w.fail("no decision holds")
+	w.Fail("no decision holds")
 	return 0
 }
 
 // attempt carries a plan out. Where a call fails the operator lives on.
-func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *errCrash) {
-	defer func() {
-		if r := recover(); r != nil {
-			crash, ok := r.(errCrash)
-			if !ok || w.chance(0.3) {
-				panic(r)
-			}
-			failed = &crash
-		}
-	}()
-	return w.apply(plan, seen), nil
+func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
+	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
+	if failed != nil && w.Chance(0.3) {
+		panic(*failed)
+	}
+	return fact, failed
 }
 
 // spec is what a user may change.
@@ -456,16 +420,16 @@ func (w *world) spec() spec { return spec{w.app, w.name} }
 // conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
 // of the time to what it was before the change that the pass is about.
 func (w *world) conflict(plan lifecycle.Plan) bool {
-	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
 	before := w.spec()
-	if w.chance(0.5) && w.earlier.app.UID != "" {
+	if w.Chance(0.5) && w.earlier.app.UID != "" {
 		edited := w.app.Edited || w.earlier.app.SpecHash != w.app.SpecHash
 		w.app, w.name = w.earlier.app, w.earlier.name
 		w.app.Edited = edited // the generation does not go back
 		w.edits++
-		w.tell("user: takes back the last change: suspend=%v, %s, name %d", w.app.Suspend, w.app.SpecHash, w.name)
+		w.Tell("user: takes back the last change: suspend=%v, %s, name %d", w.app.Suspend, w.app.SpecHash, w.name)
 	} else {
 		w.use()
 	}
@@ -475,22 +439,22 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	w.earlier = before
 	w.version++
 	w.clashes++
-	w.tell("the status write meets a change of the spec")
+	w.Tell("the status write meets a change of the spec")
 	return true
 }
 
 func (w *world) record(plan lifecycle.Plan) {
 	w.weather("before the status write")
 	if plan.Next.Attempt < w.stored.Attempt {
-		w.fail("attempt goes back from %d to %d", w.stored.Attempt, plan.Next.Attempt)
+		w.Fail("attempt goes back from %d to %d", w.stored.Attempt, plan.Next.Attempt)
 	}
 	for _, tr := range plan.Trail {
-		w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+		w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		if tr.From.Live() && tr.To == lifecycle.Suspending {
 			w.spared++
 		}
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
-			w.fail("attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
+			w.Fail("attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
 	if !reflect.DeepEqual(w.stored, plan.Next) {
@@ -505,7 +469,7 @@ func (w *world) record(plan lifecycle.Plan) {
 
 func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	for _, a := range plan.Do {
-		w.tell("do %v", a)
+		w.Tell("do %v", a)
 		w.weather("before an action")
 		switch {
 		case a.Part == lifecycle.DriverBudget:
@@ -530,7 +494,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 
 // budget makes or drops what keeps a driver from evictions, which may be refused.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
-	if w.faults && w.chance(0.2) {
+	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
 	}
 	w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
@@ -542,17 +506,17 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 
 // guarded holds budgets to what they are for, after a pass that nothing kept from seeing and doing what it wanted.
 func (w *world) guarded() {
-	if w.stored.Since.Equal(w.now) {
+	if w.stored.Since.Equal(w.Now) {
 		return // a pass that enters a phase deletes nothing
 	}
 	for _, p := range w.pods {
 		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
 			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
-			w.fail("driver %d runs, budget asked for: %v, budgets of %v", p.attempt, w.app.Budget, w.budgets)
+			w.Fail("driver %d runs, budget asked for: %v, budgets of %v", p.attempt, w.app.Budget, w.budgets)
 		}
 	}
 	if !w.stored.Phase.Live() && slices.Contains(w.budgets, w.stored.Attempt) {
-		w.fail("%s, and attempt %d has its budget still", w.stored.Phase, w.stored.Attempt)
+		w.Fail("%s, and attempt %d has its budget still", w.stored.Phase, w.stored.Attempt)
 	}
 }
 
@@ -570,7 +534,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 		again = seen.Reread
 	}
 	if again {
-		w.fail("asks again in one pass")
+		w.Fail("asks again in one pass")
 	}
 	for _, p := range w.pods {
 		if p.driver && seen.Driver(p.attempt) == nil || p.submits && seen.Submitter(p.attempt) == nil {
@@ -606,13 +570,13 @@ func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
 				continue
 			}
 			if p.gated && tr.Outcome == lifecycle.StartTimedOut {
-				w.fail("attempt %d ends by %s behind a gate", tr.Attempt, tr.Outcome)
+				w.Fail("attempt %d ends by %s behind a gate", tr.Attempt, tr.Outcome)
 			}
 			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() && since.Before(p.ungated) {
-				w.fail("attempt %d counts from %s, before its gates were gone at %s", tr.Attempt, since, p.ungated)
+				w.Fail("attempt %d counts from %s, before its gates were gone at %s", tr.Attempt, since, p.ungated)
 			}
 			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
-				w.fail("attempt %d ends by %s, and its driver is %s", tr.Attempt, tr.Outcome, p.phase)
+				w.Fail("attempt %d ends by %s, and its driver is %s", tr.Attempt, tr.Outcome, p.phase)
 			}
 		}
 	}
@@ -621,7 +585,7 @@ func (w *world) untimely(plan lifecycle.Plan, seen lifecycle.Observed) {
 // patient fails if a scheduling gate is reported that has held its pod for less than 5 s.
 func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 	young := func(why lifecycle.Cause, made time.Time) bool {
-		return why.Reason == lifecycle.ReasonSchedulingGated && w.now.Sub(made) < 5*time.Second
+		return why.Reason == lifecycle.ReasonSchedulingGated && w.Now.Sub(made) < 5*time.Second
 	}
 	for _, n := range plan.Tell {
 		if n.Cause.Reason != lifecycle.ReasonSchedulingGated {
@@ -629,12 +593,12 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 		}
 		for _, d := range seen.Drivers {
 			if n.Part == lifecycle.DriverPod && d.Attempt == n.Attempt && young(d.Why, d.CreatedAt) {
-				w.fail("told at once: %+v", n)
+				w.Fail("told at once: %+v", n)
 			}
 		}
 		for _, e := range seen.Executors {
 			if n.Part == lifecycle.Executors && e.Name == n.Name && young(e.Why, e.CreatedAt) {
-				w.fail("told at once: %+v", n)
+				w.Fail("told at once: %+v", n)
 			}
 		}
 	}
@@ -643,11 +607,11 @@ func (w *world) patient(plan lifecycle.Plan, seen lifecycle.Observed) {
 // probe asks whether another executor could be made.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if d := seen.Driver(attempt); seen.Probed != nil || d == nil || over(d) || d.Phase == lifecycle.DriverPending {
-		w.fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.Probed)
+		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.Probed)
 	}
 	answer := lifecycle.Cause{}
 	if w.full {
-		answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: fmt.Sprint("quota, ", w.r.Int())}
+		answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: fmt.Sprint("quota, ", w.Int())}
 	}
 	return func(o *lifecycle.Observed) { o.Probed = &answer }
 }
@@ -656,25 +620,25 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 func (w *world) explained() {
 	m := w.stored
 	told := m.Cause.Reason == "QuotaExceeded"
-	switch short := !m.ShortSince.IsZero() && w.now.Sub(m.ShortSince) >= patience(m.Phase); {
+	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= patience(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
 		if !m.ShortSince.IsZero() {
-			w.fail("short of executors in %s", m.Phase)
+			w.Fail("short of executors in %s", m.Phase)
 		}
 	case !slices.ContainsFunc(w.pods, func(p *pod) bool {
 		return p.driver && p.attempt == m.Attempt && p.phase == lifecycle.DriverRunning && !p.deleting
 	}):
 		// What becomes of the driver comes first.
 	case told && (!short || !w.full), !told && short && w.full && m.Cause.Reason == "":
-		w.fail("told: %v, room: %v, short since %s: %+v", told, !w.full, w.now.Sub(m.ShortSince), m.Cause)
+		w.Fail("told: %v, room: %v, short since %s: %+v", told, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
 	}
 }
 
 // inTime holds a run to its deadline, whatever its driver does, and whether or not anybody hears from it.
 func (w *world) inTime() {
 	m, limit := w.stored, w.app.Limits.Run
-	if ran := w.now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
-		w.fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
+	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
+		w.Fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
 	}
 }
 
@@ -683,35 +647,35 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
 			if p.deleting {
-				panic(errCrash{"the submitter is being deleted"})
+				lives.CutShort("the submitter is being deleted")
 			}
 			return nil
 		}
 	}
 	for _, p := range w.pods {
 		if p.submits && !p.over() {
-			w.fail("submitter %d is made while %d is %s", attempt, p.attempt, p.phase)
+			w.Fail("submitter %d is made while %d is %s", attempt, p.attempt, p.phase)
 		}
 	}
-	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
+	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash})
 	return nil
 }
 
 // makeDriver is the API server, which the invariant is held at.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
-		w.fail("attempt %d is started twice", made.attempt)
+		w.Fail("attempt %d is started twice", made.attempt)
 	}
 	for _, p := range w.pods {
 		if p.driver && (!p.over() || w.second != nil) {
-			w.fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
+			w.Fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
 		}
 		// A first launch that was not written down may be followed by one of an edited spec: then the driver pod's name decides between them.
 		if !made.by && p.submits && p.attempt != made.attempt && !p.over() {
-			w.fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
+			w.Fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
 		}
 	}
-	made.gated = w.chance(0.2)
+	made.gated = w.Chance(0.2)
 	w.pods = append(w.pods, made)
 }
 
@@ -719,7 +683,7 @@ func (w *world) makeDriver(made *pod) {
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.weather("between the Secret and the pod")
-		if w.faults && w.chance(0.15) {
+		if w.faults && w.Chance(0.15) {
 			return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 		}
 		return w.launchSubmitter(attempt)
@@ -728,7 +692,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		w.remains = append(w.remains, attempt)
 	}
 	w.weather("between the ConfigMap and the pod")
-	if w.faults && w.chance(0.15) {
+	if w.faults && w.Chance(0.15) {
 		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
 	for _, p := range w.pods {
@@ -737,16 +701,16 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 		if p.attempt == attempt {
 			if p.deleting {
-				panic(errCrash{"the driver is being deleted"})
+				lives.CutShort("the driver is being deleted")
 			}
 			return nil
 		}
 		if seen.Driver(p.attempt) != nil {
-			panic(errCrash{"the old driver still exists"})
+			lives.CutShort("the old driver still exists")
 		}
 		return func(o *lifecycle.Observed) { w.add(o, p) }
 	}
-	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.now, hash: w.app.SpecHash})
+	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash})
 	return nil
 }
 
@@ -772,10 +736,10 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 				w.stopped[p.attempt] = true
 			}
 			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
-				w.fail("driver %d is deleted before its end is written down", p.attempt)
+				w.Fail("driver %d is deleted before its end is written down", p.attempt)
 			}
 			p.deleting = true
-			p.dead = p.dead || w.app.ForceAfter > 0 && !w.stored.Phase.Live() && w.chance(0.1)
+			p.dead = p.dead || w.app.ForceAfter > 0 && !w.stored.Phase.Live() && w.Chance(0.1)
 			if a.Force {
 				w.remove(p)
 			}
@@ -794,8 +758,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 // operator can see.
 func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
-	if d != nil && !over(d) && !w.app.Deleting && (!d.Deleting || w.now.Sub(d.GoneBy) <= overdue) {
-		w.fail("%v while its driver goes on: %+v", a, *d)
+	if d != nil && !over(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
+		w.Fail("%v while its driver goes on: %+v", a, *d)
 	}
 }
 
@@ -819,30 +783,27 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 	if sync {
 		w.sync()
 	}
-	if (w.due.IsZero() || w.now.Before(w.due)) && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
+	if w.Waits() && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
-	if w.slow > 0 && w.faults && w.late == nil && w.chance(0.1) {
+	if w.slow > 0 && w.faults && w.late == nil && w.Chance(0.1) {
 		if w.overtake(); !w.beside {
-			w.due = w.now
+			w.Due = w.Now
 			return false
 		}
 	}
-	w.due = time.Time{}
-	if check := w.pass(t); check > 0 {
-		w.due = w.now.Add(check)
-	}
+	w.Wake(w.pass(t))
 	return true
 }
 
 // live plays one life: a time of trouble, then one of peace, at whose end the application must have come to an end.
 func (w *world) live(t *testing.T) {
-	w.due = w.now
+	w.Due = w.Now
 	for range 200 {
-		if w.gone || w.breach != "" {
+		if w.gone || w.Breach != "" {
 			break
 		}
-		if w.turn(t, false); w.stored.Phase.Terminal() && w.chance(0.3) {
+		if w.turn(t, false); w.stored.Phase.Terminal() && w.Chance(0.3) {
 			break
 		}
 	}
@@ -850,7 +811,7 @@ func (w *world) live(t *testing.T) {
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.app.Restart.Policy = lifecycle.Never
 	}
-	w.due = w.now
+	w.Due = w.Now
 	for range 400 {
 		if w.settled() && w.quiet() {
 			break
@@ -865,10 +826,10 @@ func (w *world) live(t *testing.T) {
 		}
 	}
 	if !w.settled() || !w.quiet() {
-		w.fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))
+		w.Fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))
 	}
 	if w.stored.Phase.Terminal() && (w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero()) {
-		w.fail("over without an outcome or an end: %+v", w.stored)
+		w.Fail("over without an outcome or an end: %+v", w.stored)
 	}
 	w.policyHeld()
 }
@@ -884,36 +845,27 @@ func (w *world) policyHeld() {
 		return
 	}
 	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
-		w.fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
+		w.Fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// Nor fewer: a suspension uses up none.
 	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
-		w.fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
+		w.Fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// One that was interrupted is made again once, whatever the policy.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {
-		w.fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
+		w.Fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
 	}
 }
 
 // TestLives plays many lives. A breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
 	t.Parallel()
-	count := lives.Count(t, 3000)
-	passes, phases := 0, map[lifecycle.Phase]int{}
-	for seed := range uint64(count) {
+	phases := map[lifecycle.Phase]int{}
+	lives.Play(t, 3000, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live(t)
-		passes += w.passes
 		phases[w.stored.Phase]++
-		if w.breach != "" {
-			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
-		}
-	}
-	t.Logf("%d lives, %d passes, no breach; ends: %v", count, passes, phases)
-	for _, phase := range []lifecycle.Phase{lifecycle.Retained, lifecycle.Done, lifecycle.Suspended} {
-		if phases[phase] == 0 {
-			t.Errorf("no life ended %s: the world is too tame", phase)
-		}
-	}
+		return &w.Life
+	})
+	lives.CameTo(t, phases, lifecycle.Retained, lifecycle.Done, lifecycle.Suspended)
 }

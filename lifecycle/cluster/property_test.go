@@ -20,18 +20,8 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
-	at := mem.Phase
-	for _, tr := range plan.Trail {
-		if tr.From != at {
-			t.Fatalf("the trail %v does not begin at %q", plan.Trail, mem.Phase)
-		}
-		if !slices.ContainsFunc(Transitions, func(e application.Edge) bool { return e.To == tr.To && slices.Contains(e.From, tr.From) }) {
-			t.Fatalf("%q -> %q is not in Transitions (want %+v, memory %+v, seen %+v, objects %+v)", tr.From, tr.To, want, mem, seen, objects)
-		}
-		at = tr.To
-	}
-	if at != plan.Next.Phase {
-		t.Fatalf("the trail ends at %q, Next is %q", at, plan.Next.Phase)
+	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Trail, inTable); wrong != "" {
+		t.Fatalf("%s (want %+v, memory %+v, seen %+v, objects %+v)", wrong, want, mem, seen, objects)
 	}
 	if want.Deleting {
 		if !reflect.DeepEqual(plan, Plan{Next: mem}) {
@@ -156,22 +146,20 @@ func (a anything) observed() lifecycle.Observed {
 
 // TestAnything holds decisions about random situations, reachable or not, to what every plan keeps; and the table to what the machine does.
 func TestAnything(t *testing.T) {
-	used := map[[2]lifecycle.Phase]bool{}
+	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {
 		a := anything{rand.New(rand.NewPCG(seed, 8))}
 		want, mem, seen := a.cluster(), a.memory(began), a.observed()
 		objects := pick(a, unknown, stand, refused)
 		plan := Step(want, mem, seen, objects, began)
 		checkPlan(t, want, mem, seen, objects, began, plan)
-		for _, tr := range plan.Trail {
-			used[[2]lifecycle.Phase{tr.From, tr.To}] = true
-		}
+		used.Add(plan.Trail)
 	}
 	for _, e := range Transitions {
-		for _, from := range e.From {
-			if !used[[2]lifecycle.Phase{from, e.To}] {
-				t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", from, e.To, e.When)
-			}
-		}
+		used.Holds(t, e.From, e.To, e.When)
 	}
+}
+
+func inTable(from, to lifecycle.Phase) bool {
+	return slices.ContainsFunc(Transitions, func(e application.Edge) bool { return e.To == to && slices.Contains(e.From, from) })
 }

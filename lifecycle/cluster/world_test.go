@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +14,7 @@ import (
 // A world is a small Kubernetes that one cluster lives in. It keeps the objects as the machine wants them, makes pods of them, and does what a real one
 // does: pods die, nodes are lost, images are missing, quotas refuse, caches are late, users edit, and the operator dies before it wrote anything down.
 type world struct {
-	*rand.Rand
-	now  time.Time
+	lives.Life
 	want Cluster
 
 	stored  Memory  // the status as it was written last
@@ -36,15 +32,12 @@ type world struct {
 	edits   int
 	earlier Cluster // before it was changed last
 	clashes int     // status writes that met a change of the spec
-	due     time.Time
 	entered []lifecycle.Phase
 	ready   time.Time // when the master was ready last, as far as the operator could see; or when its time began
-	breach  string
-	log     []string
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 21)), now: began, want: two()}
+	w := &world{Life: lives.New(seed, 21, began), want: two()}
 	w.want.Scales = w.IntN(4) == 0
 	if w.IntN(6) == 0 { // another operator made it
 		w.stored = Memory{Phase: pick(anything{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
@@ -55,27 +48,14 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func (w *world) chance(of float64) bool { return w.Float64() < of }
-
-func (w *world) tell(format string, args ...any) {
-	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(began).Seconds())+fmt.Sprintf(format, args...))
-}
-
-func (w *world) fail(format string, args ...any) {
-	if w.breach == "" {
-		w.breach = fmt.Sprintf(format, args...)
-		w.tell("BREACH %s", w.breach)
-	}
-}
-
 // tick lets time pass and everybody but the operator act.
 func (w *world) tick() {
-	w.now = w.now.Add(time.Duration(1+w.IntN(20)) * time.Second)
+	w.Now = w.Now.Add(time.Duration(1+w.IntN(20)) * time.Second)
 	if !w.kind {
 		w.trouble()
 	}
 	w.keepPods()
-	if w.kind || w.chance(0.7) {
+	if w.kind || w.Chance(0.7) {
 		w.cache, w.seen = slices.Clone(w.pods), w.objects
 	}
 }
@@ -83,17 +63,17 @@ func (w *world) tick() {
 // trouble is what others do.
 func (w *world) trouble() {
 	switch {
-	case w.chance(0.04):
+	case w.Chance(0.04):
 		w.quota = !w.quota
-	case w.chance(0.04):
+	case w.Chance(0.04):
 		w.noImage = !w.noImage
-	case w.chance(0.04):
+	case w.Chance(0.04):
 		w.edit()
-	case w.chance(0.1) && len(w.pods) > 0:
+	case w.Chance(0.1) && len(w.pods) > 0:
 		at := w.IntN(len(w.pods))
-		w.tell("%s dies", w.pods[at].Name)
+		w.Tell("%s dies", w.pods[at].Name)
 		w.pods = slices.Delete(w.pods, at, at+1)
-	case w.chance(0.05) && len(w.pods) > 0:
+	case w.Chance(0.05) && len(w.pods) > 0:
 		lost(&w.pods[w.IntN(len(w.pods))])
 	}
 }
@@ -106,32 +86,32 @@ func (w *world) edit() {
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	w.want.Workers = int32(w.IntN(4))
 	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)), lifecycle.Worker: strconv.Itoa(w.IntN(3))}
-	if w.chance(0.2) {
+	if w.Chance(0.2) {
 		broken(&w.want)
 	}
-	w.tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
+	w.Tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
 }
 
 // conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after the objects were brought to
 // it: half of the time to what it was before the change that the pass is about.
 func (w *world) conflict() {
 	w.clashes++
-	if w.earlier.Made == nil || w.chance(0.5) {
+	if w.earlier.Made == nil || w.Chance(0.5) {
 		w.edit()
 	} else {
 		w.edits++
 		w.want, w.earlier = w.earlier, w.want
 		w.want.Generation, w.known = int64(1+w.edits), unknown
-		w.tell("user: takes the last change back, generation %d", w.want.Generation)
+		w.Tell("user: takes the last change back, generation %d", w.want.Generation)
 	}
-	w.tell("the status write meets a change of the spec")
-	w.due = w.now
+	w.Tell("the status write meets a change of the spec")
+	w.Due = w.Now
 }
 
 // keepPods is what StatefulSets, nodes and the garbage collector do.
 func (w *world) keepPods() {
 	if w.objects == 0 {
-		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.chance(0.5) })
+		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.Chance(0.5) })
 		return
 	}
 	names := map[string]lifecycle.Role{"m": lifecycle.Master}
@@ -141,14 +121,14 @@ func (w *world) keepPods() {
 	w.pods = slices.DeleteFunc(w.pods, func(m lifecycle.Member) bool {
 		role, wanted := names[m.Name]
 		delete(names, m.Name)
-		return !wanted || m.Generation != w.made[role] && w.chance(0.3) || m.Phase == lifecycle.DriverUnknown && w.chance(0.2)
+		return !wanted || m.Generation != w.made[role] && w.Chance(0.3) || m.Phase == lifecycle.DriverUnknown && w.Chance(0.2)
 	})
 	for i := range w.pods {
 		switch p := &w.pods[i]; {
 		case p.Phase == lifecycle.DriverUnknown:
 		case w.noImage && !p.Ready:
 			noImage(p)
-		case w.kind || w.chance(0.4):
+		case w.kind || w.Chance(0.4):
 			p.Phase, p.Ready, p.Why = lifecycle.DriverRunning, true, lifecycle.Cause{}
 		}
 	}
@@ -169,24 +149,25 @@ func keys(of map[string]lifecycle.Role) func(func(string) bool) {
 
 // pass is one of the operator's: decide, bring the objects to what is wanted, decide by what became of them, and store it all, unless the operator dies.
 func (w *world) pass(t *testing.T) {
+	w.Passes++
 	seen := lifecycle.Observed{Members: slices.Clone(w.cache), Beside: w.seen}
 	before := w.stored
-	plan := Step(w.want, before, seen, w.known, w.now)
-	checkPlan(t, w.want, before, seen, w.known, w.now, plan)
+	plan := Step(w.want, before, seen, w.known, w.Now)
+	checkPlan(t, w.want, before, seen, w.known, w.Now, plan)
 	check, trail := plan.Check, plan.Trail
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
 	if plan.Next.Wants() && w.want.Invalid == nil {
 		w.known = w.bring()
-		told := Step(w.want, plan.Next, seen, w.known, w.now)
-		checkPlan(t, w.want, plan.Next, seen, w.known, w.now, told)
+		told := Step(w.want, plan.Next, seen, w.known, w.Now)
+		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, told)
 		trail, plan = append(slices.Clone(trail), told.Trail...), told
 	}
-	if !w.kind && w.chance(0.1) {
-		w.tell("the operator dies")
+	if !w.kind && w.Chance(0.1) {
+		w.Tell("the operator dies")
 		w.known = Objects{}
 		return
 	}
-	if !w.kind && !reflect.DeepEqual(before, plan.Next) && w.chance(0.2) {
+	if !w.kind && !reflect.DeepEqual(before, plan.Next) && w.Chance(0.2) {
 		w.conflict()
 		return
 	}
@@ -194,10 +175,7 @@ func (w *world) pass(t *testing.T) {
 	if w.stored = plan.Next; goes {
 		w.objects = 0 // once it is stored that nothing is wanted
 	}
-	w.due = time.Time{}
-	if check > 0 {
-		w.due = w.now.Add(check)
-	}
+	w.Wake(check)
 }
 
 // bring brings the objects to what is wanted.
@@ -205,7 +183,7 @@ func (w *world) bring() Objects {
 	switch {
 	case w.quota && (w.objects < 7 || !reflect.DeepEqual(w.made, w.want.Made)):
 		return refused
-	case !w.kind && w.chance(0.1):
+	case !w.kind && w.Chance(0.1):
 		return unknown
 	}
 	w.objects, w.made, w.workers = 7, w.want.Made, w.want.Workers
@@ -215,24 +193,24 @@ func (w *world) bring() Objects {
 // judge holds what was decided to what a user may expect.
 func (w *world) judge(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
-		w.ready = w.now
+		w.ready = w.Now
 	}
 	for _, m := range seen.Members {
 		if m.Role == lifecycle.Master && ready(&m) {
-			w.ready = w.now
+			w.ready = w.Now
 		}
 	}
 	for _, tr := range trail {
 		w.entered = append(w.entered, tr.To)
-		w.tell("%s -> %s: %s", tr.From, tr.To, tr.Cause.Reason)
-		if tr.To == lifecycle.Ended && tr.Cause.Reason == ReasonStartTimedOut && w.now.Sub(w.ready) < w.want.Start {
-			w.fail("failed %s after the master was ready, or its time began", w.now.Sub(w.ready))
+		w.Tell("%s -> %s: %s", tr.From, tr.To, tr.Cause.Reason)
+		if tr.To == lifecycle.Ended && tr.Cause.Reason == ReasonStartTimedOut && w.Now.Sub(w.ready) < w.want.Start {
+			w.Fail("failed %s after the master was ready, or its time began", w.Now.Sub(w.ready))
 		}
 		if tr.To == lifecycle.Ended && before.Phase == lifecycle.Running {
-			w.fail("a cluster that ran is ended")
+			w.Fail("a cluster that ran is ended")
 		}
 		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.Cause.Reason != lifecycle.ReasonInvalid {
-			w.fail("begun anew, and nobody edited it")
+			w.Fail("begun anew, and nobody edited it")
 		}
 	}
 }
@@ -253,8 +231,7 @@ func (w *world) settled() bool {
 // and of its spec, or it failed and everything is gone.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
-	count := lives.Count(t, 200)
-	for seed := range uint64(count) {
+	count := lives.Play(t, 200, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		for range 80 {
 			w.tick()
@@ -266,13 +243,11 @@ func TestWorlds(t *testing.T) {
 			w.pass(t)
 		}
 		if !w.settled() {
-			w.fail("not settled: %+v, %d objects, pods %v, wanted %+v", w.stored, w.objects, w.pods, w.want)
-		}
-		if w.breach != "" {
-			t.Fatalf("seed %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-40):], "\n"))
+			w.Fail("not settled: %+v, %d objects, pods %v, wanted %+v", w.stored, w.objects, w.pods, w.want)
 		}
 		ends[w.stored.Phase]++
-	}
+		return &w.Life
+	})
 	if ends[lifecycle.Running] < count/4 || ends[lifecycle.Done] < count/40 {
 		t.Errorf("worlds end one-sidedly: %v", ends)
 	}
@@ -287,15 +262,15 @@ func TestIdleWorld(t *testing.T) {
 		if w.stored.Phase == lifecycle.Done {
 			break
 		}
-		if w.due.IsZero() {
+		if w.Due.IsZero() {
 			t.Fatalf("%s waits for nothing", w.stored.Phase)
 		}
-		w.now = w.due
+		w.Now = w.Due
 		w.seen, w.cache = w.objects, nil
 		w.pass(t)
 	}
 	if w.stored.Phase != lifecycle.Done || w.stored.Since.Sub(began) > start+time.Minute {
-		t.Errorf("after %s: %s\n%s", w.stored.Since.Sub(began), w.stored.Phase, strings.Join(w.log, "\n"))
+		t.Errorf("after %s: %s\n%s", w.stored.Since.Sub(began), w.stored.Phase, w.Story())
 	}
 	want := []lifecycle.Phase{lifecycle.Launched, lifecycle.Ended, lifecycle.Done}
 	if !slices.Equal(w.entered, want) {

@@ -2,11 +2,9 @@ package connect
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,8 +18,7 @@ var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // end in every way, nodes are lost, caches are late, calls fail before and after they took effect, quotas refuse, and the operator dies between any two
 // of them.
 type world struct {
-	*rand.Rand
-	now time.Time
+	lives.Life
 	app lifecycle.App
 
 	stored  lifecycle.Memory // the status as it was written last
@@ -36,12 +33,8 @@ type world struct {
 	earlier lifecycle.App  // before it was changed last
 	clashes int            // status writes that met a change of the spec
 
-	kind   bool // nothing fails any more, and nobody does anything
-	edits  int
-	due    time.Time // when the operator wants to look again; zero where it does not
-	log    []string
-	breach string
-	passes int
+	kind  bool // nothing fails any more, and nobody does anything
+	edits int
 }
 
 // pod is a server, or an executor.
@@ -65,7 +58,7 @@ func (p *pod) over() bool {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 17)), now: began, made: map[int32]bool{}, stopped: map[int32]bool{}}
+	w := &world{Life: lives.New(seed, 17, began), made: map[int32]bool{}, stopped: map[int32]bool{}}
 	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
 	if w.IntN(5) == 0 { // another operator made a server
 		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: began})
@@ -75,42 +68,24 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func (w *world) chance(of float64) bool { return w.Float64() < of }
-
-func (w *world) tell(format string, args ...any) {
-	w.log = append(w.log, fmt.Sprintf("%6.0fs ", w.now.Sub(began).Seconds())+fmt.Sprintf(format, args...))
-}
-
-func (w *world) fail(format string, args ...any) {
-	if w.breach == "" {
-		w.breach = fmt.Sprintf(format, args...)
-		w.tell("BREACH %s", w.breach)
-	}
-}
-
-func (w *world) sync() {
-	w.cache = w.cache[:0]
-	for _, p := range w.pods {
-		w.cache = append(w.cache, *p)
-	}
-}
+func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
 // tick lets time pass and everybody but the operator act.
 func (w *world) tick() {
-	w.now = w.now.Add(time.Duration(1+w.IntN(9)) * time.Second)
+	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
 		w.fate(p)
 	}
 	if !w.kind {
 		w.user()
-		if w.chance(0.04) {
+		if w.Chance(0.04) {
 			w.quota = !w.quota
 		}
-		if w.chance(0.04) {
+		if w.Chance(0.04) {
 			w.short = !w.short
 		}
 	}
-	if w.kind || w.chance(0.6) {
+	if w.kind || w.Chance(0.6) {
 		w.sync()
 	}
 }
@@ -118,7 +93,7 @@ func (w *world) tick() {
 // fate moves one pod on.
 func (w *world) fate(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
-		p.goneBy = w.now.Add(time.Duration(w.IntN(30)) * time.Second)
+		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
 	trouble := 0.04
 	if w.kind {
@@ -126,35 +101,35 @@ func (w *world) fate(p *pod) {
 	}
 	switch {
 	case p.phase == lifecycle.DriverUnknown:
-		if w.chance(0.15) {
+		if w.Chance(0.15) {
 			p.phase, p.silent = lifecycle.DriverRunning, time.Time{}
-		} else if w.chance(0.1) && p.attempt <= w.stored.Attempt {
+		} else if w.Chance(0.1) && p.attempt <= w.stored.Attempt {
 			w.remove(p)
 		}
 	case p.deleting:
-		if w.chance(0.5) {
+		if w.Chance(0.5) {
 			w.remove(p)
-		} else if !p.over() && w.chance(0.4) {
-			p.phase, p.ended, p.ready = lifecycle.DriverFailed, w.now, false
+		} else if !p.over() && w.Chance(0.4) {
+			p.phase, p.ended, p.ready = lifecycle.DriverFailed, w.Now, false
 		}
-	case p.phase == lifecycle.DriverPending && w.chance(0.5):
+	case p.phase == lifecycle.DriverPending && w.Chance(0.5):
 		p.phase = lifecycle.DriverRunning
 	case p.phase != lifecycle.DriverRunning:
-	case w.chance(trouble):
-		p.phase, p.ended, p.ready, p.evicted = lifecycle.DriverFailed, w.now, false, w.chance(0.3)
-		if w.chance(0.3) {
+	case w.Chance(trouble):
+		p.phase, p.ended, p.ready, p.evicted = lifecycle.DriverFailed, w.Now, false, w.Chance(0.3)
+		if w.Chance(0.3) {
 			p.phase, p.evicted = lifecycle.DriverSucceeded, false
 		}
-		w.tell("server of attempt %d ends: %s", p.attempt, p.phase)
-	case w.chance(trouble / 2):
-		p.phase, p.ready, p.silent = lifecycle.DriverUnknown, false, w.now
-		w.tell("the node of attempt %d is lost", p.attempt)
-	case w.chance(trouble):
+		w.Tell("server of attempt %d ends: %s", p.attempt, p.phase)
+	case w.Chance(trouble / 2):
+		p.phase, p.ready, p.silent = lifecycle.DriverUnknown, false, w.Now
+		w.Tell("the node of attempt %d is lost", p.attempt)
+	case w.Chance(trouble):
 		p.ready = false
-	case w.chance(0.5):
+	case w.Chance(0.5):
 		p.ready = true
 		if p.server && !w.short && len(w.pods) < 6 {
-			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, created: w.now, number: w.Int()})
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, created: w.Now, number: w.Int()})
 		}
 	}
 }
@@ -167,28 +142,28 @@ func (w *world) remove(p *pod) {
 // user is the owner of the server, who does as users do.
 func (w *world) user() {
 	switch {
-	case w.chance(0.02):
+	case w.Chance(0.02):
 		w.app.Suspend = !w.app.Suspend
-		w.tell("user: suspend=%v", w.app.Suspend)
-	case w.chance(0.02):
+		w.Tell("user: suspend=%v", w.app.Suspend)
+	case w.Chance(0.02):
 		w.edits++
 		w.app.SpecHash = "1:" + strconv.Itoa(w.edits)
 		w.app.Invalid = nil
-		if w.chance(0.3) {
+		if w.Chance(0.3) {
 			w.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
 		}
-		w.tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
-	case w.edits > 0 && w.chance(0.01):
+		w.Tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
+	case w.edits > 0 && w.Chance(0.01):
 		w.app.SpecHash, w.app.Invalid = "1:0", nil
-		w.tell("user: takes all edits back")
-	case w.chance(0.01):
+		w.Tell("user: takes all edits back")
+	case w.Chance(0.01):
 		w.app.Invalid = nil
-		w.tell("the operator's configuration takes the spec")
-	case w.chance(0.02):
+		w.Tell("the operator's configuration takes the spec")
+	case w.Chance(0.02):
 		for _, p := range w.pods {
 			if p.server && p.attempt <= w.stored.Attempt {
 				p.deleting = true
-				w.tell("user: deletes the server of attempt %d", p.attempt)
+				w.Tell("user: deletes the server of attempt %d", p.attempt)
 			}
 		}
 	}
@@ -213,38 +188,35 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// crash ends a pass: a call failed, or the operator died.
-type crash struct{ where string }
-
 // weather fails a call sometimes.
 func (w *world) weather(where string) {
-	if !w.kind && w.chance(0.06) {
-		panic(crash{where})
+	if !w.kind && w.Chance(0.06) {
+		lives.CutShort(where)
 	}
 }
 
 // pass is one reconcile. It returns how long the operator wants to wait at most.
 func (w *world) pass(t *testing.T) (check time.Duration) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case crash:
-			w.tell("pass cut short: %s", r.where)
-			if check = time.Second; w.chance(0.3) {
-				w.sync() // a new process lists everything
-			}
-		default:
-			panic(r)
-		}
-	}()
-	w.passes++
+	crash := lives.Caught(func() { check = w.reconcile(t) })
+	if crash == nil {
+		return check
+	}
+	w.Tell("pass cut short: %s", crash.Where)
+	if w.Chance(0.3) {
+		w.sync() // a new process lists everything
+	}
+	return time.Second
+}
+
+func (w *world) reconcile(t *testing.T) (check time.Duration) {
+	w.Passes++
 	seen := w.observed()
-	if !w.kind && w.chance(0.03) {
-		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.now.Add(-5 * time.Second)}
+	if !w.kind && w.Chance(0.03) {
+		seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.Now.Add(-5 * time.Second)}
 	}
 	for range 6 {
-		plan := Step(w.app, w.stored, seen, w.now)
-		checkPlan(t, w.app, w.stored, seen, w.now, plan)
+		plan := Step(w.app, w.stored, seen, w.Now)
+		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
 		if fact := w.apply(plan, seen); fact != nil {
 			fact(&seen)
 			continue
@@ -257,25 +229,25 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 		w.judge(plan)
 		w.stored = plan.Next
 		for _, tr := range plan.Trail {
-			w.tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+			w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		}
 		w.weather("after the status write")
 		return plan.Check
 	}
-	w.fail("no decision holds")
+	w.Fail("no decision holds")
 	return 0
 }
 
 // conflict is a status write that the API server does not take, since a user changed the spec after the pass had read it, and after its actions took effect: half
 // of the time to what it was before the change that the pass is about.
 func (w *world) conflict(plan lifecycle.Plan) bool {
-	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
 	before := w.app
-	if w.chance(0.5) && w.earlier.UID != "" {
+	if w.Chance(0.5) && w.earlier.UID != "" {
 		w.app = w.earlier
-		w.tell("user: takes the last change back: suspend=%v, %s", w.app.Suspend, w.app.SpecHash)
+		w.Tell("user: takes the last change back: suspend=%v, %s", w.app.Suspend, w.app.SpecHash)
 	} else {
 		w.user()
 	}
@@ -284,7 +256,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	}
 	w.earlier = before
 	w.clashes++
-	w.tell("the status write meets a change of the spec")
+	w.Tell("the status write meets a change of the spec")
 	return true
 }
 
@@ -292,7 +264,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 func (w *world) judge(plan lifecycle.Plan) {
 	for _, tr := range plan.Trail {
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
-			w.fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
+			w.Fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
 }
@@ -302,7 +274,7 @@ func (w *world) backsOff(plan lifecycle.Plan) {
 	for _, tr := range plan.Trail {
 		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
 			if wait := plan.Next.NextAttempt.Sub(plan.Next.EndedAt); wait < FirstInterval || wait > MaxInterval {
-				w.fail("a back-off of %s after %+v", wait, plan.Next)
+				w.Fail("a back-off of %s after %+v", wait, plan.Next)
 			}
 		}
 	}
@@ -340,7 +312,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 // create makes what an attempt has, and adopts what is there already.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
-		w.fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
+		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
 	}
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
@@ -352,11 +324,11 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 		switch {
 		case p.attempt == attempt && p.deleting:
-			panic(crash{"the server is being deleted"})
+			lives.CutShort("the server is being deleted")
 		case p.attempt == attempt:
 			return nil
 		case seen.Driver(p.attempt) != nil:
-			panic(crash{"the old server still exists"})
+			lives.CutShort("the old server still exists")
 		}
 		return func(o *lifecycle.Observed) { add(o, p) } // the name is taken
 	}
@@ -366,11 +338,11 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 	}
 	if w.made[attempt] {
-		w.fail("attempt %d is made twice", attempt)
+		w.Fail("attempt %d is made twice", attempt)
 	}
 	w.made[attempt] = true
-	w.tell("server of attempt %d is made of %s", attempt, w.app.SpecHash)
-	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, phase: lifecycle.DriverPending, created: w.now})
+	w.Tell("server of attempt %d is made of %s", attempt, w.app.SpecHash)
+	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, phase: lifecycle.DriverPending, created: w.Now})
 	return nil
 }
 
@@ -381,7 +353,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
 		if known && p.attempt == a.Attempt && (p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
 			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
-				w.fail("the server of attempt %d is stopped for a spec of which none can be made", p.attempt)
+				w.Fail("the server of attempt %d is stopped for a spec of which none can be made", p.attempt)
 			}
 			w.stopped[p.attempt] = w.stopped[p.attempt] || p.server && !p.over()
 			p.deleting = true
@@ -399,15 +371,12 @@ func (w *world) turn(t *testing.T) {
 		w.earlier = app
 	}
 	if servers := w.servers(); servers > 1 {
-		w.fail("%d servers at once", servers)
+		w.Fail("%d servers at once", servers)
 	}
-	if (w.due.IsZero() || w.now.Before(w.due)) && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
+	if w.Waits() && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
 		return
 	}
-	w.due = time.Time{}
-	if check := w.pass(t); check > 0 {
-		w.due = w.now.Add(check)
-	}
+	w.Wake(w.pass(t))
 }
 
 // servers counts those that may take sessions.
@@ -449,43 +418,34 @@ func (w *world) arrived() string {
 
 // live plays one life: a time of trouble, then one in which the world is kind, at whose end everything must be as the spec wants it.
 func (w *world) live(t *testing.T) {
-	w.due = w.now
+	w.Due = w.Now
 	for range 250 {
-		if w.breach != "" {
+		if w.Breach != "" {
 			return
 		}
 		w.turn(t)
 	}
 	w.kind, w.quota, w.short = true, false, false
-	w.due = w.now
-	w.tell("the world is kind")
+	w.Due = w.Now
+	w.Tell("the world is kind")
 	for range 400 {
-		if w.turn(t); w.breach != "" || w.arrived() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
+		if w.turn(t); w.Breach != "" || w.arrived() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
 			break
 		}
 	}
 	if left := w.arrived(); left != "" {
-		w.fail("stuck: %s", left)
+		w.Fail("stuck: %s", left)
 	}
 }
 
 // TestLives plays many lives. A breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
-	count := lives.Count(t, 800)
-	passes, phases := 0, map[lifecycle.Phase]int{}
-	for seed := range uint64(count) {
+	phases := map[lifecycle.Phase]int{}
+	lives.Play(t, 800, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live(t)
-		passes += w.passes
 		phases[w.stored.Phase]++
-		if w.breach != "" {
-			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
-		}
-	}
-	t.Logf("%d lives, %d passes, no breach; ends: %v", count, passes, phases)
-	for _, phase := range []lifecycle.Phase{lifecycle.Running, lifecycle.Suspended, lifecycle.Done} {
-		if phases[phase] == 0 {
-			t.Errorf("no life ended %s: the world is too tame", phase)
-		}
-	}
+		return &w.Life
+	})
+	lives.CameTo(t, phases, lifecycle.Running, lifecycle.Suspended, lifecycle.Done)
 }

@@ -3,11 +3,9 @@ package schedule
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,8 +17,7 @@ import (
 // a real one can: runs end in every way, the cache is late, calls fail before and after they took effect, the operator dies between any two
 // of them, users edit, suspend, ask and delete, and the operator's clock is set forward and back.
 type world struct {
-	r     *rand.Rand
-	real  time.Time     // as the API server has it
+	lives.Life
 	drift time.Duration // of the operator's clock
 	want  Schedule
 	spec  int // which of specs
@@ -35,11 +32,7 @@ type world struct {
 	taken  string         // a run's name that is another's
 	faults bool
 	users  bool
-	due    time.Time // when the operator wants to look again, by the real time; zero where it does not
 	held   time.Time
-	log    []string
-	breach string
-	passes int
 	counts map[string]int // of what happened
 	asked  int
 }
@@ -58,7 +51,7 @@ var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *"
 var dawn = time.Date(2026, 10, 25, 0, 0, 17, 0, time.UTC)
 
 func newWorld(seed uint64) *world {
-	w := &world{r: rand.New(rand.NewPCG(seed, 11)), real: dawn, made: map[string]int{}, faults: true, users: true, counts: map[string]int{}}
+	w := &world{Life: lives.New(seed, 11, dawn), made: map[string]int{}, faults: true, users: true, counts: map[string]int{}}
 	w.want = Schedule{Name: "etl", UID: fmt.Sprint("u", seed), Created: dawn, Generation: 1}
 	w.edit()
 	w.choose()
@@ -68,8 +61,8 @@ func newWorld(seed uint64) *world {
 
 // edit writes another schedule; one of them is none.
 func (w *world) edit() {
-	w.spec = w.r.IntN(len(specs))
-	zone := []string{"", "Europe/Vienna"}[w.r.IntN(2)]
+	w.spec = w.IntN(len(specs))
+	zone := []string{"", "Europe/Vienna"}[w.IntN(2)]
 	w.want.Key, w.want.Invalid = Key(specs[w.spec], zone), nil
 	var err error
 	if w.want.Times, err = Parse(specs[w.spec], zone, time.LoadLocation); err != nil {
@@ -78,23 +71,23 @@ func (w *world) edit() {
 }
 
 // configure is what an administrator does, with a restart of the operator.
-func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.r.IntN(4)] }
+func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.IntN(4)] }
 
 // choose writes everything else of the spec.
 func (w *world) choose() {
-	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.r.IntN(4)]
-	w.want.Successful, w.want.Failed = w.r.IntN(4), w.r.IntN(4)
+	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.IntN(4)]
+	w.want.Successful, w.want.Failed = w.IntN(4), w.IntN(4)
 	w.want.Deadline, w.want.Jitter = nil, 0
-	if w.r.IntN(3) == 0 {
-		w.want.Deadline = new(time.Duration(w.r.IntN(300)) * time.Second)
+	if w.IntN(3) == 0 {
+		w.want.Deadline = new(time.Duration(w.IntN(300)) * time.Second)
 	}
-	if w.r.IntN(3) == 0 {
-		w.want.Jitter = time.Duration(w.r.IntN(200)) * time.Second
+	if w.IntN(3) == 0 {
+		w.want.Jitter = time.Duration(w.IntN(200)) * time.Second
 	}
-	if w.r.IntN(8) == 0 {
+	if w.IntN(8) == 0 {
 		w.want.Deadline = new(forEver)
 	}
-	if w.r.IntN(12) == 0 {
+	if w.IntN(12) == 0 {
 		w.want.Jitter = forEver
 	}
 }
@@ -102,27 +95,9 @@ func (w *world) choose() {
 // forEver is what the longest numbers of seconds come to.
 const forEver = math.MaxInt64 / time.Second * time.Second
 
-func (w *world) chance(of float64) bool { return w.r.Float64() < of }
+func (w *world) now() time.Time { return w.Now.Add(w.drift) }
 
-func (w *world) now() time.Time { return w.real.Add(w.drift) }
-
-func (w *world) tell(format string, args ...any) {
-	w.log = append(w.log, w.now().Format("15:04:05 ")+fmt.Sprintf(format, args...))
-}
-
-func (w *world) fail(format string, args ...any) {
-	if w.breach == "" {
-		w.breach = fmt.Sprintf(format, args...)
-		w.tell("BREACH %s", w.breach)
-	}
-}
-
-func (w *world) sync() {
-	w.cache = w.cache[:0]
-	for _, r := range w.runs {
-		w.cache = append(w.cache, *r)
-	}
-}
+func (w *world) sync() { w.cache = lives.Copied(w.cache, w.runs) }
 
 func factsOf(r run) lifecycle.Run {
 	return lifecycle.Run{Name: r.name, UID: r.name, CreatedAt: r.made.Truncate(time.Second), Deleting: r.deleting, Outcome: r.outcome}
@@ -137,30 +112,30 @@ func (w *world) observed() (seen lifecycle.Observed) {
 
 // tick lets time pass and everybody but the operator act.
 func (w *world) tick() {
-	w.real = w.real.Add(time.Duration(1+w.r.IntN(40)) * time.Second)
-	if w.users && w.chance(0.01) {
-		w.real = w.real.Add(time.Duration(w.r.IntN(7200)) * time.Second) // nobody looks for long: the operator is down
+	w.Now = w.Now.Add(time.Duration(1+w.IntN(40)) * time.Second)
+	if w.users && w.Chance(0.01) {
+		w.Now = w.Now.Add(time.Duration(w.IntN(7200)) * time.Second) // nobody looks for long: the operator is down
 		w.sync()
-		w.due = w.real
+		w.Due = w.Now
 	}
 	for _, r := range slices.Clone(w.runs) {
 		switch {
-		case r.deleting && w.chance(0.4):
+		case r.deleting && w.Chance(0.4):
 			w.runs = slices.DeleteFunc(w.runs, func(q *run) bool { return q == r })
 		case r.deleting:
-		case r.outcome == lifecycle.Undecided && w.chance(0.1):
-			r.outcome = []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed}[w.r.IntN(2)]
-			w.tell("run %s: %s", r.name, r.outcome)
+		case r.outcome == lifecycle.Undecided && w.Chance(0.1):
+			r.outcome = []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed}[w.IntN(2)]
+			w.Tell("run %s: %s", r.name, r.outcome)
 		}
 	}
 	if w.users {
 		w.user()
 	}
-	if w.faults && w.chance(0.03) {
+	if w.faults && w.Chance(0.03) {
 		w.full = !w.full
-		w.tell("quota full: %v", w.full)
+		w.Tell("quota full: %v", w.full)
 	}
-	if w.chance(0.6) {
+	if w.Chance(0.6) {
 		w.sync()
 	}
 }
@@ -168,43 +143,43 @@ func (w *world) tick() {
 // user is whoever owns the schedule, and the machine that the operator runs on.
 func (w *world) user() {
 	switch {
-	case w.chance(0.01):
+	case w.Chance(0.01):
 		w.want.Suspend = !w.want.Suspend
 		w.want.Generation++
-		w.tell("user: suspend=%v", w.want.Suspend)
-	case w.chance(0.01):
+		w.Tell("user: suspend=%v", w.want.Suspend)
+	case w.Chance(0.01):
 		w.edit()
 		w.want.Generation++
-		w.tell("user: schedule %q", w.want.Key)
-	case w.chance(0.01):
+		w.Tell("user: schedule %q", w.want.Key)
+	case w.Chance(0.01):
 		w.choose()
 		w.want.Generation++
-		w.tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed, w.want.Deadline, w.want.Jitter)
-	case w.chance(0.02):
+		w.Tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed, w.want.Deadline, w.want.Jitter)
+	case w.Chance(0.02):
 		w.asked++
 		w.want.Request = strconv.Itoa(w.asked)
-		if w.taken = ""; w.chance(0.3) {
+		if w.taken = ""; w.Chance(0.3) {
 			w.taken = RequestName("etl", w.want.UID, w.want.Request)
 		}
-		w.tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
-	case w.asked > 0 && w.chance(0.005):
+		w.Tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
+	case w.asked > 0 && w.Chance(0.005):
 		before := w.want.Request
-		if w.want.Request = []string{"", strconv.Itoa(w.r.IntN(w.asked + 1))}[w.r.IntN(2)]; w.want.Request == before { // taken back, or as once before
+		if w.want.Request = []string{"", strconv.Itoa(w.IntN(w.asked + 1))}[w.IntN(2)]; w.want.Request == before { // taken back, or as once before
 			break
 		}
 		w.made[RequestName("etl", w.want.UID, w.want.Request)], w.taken = 0, ""
-		w.tell("user: run now, %q", w.want.Request)
-	case w.chance(0.02):
+		w.Tell("user: run now, %q", w.want.Request)
+	case w.Chance(0.02):
 		for _, r := range w.runs {
 			// One that is deleted before it was written down can be started again: the one window that is left (docs), and not a breach.
-			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.chance(0.5) {
-				w.tell("user: deletes run %s", r.name)
+			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.Chance(0.5) {
+				w.Tell("user: deletes run %s", r.name)
 				r.deleting = true
 			}
 		}
-	case w.faults && w.chance(0.005):
-		w.drift = time.Duration(w.r.IntN(7200)-3600) * time.Second
-		w.tell("clock: %s off", w.drift)
+	case w.faults && w.Chance(0.005):
+		w.drift = time.Duration(w.IntN(7200)-3600) * time.Second
+		w.Tell("clock: %s off", w.drift)
 	}
 }
 
@@ -215,39 +190,35 @@ func (w *world) writtenDown(name string) bool {
 	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
 }
 
-// errCrash ends a pass: a call failed, or the operator died.
-type errCrash struct{ where string }
-
 // weather fails a call sometimes.
 func (w *world) weather(where string) {
 	often := 0.04
 	if !w.held.IsZero() {
 		often = 0.4
 	}
-	if w.faults && w.chance(often) {
-		panic(errCrash{where})
+	if w.faults && w.Chance(often) {
+		lives.CutShort(where)
 	}
 }
 
 // pass is one reconcile. It reports how long the operator wants to wait at most.
 func (w *world) pass() (check time.Duration) {
-	defer func() {
-		if r := recover(); r != nil {
-			crash, ok := r.(errCrash)
-			if !ok {
-				panic(r)
-			}
-			w.tell("pass cut short: %s", crash.where)
-			if w.chance(0.3) {
-				if w.sync(); w.chance(0.1) { // a new process lists everything
-					w.configure()
-				}
-				w.held = time.Time{}
-			}
-			check = time.Second
+	crash := lives.Caught(func() { check = w.reconcile() })
+	if crash == nil {
+		return check
+	}
+	w.Tell("pass cut short: %s", crash.Where)
+	if w.Chance(0.3) {
+		if w.sync(); w.Chance(0.1) { // a new process lists everything
+			w.configure()
 		}
-	}()
-	w.passes++
+		w.held = time.Time{}
+	}
+	return time.Second
+}
+
+func (w *world) reconcile() (check time.Duration) {
+	w.Passes++
 	seen := w.observed()
 	for range 5 {
 		plan := Step(w.want, w.stored, seen, w.now())
@@ -256,12 +227,12 @@ func (w *world) pass() (check time.Duration) {
 		switch {
 		case failed != nil && seen.Weather == nil:
 			if w.held.IsZero() {
-				w.held = w.real
+				w.held = w.Now
 			}
-			if w.real.Sub(w.held) < 3*time.Second {
+			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
-			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.where}, Since: w.held}
+			seen.Weather = &lifecycle.Weather{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			seen.Confirmed = false
 		case failed != nil:
 			panic(*failed)
@@ -277,21 +248,20 @@ func (w *world) pass() (check time.Duration) {
 			return plan.Check
 		}
 	}
-	w.fail("no decision holds")
+	w.Fail("no decision holds")
 	return 0
 }
 
 // attempt carries a plan out. Where a call fails the operator lives on, or not.
-func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *errCrash) {
-	defer func() {
-		if r := recover(); r != nil {
-			crash, ok := r.(errCrash)
-			if !ok || w.chance(0.3) {
-				panic(r)
-			}
-			failed = &crash
-		}
-	}()
+func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
+	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
+	if failed != nil && w.Chance(0.3) {
+		panic(*failed)
+	}
+	return fact, failed
+}
+
+func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed)) {
 	for _, a := range plan.Do {
 		w.weather("before an action")
 		switch a.Verb {
@@ -307,32 +277,32 @@ func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycl
 			}
 		}
 		if fact != nil {
-			return fact, nil
+			return fact
 		}
 		w.weather("after an action")
 	}
-	return nil, nil
+	return nil
 }
 
 // deleted holds deletions to what they are for.
 func (w *world) deleted(r *run) {
-	w.tell("do Delete %s (%s)", r.name, r.outcome)
+	w.Tell("do Delete %s (%s)", r.name, r.outcome)
 	r.deleting = true
 	if !w.writtenDown(r.name) {
-		w.fail("run %s is deleted before it was written down", r.name)
+		w.Fail("run %s is deleted before it was written down", r.name)
 	}
 	told := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
 	if !told && w.stored.Cause.Reason != ReasonReplacing {
-		w.fail("run %s (%s) is deleted, and what is stored does not tell why", r.name, r.outcome)
+		w.Fail("run %s (%s) is deleted, and what is stored does not tell why", r.name, r.outcome)
 	}
 	if !told && w.want.Policy != Replace {
-		w.fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
+		w.Fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
 	}
 }
 
 // create is the API server, at which the invariants are held.
 func (w *world) create(name string) func(*lifecycle.Observed) {
-	w.tell("do Create %s", name)
+	w.Tell("do Create %s", name)
 	if w.full {
 		return func(o *lifecycle.Observed) { o.Refusal = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
@@ -345,37 +315,37 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 		return nil
 	}
 	if w.made[name]++; w.made[name] > 1 {
-		w.fail("run %s is started twice", name)
+		w.Fail("run %s is started twice", name)
 	}
 	if w.want.Policy != Allow {
 		for _, r := range w.runs {
 			if r.outcome == lifecycle.Undecided {
-				w.fail("run %s is started under %s while %s goes on", name, w.want.Policy, r.name)
+				w.Fail("run %s is started under %s while %s goes on", name, w.want.Policy, r.name)
 			}
 		}
 	}
 	tick := TickOf("etl", name)
 	switch {
 	case tick.IsZero() && name != RequestName("etl", w.want.UID, w.want.Request):
-		w.fail("run %s was not asked for", name)
+		w.Fail("run %s was not asked for", name)
 	case !tick.IsZero() && w.want.Suspend:
-		w.fail("run %s is started while suspended", name)
+		w.Fail("run %s is started while suspended", name)
 	case !tick.IsZero() && tick.After(w.now()):
-		w.fail("run %s is started before its time", name)
+		w.Fail("run %s is started before its time", name)
 	case !tick.IsZero() && w.want.Deadline != nil && *w.want.Deadline != forEver && w.want.Jitter != forEver && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
-		w.fail("run %s is started past its deadline", name)
+		w.Fail("run %s is started past its deadline", name)
 	case w.want.Invalid != nil:
-		w.fail("run %s is started of what is invalid", name)
+		w.Fail("run %s is started of what is invalid", name)
 	}
 	w.counts["started"]++
-	w.runs = append(w.runs, &run{name: name, made: w.real})
+	w.runs = append(w.runs, &run{name: name, made: w.Now})
 	return nil
 }
 
 func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	w.counts["confirmed"]++
 	if seen.Confirmed {
-		w.fail("asks again in one pass")
+		w.Fail("asks again in one pass")
 	}
 	var found []lifecycle.Run
 	there := name == ""
@@ -395,37 +365,37 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
 	for i, a := range plan.Do {
 		if a.Part != lifecycle.ScheduledRun || seen.Weather != nil {
-			w.fail("%v in weather %v", a, seen.Weather)
+			w.Fail("%v in weather %v", a, seen.Weather)
 		}
 		if a.Verb == lifecycle.Create {
 			creates++
 		}
 		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Do) > 1) {
-			w.fail("a live read is not alone: %v", plan.Do)
+			w.Fail("a live read is not alone: %v", plan.Do)
 		}
 		if seen.Refusal != nil && a.Verb == lifecycle.Create {
-			w.fail("what was refused is asked for again at once: %v", plan.Do)
+			w.Fail("what was refused is asked for again at once: %v", plan.Do)
 		}
 	}
 	if creates > 1 {
-		w.fail("%d runs at once", creates)
+		w.Fail("%d runs at once", creates)
 	}
 	if plan.Check < 0 || plan.Check > lookAgain {
-		w.fail("looks again after %s", plan.Check)
+		w.Fail("looks again after %s", plan.Check)
 	}
 }
 
 // conflict is a status write that the API server does not take, since a user changed the schedule after the pass had read it, and after its actions took effect:
 // half of the time to what it was before it was changed last.
 func (w *world) conflict(plan Plan) bool {
-	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.chance(0.2) {
+	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
 	before := w.want
-	if w.chance(0.5) && w.earlier.UID != "" && w.earlier.Request == w.want.Request {
+	if w.Chance(0.5) && w.earlier.UID != "" && w.earlier.Request == w.want.Request {
 		w.want = w.earlier
 		w.want.Generation, w.want.Precision = before.Generation+1, before.Precision
-		w.tell("user: takes the last change back: %q, %s, suspend=%v", w.want.Key, w.want.Policy, w.want.Suspend)
+		w.Tell("user: takes the last change back: %q, %s, suspend=%v", w.want.Key, w.want.Policy, w.want.Suspend)
 	} else {
 		w.user()
 	}
@@ -434,7 +404,7 @@ func (w *world) conflict(plan Plan) bool {
 	}
 	w.earlier = before
 	w.counts["conflict"]++
-	w.tell("the status write meets a change of the schedule")
+	w.Tell("the status write meets a change of the schedule")
 	return true
 }
 
@@ -445,7 +415,7 @@ func (w *world) record(plan Plan) {
 	w.stored = plan.Next
 	for _, n := range plan.Tell {
 		w.counts[n.Cause.Reason]++
-		w.tell("told: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
+		w.Tell("told: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
 	}
 	w.weather("after the status write")
 }
@@ -454,7 +424,7 @@ func (w *world) record(plan Plan) {
 func (w *world) told(plan Plan) {
 	before, after := w.stored, plan.Next
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
-		w.fail("goes back from %s to %s", before.LastTick, after.LastTick)
+		w.Fail("goes back from %s to %s", before.LastTick, after.LastTick)
 	}
 	base := after.Since
 	if before.LastTick.After(base) {
@@ -476,7 +446,7 @@ func (w *world) told(plan Plan) {
 		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) && w.made[after.LastRunName] > 0 &&
 			TickOf("etl", after.LastRunName).Equal(after.LastTick)
 		if skipped := tick.Equal(after.LastTick) && has(ReasonSkipped); !started && !skipped && !has(ReasonMissed) {
-			w.fail("the tick %s is lost without a word", tick)
+			w.Fail("the tick %s is lost without a word", tick)
 		}
 	}
 }
@@ -488,31 +458,28 @@ func (w *world) turn(sync bool) bool {
 	if sync {
 		w.sync()
 	}
-	if (w.due.IsZero() || w.real.Before(w.due)) && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
+	if w.Waits() && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
 	// The operator wakes when it asked to, and not at the end of the turn.
-	w.due = time.Time{}
-	if check := w.pass(); check > 0 {
-		w.due = w.real.Add(check)
-	}
+	w.Wake(w.pass())
 	return true
 }
 
 // live plays one life: a time of trouble, then one of peace, in which everything must be as it is asked for.
 func (w *world) live() {
-	w.due = w.real
+	w.Due = w.Now
 	for range 300 {
-		if w.turn(false); w.breach != "" {
+		if w.turn(false); w.Breach != "" {
 			return
 		}
 	}
 	w.faults, w.users, w.full, w.drift = false, false, false, 0
 	w.sync()
-	w.due = w.real
+	w.Due = w.Now
 	for n := range 200 {
 		w.turn(true)
-		if w.breach != "" {
+		if w.Breach != "" {
 			return
 		}
 		if n > 20 {
@@ -531,21 +498,21 @@ func (w *world) peaceful() {
 		}
 	}
 	for outcome, limit := range limits {
-		if ended[outcome] > limit && w.due.Sub(w.real) > time.Minute {
-			w.fail("%d runs %s are kept, %d are asked for", ended[outcome], outcome, limit)
+		if ended[outcome] > limit && w.Due.Sub(w.Now) > time.Minute {
+			w.Fail("%d runs %s are kept, %d are asked for", ended[outcome], outcome, limit)
 		}
 	}
 	waits := w.stored.Cause.Reason == ReasonWaiting || w.stored.Cause.Reason == ReasonReplacing
 	active := slices.ContainsFunc(w.runs, func(r *run) bool { return r.outcome == lifecycle.Undecided })
-	if waits && !active && w.due.Sub(w.real) > time.Minute {
-		w.fail("waits for runs that there are none of: %+v", w.stored.Cause)
+	if waits && !active && w.Due.Sub(w.Now) > time.Minute {
+		w.Fail("waits for runs that there are none of: %+v", w.stored.Cause)
 	}
-	if w.want.Invalid != nil || waits || !w.due.IsZero() && w.due.Sub(w.real) < time.Second {
+	if w.want.Invalid != nil || waits || !w.Due.IsZero() && w.Due.Sub(w.Now) < time.Second {
 		return
 	}
 	waiting := w.want.Request != w.stored.LastRequest && w.want.Request != ""
 	if waiting && w.taken == "" {
-		w.fail("request %q is not honored; the last was %q", w.want.Request, w.stored.LastRequest)
+		w.Fail("request %q is not honored; the last was %q", w.want.Request, w.stored.LastRequest)
 	}
 	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
 		return
@@ -556,30 +523,21 @@ func (w *world) peaceful() {
 		base = w.stored.LastTick
 	}
 	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver && w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
-		w.fail("the tick %s is due for %s, and nothing is done or said: %+v", tick, w.now().Sub(tick), w.stored)
+		w.Fail("the tick %s is due for %s, and nothing is done or said: %+v", tick, w.now().Sub(tick), w.stored)
 	}
 }
 
 // TestLives plays many lives. A breach prints the life's seed and its story.
 func TestLives(t *testing.T) {
-	count := lives.Count(t, 300)
-	passes, counts := 0, map[string]int{}
-	for seed := range uint64(count) {
+	counts := map[string]int{}
+	lives.Play(t, 300, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live()
-		passes += w.passes
 		for what, n := range w.counts {
 			counts[what] += n
 		}
-		if w.breach != "" {
-			t.Fatalf("life %d: %s\n%s", seed, w.breach, strings.Join(w.log[max(0, len(w.log)-50):], "\n"))
-		}
-	}
-	t.Logf("%d lives, %d passes, no breach; %v", count, passes, counts)
-	for _, what := range []string{"started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
-		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid} {
-		if counts[what] == 0 {
-			t.Errorf("no life came to %q: the world is too tame", what)
-		}
-	}
+		return &w.Life
+	})
+	lives.CameTo(t, counts, "started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
+		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid)
 }

@@ -1,4 +1,5 @@
-// Package lives says how many lives the simulators of the state machines play.
+// Package lives says how many lives the simulators of the state machines play, and has what these simulators share: chance, time, stories and
+// crashes.
 package lives
 
 import (
