@@ -65,9 +65,12 @@ func Standings(m lifecycle.Memory) []Standing {
 // validReason is the pattern of a condition's reason (metav1.Condition).
 var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
+// maxReason is the most characters of a condition's reason (metav1.Condition).
+const maxReason = 1024
+
 // UsableReason is a reason as a condition may have it: Kubernetes, or a webhook, may give one that it refuses.
 func UsableReason(reason string) string {
-	if !validReason.MatchString(reason) {
+	if len(reason) > maxReason || !validReason.MatchString(reason) {
 		return "Pending"
 	}
 	return reason

@@ -128,9 +128,17 @@ func (c *Conf) Duration(key string, def, unit time.Duration) (time.Duration, err
 	return read(c, key, def, func(s string, shown func() string) (time.Duration, error) { return parseDuration(s, shown, unit) })
 }
 
-// List reads comma-separated text: every item trimmed, empty ones dropped.
+// maxItems is the most items of a list, as of the values of a whole spec. Spark has no limit, but the text is a tenant's and the memory is not.
+const maxItems = 10_000
+
+// List reads comma-separated text: every item trimmed, empty ones dropped. An error means more than 10,000 items, with the empty ones.
 func (c *Conf) List(key string, def []string) ([]string, error) {
-	return read(c, key, def, func(s string, _ func() string) ([]string, error) { return SplitList(s), nil })
+	return read(c, key, def, func(s string, _ func() string) ([]string, error) {
+		if n := strings.Count(s, ",") + 1; n > maxItems {
+			return nil, fmt.Errorf("has %d items; the limit is %d", n, maxItems)
+		}
+		return SplitList(s), nil
+	})
 }
 
 // trim is java.lang.String.trim: everything up to a blank counts as one, and nothing beyond ASCII does.
@@ -140,11 +148,17 @@ func trim(text string) string {
 
 // SplitList splits at commas, trims every item and drops empty ones (Spark's Utils.stringToSeq).
 func SplitList(text string) []string {
-	var items []string
+	if text == "" {
+		return nil
+	}
+	items := make([]string, 0, strings.Count(text, ",")+1)
 	for item := range strings.SplitSeq(text, ",") {
 		if item = trim(item); item != "" {
 			items = append(items, item)
 		}
+	}
+	if len(items) == 0 {
+		return nil
 	}
 	return items
 }
@@ -155,8 +169,9 @@ var errCycle = errors.New("the reference leads back to itself")
 // Limits of a substitution. Spark has none, but here the text is a tenant's and the memory is not: forty short keys, each naming the one
 // before it twice, are a terabyte.
 const (
-	maxExpanded = 256 << 10
-	maxDepth    = 32
+	maxExpanded   = 256 << 10
+	maxReferences = 4096 // of one text
+	maxDepth      = 32
 )
 
 // reference is "${name}" or "${prefix:name}". A name has no blanks and at least one character, which may be a brace: Spark's own pattern.
@@ -165,8 +180,8 @@ var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
 // Expand replaces references in text as Spark's typed reads do: "${spark.x}" by that key's value (old names and Spark's defaults for the
 // keys a submission reads), "${env:NAME}" by the declared environment (see WithEnvironment), "${system:name}" by the declared system
 // properties (see WithSystemProperties). A reference to nothing stays as it is. References inside a replacement are replaced too. Errors: a
-// cycle, replacements within replacements more than 32 deep, and more than 256 KiB of replacements in a text: Linux takes 128 KiB as
-// one argument or variable at most.
+// cycle, replacements within replacements more than 32 deep, more than 4,096 references in a text, and more than 256 KiB of replacements:
+// Linux takes 128 KiB as one argument or variable at most.
 func (c *Conf) Expand(text string) (string, error) {
 	room := maxExpanded
 	return c.expand(text, nil, &room)
@@ -194,6 +209,9 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
+	}
+	if n := strings.Count(text, "${"); n > maxReferences {
+		return "", fmt.Errorf("has %d references such as ${name}; the limit is %d", n, maxReferences)
 	}
 	var b strings.Builder
 	done := 0

@@ -154,6 +154,7 @@ func TestExpandIsBounded(t *testing.T) {
 		"text that doubles": {bomb(30, "x"), "spark.a30", "longer than 262144 bytes"},
 		"work that doubles": {bomb(30, ""), "spark.a30", "longer than 262144 bytes"},
 		"depth":             {bomb(34, "x"), "spark.a34", "more than 32 deep"},
+		"many references":   {pairs("spark.a", "", "spark.b", strings.Repeat("${spark.a}", maxReferences+1)), "spark.b", "4097 references"},
 		"one long value":    {pairs("spark.a", strings.Repeat("x", 1<<19), "spark.b", "${spark.a}${spark.a}${spark.a}"), "spark.b", "longer than"},
 		"environment":       {pairs("spark.b", strings.Repeat("${env:A}", 1<<10)).WithEnvironment(map[string]string{"A": strings.Repeat("x", 1<<11)}), "spark.b", "longer than"},
 	} {
@@ -170,6 +171,18 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 	if v, err := pairs("spark.a", strings.Repeat("x", 2<<20)).String("spark.a", ""); err != nil || len(v) != 2<<20 {
 		t.Errorf("a long text gives %d bytes and the error %v", len(v), err)
+	}
+}
+
+// TestListIsBounded: a list of as many items as the limit is read, and one more names the limit.
+func TestListIsBounded(t *testing.T) {
+	most := strings.Repeat("a,", maxItems-1) + "a"
+	if items, err := pairs("spark.jars", most).List("spark.jars", nil); err != nil || len(items) != maxItems {
+		t.Errorf("%d items and the error %v, want %d", len(items), err, maxItems)
+	}
+	_, err := pairs("spark.jars", most+",a").List("spark.jars", nil)
+	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key != "spark.jars" || !strings.Contains(err.Error(), "has 10001 items; the limit is 10000") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

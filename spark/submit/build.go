@@ -311,8 +311,8 @@ func (d *draft) excludedSteps() ([]string, error) {
 	}
 	var names []string
 	for _, class := range classes {
-		name, _ := strings.CutPrefix(class, featurePackage)
-		i := slices.IndexFunc(steps, func(s step) bool { return featurePackage+s.name == class })
+		name, ours := strings.CutPrefix(class, featurePackage)
+		i := slices.IndexFunc(steps, func(s step) bool { return ours && s.name == name })
 		switch {
 		case i < 0 && d.warns.Full():
 			d.warns.Add("") // counted, without the work of showing the class

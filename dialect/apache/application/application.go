@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -72,7 +74,10 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	if taking(&app.Status) && memory.Attempt > 0 {
 		plan.Tell = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Tell...)
 	}
-	conditions := slices.Clone(app.Status.Conditions)
+	var conditions []metav1.Condition
+	if seen.Weather != nil {
+		conditions = slices.Clone(app.Status.Conditions)
+	}
 	plan.Tell = append(plan.Tell, a.encode(app, wanted, plan, seen, now)...)
 	dialect.EncodeWeather(&app.Status.Conditions, plan.Next.Phase, seen.Weather, conditions, app.Generation, now)
 	return plan

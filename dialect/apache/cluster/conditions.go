@@ -37,9 +37,18 @@ const (
 // passingConditions are those that are absent unless they are True.
 var passingConditions = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed}
 
+// ownConditions are those that are there besides.
+var ownConditions = []string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}
+
+// maxConditions bounds the conditions of a status that somebody else may have written: those of others beyond it are dropped.
+const maxConditions = 64
+
 // encodeClusterConditions sets what holds and removes the rest.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
-	before := slices.Clone(sc.Status.Conditions)
+	var before []metav1.Condition
+	if seen.Weather != nil {
+		before = slices.Clone(sc.Status.Conditions)
+	}
 	hold := map[string]lifecycle.Cause{}
 	why := clusterAccount(m)
 	moves := m.Wants() && m.Phase != lifecycle.Waiting
@@ -54,15 +63,22 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	default:
 		hold[dialect.ConditionReconciling] = why
 	}
+	dropped := len(sc.Status.Conditions) - maxConditions
+	sc.Status.Conditions = slices.DeleteFunc(sc.Status.Conditions, func(c metav1.Condition) bool {
+		_, holds := hold[c.Type]
+		switch {
+		case slices.Contains(passingConditions, c.Type):
+			return !holds
+		case slices.Contains(ownConditions, c.Type):
+			return c.Type == ConditionObjects && !m.Wants()
+		}
+		dropped--
+		return dropped >= 0
+	})
 	for _, kind := range passingConditions {
 		if cause, holds := hold[kind]; holds {
 			setCluster(sc, kind, metav1.ConditionTrue, cause, now)
-		} else {
-			meta.RemoveStatusCondition(&sc.Status.Conditions, kind)
 		}
-	}
-	if !m.Wants() {
-		meta.RemoveStatusCondition(&sc.Status.Conditions, ConditionObjects)
 	}
 	progress := metav1.ConditionFalse
 	if moves {
