@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-
 )
 
 // publishedSchema is what of a published schema tells which fields the API server keeps (OpenAPI v3).

@@ -54,8 +54,8 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 // while this process stands by, another deletes what is left. Of one that was only found to be missing nobody knows how it was deleted: its children may be to stay.
 func (r *Reconciler) notesDeletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		object, ok := e.Object.(client.Object)
-		if !ok || e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
+		object := e.Object
+		if e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
 			return true
 		}
 		select {

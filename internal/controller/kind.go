@@ -17,12 +17,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// What the reconciler knows of a custom resource.
+// Names of package kind for what the reconciler knows of a custom resource.
 type (
-	Kind         = kind.Kind
-	Runs         = kind.Runs
+	// Kind is what it needs to know.
+	Kind = kind.Kind
+	// Runs is what it needs to know of children that are applications.
+	Runs = kind.Runs
+	// Surroundings is what is to stand beside a driver.
 	Surroundings = kind.Surroundings
-	Event        = kind.Event
+	// Event is a Kubernetes Event about the custom resource.
+	Event = kind.Event
 )
 
 // What standalone clusters are made of besides what every application has.

@@ -52,7 +52,6 @@ type Reconciler struct {
 	paces    paces
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
-	blind    atomic.Bool                                         // the last read of Events failed
 
 	departed  departed
 	optional  *optionalChildren

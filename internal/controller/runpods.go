@@ -31,7 +31,7 @@ import (
 const indexRunPods = "run-owner"
 
 // indexPods lets the pods of runs be found by the label that names the owner of their run.
-func indexPods(runs *Runs, ctx context.Context, indexer client.FieldIndexer) error {
+func indexPods(ctx context.Context, runs *Runs, indexer client.FieldIndexer) error {
 	if runs.PodLabel == "" {
 		return nil
 	}

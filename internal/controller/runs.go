@@ -46,7 +46,7 @@ func indexRuns(ctx context.Context, op *Operator, kind Kind) error {
 	if err := op.GetFieldIndexer().IndexField(ctx, kind.Runs.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs of %s: %w", kind.Name, err)
 	}
-	return indexPods(kind.Runs, ctx, op.GetFieldIndexer())
+	return indexPods(ctx, kind.Runs, op.GetFieldIndexer())
 }
 
 // watchRuns wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.

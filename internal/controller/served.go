@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
 )
 
 // waitServed waits until the API server serves a kind, by a definition that keeps the fields that are given: an installation creates the definitions

@@ -313,6 +313,7 @@ func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference
 	return kept
 }
 
+// Meta is what is kept of an object's metadata: what identifies it, its labels and its owners.
 func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,

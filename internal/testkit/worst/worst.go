@@ -209,14 +209,14 @@ const (
 	// growth is accepted of the cost of factor times as many items. A quadratic cost grows to 25 times itself. A cost that is half
 	// linear, half quadratic at 450 items grows to 8 times itself.
 	growth = 8
-	// clear is a growth that needs no second look.
-	clear = 7
-	// comparisons is how often a growth that is not clear is measured.
+	// plain is a growth that needs no second look.
+	plain = 7
+	// comparisons is how often a growth that is not plain is measured.
 	comparisons = 5
 )
 
 // Linear fails a test if the cost of an object grows faster than it. The function is given a number of items and returns the work with an
-// object of so many; only the work is measured. One measurement can meet a garbage collection or cold caches. A growth that is not clear is
+// object of so many; only the work is measured. One measurement can meet a garbage collection or cold caches. A growth that is not plain is
 // therefore measured several times, and each side costs what it did at its best. Both sides run equally long, so that both meet as many
 // interruptions.
 func Linear(t testing.TB, name string, work func(n int) func()) {
@@ -231,7 +231,7 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 	}
 	// Only the costly ones are worth the time of a second look.
 	fewer := work(few)
-	if large <= clear*CPU(2, fewer) {
+	if large <= plain*CPU(2, fewer) {
 		return
 	}
 	small := time.Duration(math.MaxInt64)
