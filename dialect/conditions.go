@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -74,6 +75,21 @@ func UsableReason(reason string) string {
 		return "Pending"
 	}
 	return reason
+}
+
+// maxOthers is the most conditions that others may have in a status. Kubernetes has no limit, but each of them is copied and compared in every pass.
+const maxOthers = 64
+
+// KeepConditions removes those of our own conditions that are over, and those of others beyond 64.
+func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind string) bool) {
+	others := 0
+	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
+		if slices.Contains(own, c.Type) {
+			return over(c.Type)
+		}
+		others++
+		return others > maxOthers
+	})
 }
 
 // Account says why a condition stands as it does. Conditions that only state a milestone keep a plain reason, whatever the application

@@ -40,13 +40,13 @@ func Redact(key, value string) string {
 const RedactionKey = "spark.redaction.regex"
 
 // Secrets returns what reports whether a pair of a configuration looks secret: by Spark's own pattern, or by the configuration's. Where the operator cannot
-// read the latter, as Java's patterns know more than Go's, everything looks secret, and the error says why.
+// use the latter, as Java's patterns know more than Go's or as it is too much work, everything looks secret, and the error says why.
 func Secrets(c *Conf) (func(key, value string) bool, error) {
 	said, ok := c.Get(RedactionKey)
 	if !ok {
 		return func(key, value string) bool { return Redact(key, value) != value }, nil
 	}
-	pattern, err := regexp.Compile(said)
+	pattern, err := boundedPattern(said, c)
 	if err != nil {
 		return func(string, string) bool { return true }, err
 	}

@@ -121,11 +121,11 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	var pairs []string
 	hidden := d.secrets(c)
 	for key, value := range c.All() {
-		switch blanks := strings.Trim(value, trimmed) != value; {
-		case hidden(key, value) && blanks:
+		switch blanks, hides := strings.Trim(value, trimmed) != value, hidden(key, value); {
+		case hides && blanks:
 			return nil, "", false, keyError(key, "looks like a secret and has blanks at its ends, which Spark loses when it reads it from a file; "+
 				"write it without the blanks, or let the server's container read it from a Secret of your own")
-		case hidden(key, value):
+		case hides:
 			secret = true
 			inFile.Set(key, value)
 			continue
@@ -162,7 +162,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	looks, err := conf.Secrets(c)
 	if err != nil {
-		d.warns.OfKey(conf.RedactionKey, "is a pattern that the operator cannot read (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+		d.warns.OfKey(conf.RedactionKey, "is a pattern that the operator cannot use (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
 	}
 	return func(key, value string) bool {
 		switch {

@@ -37,11 +37,8 @@ const (
 // passingConditions are those that are absent unless they are True.
 var passingConditions = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionDegraded, dialect.ConditionFailed}
 
-// ownConditions are those that are there besides.
-var ownConditions = []string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}
-
-// maxConditions bounds the conditions of a status that somebody else may have written: those of others beyond it are dropped.
-const maxConditions = 64
+// ownConditions are all that a cluster has.
+var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}, passingConditions...)
 
 // encodeClusterConditions sets what holds and removes the rest.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
@@ -63,17 +60,9 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	default:
 		hold[dialect.ConditionReconciling] = why
 	}
-	dropped := len(sc.Status.Conditions) - maxConditions
-	sc.Status.Conditions = slices.DeleteFunc(sc.Status.Conditions, func(c metav1.Condition) bool {
-		_, holds := hold[c.Type]
-		switch {
-		case slices.Contains(passingConditions, c.Type):
-			return !holds
-		case slices.Contains(ownConditions, c.Type):
-			return c.Type == ConditionObjects && !m.Wants()
-		}
-		dropped--
-		return dropped >= 0
+	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
+		_, holds := hold[kind]
+		return slices.Contains(passingConditions, kind) && !holds || kind == ConditionObjects && !m.Wants()
 	})
 	for _, kind := range passingConditions {
 		if cause, holds := hold[kind]; holds {

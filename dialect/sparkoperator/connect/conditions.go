@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -31,6 +32,11 @@ const (
 
 // passing are the conditions that are absent unless they are True.
 var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
+
+// ownConditions are all that a server has.
+var ownConditions = append([]string{
+	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
+}, passing...)
 
 // encodeConnectConditions sets what holds, and returns what is news of a spec that cannot be used beside a server that goes on (outlived). What stands
 // beside the server is told of where it is known (Surroundings).
@@ -57,11 +63,13 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, weat
 				Message: fmt.Sprintf("the server of attempt %d goes on; none can be made of the edited spec: %s", m.Attempt, outlived.Message)}}}
 		}
 	}
+	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
+		_, holds := hold[kind]
+		return slices.Contains(passing, kind) && !holds
+	})
 	for _, kind := range passing {
 		if cause, holds := hold[kind]; holds {
 			setCondition(sc, kind, metav1.ConditionTrue, cause, now)
-		} else {
-			meta.RemoveStatusCondition(&sc.Status.Conditions, kind)
 		}
 	}
 	encodeProgress(sc, m, why, outlived, now)

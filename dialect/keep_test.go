@@ -1,0 +1,31 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestKeepConditions: what others wrote into a status stays, unless it is more than anybody does; of our own what is over goes.
+func TestKeepConditions(t *testing.T) {
+	for _, test := range []struct{ theirs, want int }{{0, 0}, {3, 3}, {maxOthers, maxOthers}, {20000, maxOthers}} {
+		var conditions []metav1.Condition
+		for i := range test.theirs {
+			conditions = append(conditions, metav1.Condition{Type: fmt.Sprint("theirs-", i)})
+		}
+		conditions = append(conditions, metav1.Condition{Type: "Over"}, metav1.Condition{Type: "Holds"})
+		KeepConditions(&conditions, []string{"Holds", "Over"}, func(kind string) bool { return kind == "Over" })
+		var ours []string
+		for _, c := range conditions {
+			if !strings.HasPrefix(c.Type, "theirs-") {
+				ours = append(ours, c.Type)
+			}
+		}
+		if theirs := len(conditions) - len(ours); theirs != test.want || !slices.Equal(ours, []string{"Holds"}) {
+			t.Errorf("of %d conditions of others %d are there, want %d; of ours %v", test.theirs, theirs, test.want, ours)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package conf
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Bounds of a pattern. Its work grows with the length of its program times the length of the text.
+const (
+	maxPattern     = 4 << 10
+	maxSteps       = 2000    // of its program, each of which takes memory; the default pattern has some 60
+	maxPatternWork = 8 << 20 // some 100 ms; the default pattern over 100 KB of configuration
+)
+
+// boundedPattern compiles a pattern that is to be matched with all keys and values of a configuration, if that is not too much work.
+func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if steps(parsed) > maxSteps {
+		return nil, fmt.Errorf("with its repetitions written out it has more than %d steps", maxSteps)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for key, value := range c.All() {
+		size += len(key) + len(value)
+	}
+	if len(program.Inst)*size > maxPatternWork {
+		return nil, fmt.Errorf("it has %d steps, which are too many for %d bytes of configuration; make either shorter", len(program.Inst), size)
+	}
+	return regexp.Compile(text)
+}
+
+// steps is about how long the program of an expression is, but no more than a little beyond maxSteps.
+func steps(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		if n += steps(sub); n > maxSteps {
+			return maxSteps + 1
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxSteps+1)
+}
