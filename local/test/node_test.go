@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -152,9 +151,9 @@ func TestNodes(t *testing.T) {
 	tar := probe(t)
 	a, b := newCluster(t), newCluster(t)
 	var wg sync.WaitGroup
-	for c, more := range map[*cluster][]string{a: {"--cpus", itoa(manyCPUs)}, b: nil} {
+	for _, c := range []*cluster{a, b} {
 		wg.Go(func() {
-			if out, err := c.try(append([]string{"up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())}, more...)...); err != nil {
+			if out, err := c.try("up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())); err != nil {
 				t.Errorf("up: %v\n%s", err, out)
 			}
 		})
@@ -182,12 +181,6 @@ func TestNodes(t *testing.T) {
 			t.Run("limits", func(t *testing.T) { (&cluster{t, c.dir}).checkLimits() })
 		})
 	}
-	t.Run("CPUs", func(t *testing.T) {
-		(&cluster{t, a.dir}).checkCPUs(manyCPUs)
-		if got := (&cluster{t, b.dir}).nodeCPUs(); got != itoa(runtime.NumCPU())+" "+itoa(runtime.NumCPU()) {
-			t.Errorf("the other node reports %s CPUs, the machine has %d", got, runtime.NumCPU())
-		}
-	})
 	machine, pids := a.machine(), a.pids()
 	a.must("down", "--dir", a.dir)
 	a.nothingLeft(machine, pids)
@@ -316,31 +309,6 @@ func (c *cluster) checkLimits() {
 	if !found {
 		c.t.Error("the pod has no control group below the cluster's")
 	}
-}
-
-// manyCPUs is more than a machine that runs this has.
-const manyCPUs = 900
-
-// nodeCPUs are the node's capacity and what it allots, once it reports them.
-func (c *cluster) nodeCPUs() string {
-	c.t.Helper()
-	return c.kubectl("get", "nodes", "-o", "jsonpath={.items[0].status.capacity.cpu} {.items[0].status.allocatable.cpu}")
-}
-
-// checkCPUs looks whether a node that was started with --cpus reports as many, and runs a pod that asks for most of them: the scheduler places it
-// by the node's status, the kubelet admits it by its own count.
-func (c *cluster) checkCPUs(want int) {
-	c.t.Helper()
-	if got := c.nodeCPUs(); got != itoa(want)+" "+itoa(want) {
-		c.t.Errorf("the node reports %s CPUs, want %d", got, want)
-	}
-	c.apply(`
-apiVersion: v1
-kind: Pod
-metadata: {name: wide}
-spec: {containers: [{name: c, image: "localhost/probe:1", args: [serve], resources: {requests: {cpu: "` + itoa(want*4/5) + `"}}}]}
-`)
-	until(c.t, "the pod that asks for most of the CPUs runs", func() bool { return c.pod("wide", ".status.phase") == "Running" })
 }
 
 // checkCrash kills the supervisor. Containers outlive it; the next up ends them and goes on with the data.

@@ -43,7 +43,6 @@ after a reboot it starts empty. With --control-plane-only it needs no root: an A
 	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only: kube-scheduler too")
 	flags.BoolVar(&o.Audit, "audit", false, "write audit.log in the state directory: every request, level Metadata")
 	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "--audit, and the bodies of writes in it (level Request), but of Secrets, tokens and Kubernetes' own components")
-	flags.IntVar(&o.CPUs, "cpus", 0, "how many CPUs the node reports and admits pods by; they share the machine's (default: as many as it has)")
 	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "end and remove the cluster when this process ends")
 	return cmd
 }

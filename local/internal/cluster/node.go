@@ -129,13 +129,11 @@ func (r *runner) enter() error {
 	if err := isolate.Host.Make(r.Node.Cgroup); err != nil {
 		return err
 	}
-	binds, err := r.cpuBinds()
-	if err != nil {
-		return err
-	}
+	var binds []isolate.Bind
 	for name, to := range mountPoints {
 		binds = append(binds, isolate.Bind{From: r.path("node", name), To: to})
 	}
+	var err error
 	if r.thread, err = isolate.NewThread(func() error { return isolate.EnterNamespaces(r.Node.Run, binds) }); err != nil {
 		return err
 	}

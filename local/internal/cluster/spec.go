@@ -84,8 +84,6 @@ type Node struct {
 	ContainerdMinor int `json:"containerdMinor"`
 	// CNIBin is the directory of the network plugins.
 	CNIBin string `json:"cniBin"`
-	// CPUs is how many CPUs the node reports; 0: as many as the machine has.
-	CPUs int `json:"cpus,omitempty"`
 }
 
 // link is the cluster's /30.

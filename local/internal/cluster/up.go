@@ -31,8 +31,6 @@ type Options struct {
 	Audit bool
 	// AuditBodies asks for audit.log with the bodies of users' writes in it.
 	AuditBodies bool
-	// CPUs is how many CPUs the node reports; 0: as many as the machine has.
-	CPUs int
 	// OwnerPID is a process whose end ends the cluster; 0: none.
 	OwnerPID int
 }
@@ -98,9 +96,6 @@ func newSpec(o Options) (*Spec, error) {
 		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
 	}
-	if err := checkCPUs(o); err != nil {
-		return nil, err
-	}
 	if !o.ControlPlaneOnly {
 		if err := visible(o.Dir); err != nil {
 			return nil, err
@@ -120,9 +115,6 @@ func newSpec(o Options) (*Spec, error) {
 func (s *Spec) same(o Options) error {
 	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) {
 		return fmt.Errorf("the cluster in %s is up with other options: end it first with `sparklocal down`", o.Dir)
-	}
-	if o.CPUs != 0 && (s.Node == nil || o.CPUs != s.Node.CPUs) {
-		return fmt.Errorf("the cluster in %s is up with another number of CPUs: end it first with `sparklocal down`", o.Dir)
 	}
 	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
 		return fmt.Errorf("the cluster in %s is up with another owner, or none: end it first with `sparklocal down`", o.Dir)
@@ -178,7 +170,6 @@ func prepare(ctx context.Context, o Options, spec *Spec, tell Teller) error {
 	spec.Kube = paths[0]
 	if !o.ControlPlaneOnly {
 		spec.CoreDNS = paths[1]
-		spec.Node.CPUs = o.CPUs
 	}
 	return nil
 }
