@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -52,7 +53,8 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler {
 		w.t.Fatal(err)
 	}
 	return &Reconciler{
-		kind: tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
+		explains: explain.New(op.GetAPIReader(), op.GetClient(), nil),
+		kind:     tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
 		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush, sentinels: op.sentinels,
 	}
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -260,7 +261,8 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+		explains: explain.New(w.api, w.api, nil),
+		kind:     kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 	}
 	for pass := 1; pass <= 3; pass++ {
@@ -285,7 +287,8 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler{
-			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+			explains: explain.New(w.api, w.api, nil),
+			kind:     tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -111,7 +112,8 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			kind: kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
+			explains: explain.New(w.api, w.api, nil),
+			kind:     kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
 			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -333,7 +334,8 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	pass := func() {
 		t.Helper()
 		r := &Reconciler{
-			kind: tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+			explains: explain.New(w.api, w.api, nil),
+			kind:     tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {

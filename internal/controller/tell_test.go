@@ -36,7 +36,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
 	r.tell(ctrllog.IntoContext(t.Context(), log), &pass{
-		stored: &v1beta2.SparkApplication{}, now: noon,
+		stored: &v1beta2.SparkApplication{}, object: &v1beta2.SparkApplication{}, now: noon,
 		seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
 		plan: lifecycle.Plan{Trail: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -93,7 +94,8 @@ func TestOperatorLacksARight(t *testing.T) {
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		kind: tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
+		explains: explain.New(w.api, w.api, nil),
+		kind:     tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
 		clock: func() time.Time { return now }, limit: passTimeout,
 	}
 	pass := func() time.Duration {
