@@ -17,6 +17,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -221,11 +222,11 @@ func TestApacheUnselected(t *testing.T) {
 	w.runApache(cfg, time.Now)
 	finalized := func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} }
 	outside := w.apacheApp("outside", finalized)
-	sentinel := w.apacheApp("sentinel", func(app *apacheApp) { app.Labels = map[string]string{"team": "a", sentinelLabel: "true"} })
+	probe := w.apacheApp("sentinel", func(app *apacheApp) { app.Labels = map[string]string{"team": "a", sentinel.Label: "true"} })
 	inside := w.apacheApp("inside", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} })
 	w.apacheDriver(inside, 1)
 	w.waitApache("inside", sparkv1.ApplicationDriverRequested)
-	for _, app := range []*apacheApp{outside, sentinel} {
+	for _, app := range []*apacheApp{outside, probe} {
 		got := w.getApache(app.Name)
 		if diff := cmp.Diff(sparkv1.ApplicationStatus{}, got.Status); diff != "" || got.ResourceVersion != app.ResourceVersion {
 			t.Errorf("%s was touched: %s", app.Name, diff)

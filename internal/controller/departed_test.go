@@ -55,7 +55,7 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler {
 	return &Reconciler{
 		explains: explain.New(op.GetAPIReader(), op.GetClient(), nil),
 		kind:     tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
-		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush, sentinels: op.sentinels,
+		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush,
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
 // TestNothingOutside: while exposure is switched off, an application's Ingress is not made and its Service is of the cluster alone, as the API server takes it; the
@@ -46,18 +44,6 @@ func TestNothingOutside(t *testing.T) {
 
 // TestSentinelsOfOthers: a sentinel outside of the operator's namespace is not launched and not written to, so that nobody's health depends on it.
 func TestSentinelsOfOthers(t *testing.T) {
-	for _, test := range []struct {
-		own, named, of string
-		want           bool
-	}{
-		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
-	} {
-		cfg := config.Default()
-		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
-		if got := (&sentinels{settings: settings.New(cfg)}).probes(test.of); got != test.want {
-			t.Errorf("%+v: %v", test, got)
-		}
-	}
 	t.Parallel()
 	w := newWorld(t)
 	cfg := testConfig(w.namespace)
@@ -68,9 +54,9 @@ func TestSentinelsOfOthers(t *testing.T) {
 	w.run(op)
 	app := w.apacheApp("pi")
 	w.readyDriver(app, 1) // a pass after the sentinel's
-	op.sentinels.round(t.Context())
+	op.sentinels.Round(t.Context())
 	is := w.getApache("sentinel")
-	if err := errors.Join(want(len(op.sentinels.keys()), 0), want(is.Generation, int64(1)), want(is.Status.CurrentState == nil, true)); err != nil {
+	if err := errors.Join(want(op.sentinels.Known(), 0), want(is.Generation, int64(1)), want(is.Status.CurrentState == nil, true)); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/memory"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -56,12 +56,11 @@ type Reconciler struct {
 	departed  departed
 	optional  *optionalChildren
 	rush      *rush
-	sentinels *sentinels
-	asked     func() bool // whether somebody asked the operator to end; nil: nobody can
-	lock      *lock       // nil without a leader
+	sentinels *sentinel.Kind // nil where the kind has none
+	asked     func() bool    // whether somebody asked the operator to end; nil: nobody can
+	lock      *lock          // nil without a leader
 	hangs     *watchdog.Watchdog
 	caught    caughtUp
-	passes    atomic.Uint64 // that have ended
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -106,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	ctx, done, leads := r.whileLeading(ctx)
 	defer done()
-	defer r.passes.Add(1)
+	defer r.sentinels.PassEnded()
 	if !leads {
 		return reconcile.Result{RequeueAfter: lookAgain}, nil // the lease may still be renewed, late
 	}
@@ -174,11 +173,16 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
 	}
-	if r.kind.Served.Sentinels && isSentinel(stored) {
-		result, err := r.sentinel(ctx, stored)
-		return true, result, err
+	if r.sentinels.Has(stored) {
+		r.metrics.Gone(r.kind.Name, identity.Key(stored)) // it may have been an application before
+		r.sentinels.See(stored)
+		released, err := r.release(ctx, stored)
+		if !released && err == nil {
+			later = reconcile.Result{}
+		}
+		return true, later, err
 	}
-	r.noSentinel(identity.Key(stored))
+	r.sentinels.Forget(identity.Key(stored))
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // what was written comes back as an event
 	}
@@ -284,7 +288,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.paces.gone(key)
 	r.ends.Forget(key)
 	r.lacks.Forget(key)
-	r.noSentinel(key)
+	r.sentinels.Forget(key)
 	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 	r.explains.Forget(key)
 	r.metrics.Gone(r.kind.Name, key)

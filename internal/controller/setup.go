@@ -32,6 +32,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/metricsauth"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
@@ -78,7 +79,7 @@ type Operator struct {
 	optional *optionalChildren
 	rush     rush
 	// sentinels are shared by all kinds.
-	sentinels *sentinels
+	sentinels *sentinel.Set
 	allowed   explain.Allowance // of all kinds together
 	pods      *feed.Listener
 	others    []*feed.Listener // of childKinds
@@ -117,7 +118,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
-	op.sentinels = newSentinels(op.settings, op.GetLogger())
+	op.sentinels = sentinel.New(op.settings, op.GetLogger())
 	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
 		return nil, err
 	}
@@ -218,7 +219,7 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 // addProbes answers /healthz while the process runs and none of its work hangs for long, and /readyz while the caches
 // are full and none of its work hangs. One that stands by is ready as well.
 func (op *Operator) addProbes() error {
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.check), op.AddHealthzCheck("hangs", op.hangs.Alive),
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
 }
 

@@ -52,7 +52,10 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 		scope:    scope,
 		limit:    passLimit(op.config.Controller.ShutdownTimeout.Duration),
 		optional: op.optional,
-		rush:     &op.rush, sentinels: op.sentinels, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
+		rush:     &op.rush, asked: op.stopAsked, lock: op.lock, hangs: op.hangs,
+	}
+	if kind.Served.Sentinels {
+		r.sentinels = op.sentinels.Of(kind.Name, kind.New, r.client, r.live)
 	}
 	owner := feed.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)

@@ -1,0 +1,228 @@
+// Package sentinel probes the operator by custom resources that exist for nothing else, as the operator of
+// spark.apache.org does: a write to a sentinel must come back through the watch and the queue.
+//
+// The API server is not probed. A write that fails says nothing about the operator, and a restart would not help.
+package sentinel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/sparkoperator/spark-operator/internal/settings"
+)
+
+const (
+	// Label marks a custom resource of spark.apache.org as a sentinel. Nothing is launched for it.
+	Label = "spark.operator/sentinel"
+	// maxWritten bounds how many sentinels are written to in one round: anybody may create some.
+	maxWritten = 32
+	// probeTimeout bounds the requests about one sentinel in one round.
+	probeTimeout = time.Minute
+)
+
+// Is reports whether an object is a sentinel.
+func Is(object metav1.Object) bool { return object.GetLabels()[Label] == "true" }
+
+// Set is the sentinels of all kinds.
+type Set struct {
+	settings *settings.Live
+	clock    func() time.Time
+	log      logr.Logger
+
+	mu    sync.Mutex
+	known map[key]*sentinel
+}
+
+type key struct {
+	kind string
+	types.NamespacedName
+}
+
+// sentinel is what is known of one.
+type sentinel struct {
+	generation int64 // that a pass saw last
+	wrote      int64 // the generation that the last write made; 0: none yet
+	at         time.Time
+	passes     uint64 // of its kind, when it was written to
+	lost       string // why the last write counts as lost; empty if it does not
+
+	reach
+}
+
+// reach is how a sentinel is written to and read.
+type reach struct {
+	write  func(ctx context.Context, number int64) (generation int64, err error)
+	cached func(ctx context.Context) (generation int64, err error)
+	ended  func() uint64 // how many passes of its kind have ended
+}
+
+// New returns an empty set, which follows the live settings apache.sentinels.
+func New(live *settings.Live, log logr.Logger) *Set {
+	return &Set{settings: live, clock: time.Now, log: log.WithName("sentinels"), known: map[key]*sentinel{}}
+}
+
+var _ manager.LeaderElectionRunnable = &Set{}
+
+// NeedLeaderElection says yes: a replica that stands by makes no passes.
+func (*Set) NeedLeaderElection() bool { return true }
+
+// Start makes a round after each delay until ctx ends.
+func (s *Set) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.settings.Now().Apache.Sentinels.Delay.Duration):
+			s.Round(ctx)
+		}
+	}
+}
+
+// Round judges the last write to each sentinel and makes the next one, if the settings ask for it.
+func (s *Set) Round(ctx context.Context) {
+	if !s.settings.Now().Apache.Sentinels.Enabled {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, one := range s.known {
+			one.wrote, one.lost = 0, ""
+		}
+		return
+	}
+	for _, key := range s.keys() {
+		if ctx.Err() != nil {
+			return
+		}
+		s.probe(ctx, key)
+	}
+}
+
+// Known is how many sentinels there are to write to.
+func (s *Set) Known() int { return len(s.keys()) }
+
+// keys are those that are written to: always the same ones, unless others come before them in order.
+func (s *Set) keys() (keys []key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.known {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return keys[:min(len(keys), maxWritten)]
+}
+
+// probe judges one sentinel's last write and makes the next one.
+func (s *Set) probe(ctx context.Context, key key) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	s.mu.Lock()
+	one := s.known[key]
+	s.mu.Unlock()
+	if one == nil {
+		return
+	}
+	s.judge(ctx, key, one)
+	s.mu.Lock()
+	number := one.generation + 1
+	s.mu.Unlock()
+	passes, at := one.ended(), s.clock()
+	generation, err := one.write(ctx, number)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case apierrors.IsNotFound(err):
+		delete(s.known, key)
+	case err != nil && ctx.Err() == nil:
+		s.log.Info("a sentinel cannot be written to; that says nothing about the operator",
+			"kind", key.kind, "sentinel", key.NamespacedName, "error", err.Error())
+	case err == nil && one.wrote <= one.generation: // else the clock of the write that is still out goes on
+		one.wrote, one.at, one.passes = generation, at, passes
+	}
+}
+
+// judge decides whether a write that has not come back is lost. If the cache does not have it, the watch is stuck; if no
+// pass has ended since, the queue is. An operator with much to do is neither.
+func (s *Set) judge(ctx context.Context, key key, one *sentinel) {
+	s.mu.Lock()
+	out, delay := one.wrote > one.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
+	late := out && s.clock().Sub(one.at) >= delay
+	wrote, passes := one.wrote, one.passes
+	s.mu.Unlock()
+	if !late {
+		return
+	}
+	lost := ""
+	switch generation, err := one.cached(ctx); {
+	case apierrors.IsNotFound(err): // deleted; the pass that forgets it is to come
+	case err != nil:
+		return
+	case generation < wrote:
+		lost = "the watch does not bring it"
+	case one.ended() == passes:
+		lost = "no pass has ended since"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.wrote == wrote && one.generation < wrote && lost != one.lost {
+		one.lost = lost
+		if lost != "" {
+			s.log.Error(errors.New(lost), "a write to a sentinel has not come back; the operator is unhealthy",
+				"kind", key.kind, "sentinel", key.NamespacedName, "after", delay.String())
+		}
+	}
+}
+
+// seen takes what a pass saw of a sentinel.
+func (s *Set) seen(key key, generation int64, how reach) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.known[key]
+	if one == nil {
+		one = &sentinel{reach: how}
+		s.known[key] = one
+	}
+	one.generation = generation
+	if generation >= one.wrote {
+		one.lost = ""
+	}
+}
+
+// probes reports whether the sentinels of a namespace are written to: anybody who may create a custom resource may label
+// it, and the operator's health must not depend on it.
+func (s *Set) probes(namespace string) bool {
+	cfg := s.settings.Now()
+	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
+	return own == "" || own == namespace
+}
+
+// forget drops one.
+func (s *Set) forget(key key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, key)
+}
+
+// Check is a health check. It fails while a write to a sentinel counts as lost.
+func (s *Set) Check(*http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, one := range s.known {
+		if one.lost != "" {
+			return fmt.Errorf("%s %s: a write to this sentinel has not come back: %s", key.kind, key.NamespacedName, one.lost)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package sentinel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings"
+)
+
+// probed is a set of one sentinel that is told what the world does.
+type probed struct {
+	*Set
+	key     key
+	now     time.Time
+	writes  int64
+	fail    error
+	cached  int64
+	missing error
+	passes  uint64
+}
+
+func newProbed() *probed {
+	cfg := config.Default()
+	cfg.Apache.Sentinels.Enabled = true
+	p := &probed{Set: New(settings.New(cfg), logr.Discard()), now: time.Unix(1000, 0)}
+	p.clock = func() time.Time { return p.now }
+	p.key = key{"a", types.NamespacedName{Namespace: "b", Name: "c"}}
+	p.seen(p.key, 1, reach{
+		write: func(_ context.Context, number int64) (int64, error) {
+			if p.fail != nil {
+				return 0, p.fail
+			}
+			p.writes++
+			return p.writes + 1, nil
+		},
+		cached: func(context.Context) (int64, error) { return p.cached, p.missing },
+		ended:  func() uint64 { return p.passes },
+	})
+	return p
+}
+
+// TestSentinelThatIsLost: what is lost, and what only looks like it.
+func TestSentinelThatIsLost(t *testing.T) {
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")
+	for _, test := range []struct {
+		name string
+		// before the second round, a delay after the first
+		then func(*probed)
+		want string
+	}{
+		{"it came back", func(p *probed) { p.seen(p.key, 2, reach{}) }, ""},
+		{"the watch is stuck", func(p *probed) { p.cached, p.passes = 1, 100 }, "the watch"},
+		{"the queue is stuck", func(p *probed) { p.cached = 2 }, "no pass"},
+		{"much is to do", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
+		{"there is time left", func(p *probed) { p.now = p.now.Add(-time.Second) }, ""},
+		{"it went, and the write tells", func(p *probed) { p.missing, p.fail = gone, gone }, ""},
+		{"it went, and the pass tells", func(p *probed) { p.forget(p.key) }, ""},
+		{"the cache is being stopped", func(p *probed) { p.missing = errors.New("stopped") }, ""},
+		{"it is not asked for any more", func(p *probed) {
+			off := p.settings.Now()
+			off.Apache.Sentinels.Enabled = false
+			p.settings.Become(off)
+		}, ""},
+	} {
+		p := newProbed()
+		p.Round(t.Context())
+		if err := p.Check(nil); err != nil {
+			t.Errorf("%s: after the first round %v", test.name, err)
+		}
+		p.now = p.now.Add(time.Minute)
+		test.then(p)
+		p.Round(t.Context())
+		err := p.Check(nil)
+		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if test.want == "" {
+			continue
+		}
+		p.seen(p.key, 5, reach{})
+		if err := p.Check(nil); err != nil {
+			t.Errorf("%s: after all of it came back %v", test.name, err)
+		}
+	}
+}
+
+// TestSentinelThatCannotBeWritten says nothing about the operator, however long.
+func TestSentinelThatCannotBeWritten(t *testing.T) {
+	p := newProbed()
+	p.fail = errors.New("the API server is away")
+	for range 5 {
+		p.Round(t.Context())
+		p.now = p.now.Add(time.Hour)
+	}
+	if err := p.Check(nil); err != nil || len(p.keys()) != 1 {
+		t.Errorf("%v; %v are known", err, p.keys())
+	}
+}
+
+// TestSentinelsAreBounded: however many there are, a round writes to so many.
+func TestSentinelsAreBounded(t *testing.T) {
+	p := newProbed()
+	one := p.known[p.key]
+	for i := range 10 * maxWritten {
+		p.seen(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, one.reach)
+	}
+	p.Round(t.Context())
+	if p.writes != maxWritten {
+		t.Errorf("%d writes, want %d", p.writes, maxWritten)
+	}
+}
+
+func TestIsSentinel(t *testing.T) {
+	for value, is := range map[string]bool{"true": true, "false": false, "": false, "True": false} {
+		if got := Is(&metav1.ObjectMeta{Labels: map[string]string{Label: value}}); got != is {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+}
+
+// TestOtherNamespaces: a sentinel outside of the operator's namespace is not written to, so that nobody's health depends
+// on it.
+func TestOtherNamespaces(t *testing.T) {
+	for _, test := range []struct {
+		own, named, of string
+		want           bool
+	}{
+		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
+	} {
+		cfg := config.Default()
+		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
+		if got := (&Set{settings: settings.New(cfg)}).probes(test.of); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
