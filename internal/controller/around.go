@@ -1,7 +1,12 @@
 package controller
 
 import (
+	"context"
 	"maps"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"slices"
 	"strings"
 	"time"
@@ -159,4 +164,15 @@ func (a *around) went(key types.NamespacedName, object client.Object) (was bool)
 func (a *around) forget(key types.NamespacedName) {
 	a.tries.Forget(key)
 	a.edits.Forget(key)
+}
+
+// Unexpected leaves out that an object was deleted which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.
+func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		if !r.kind.Progress.Concludes { // and may wait for what it had to be gone
+			return true
+		}
+		requests := owner(context.Background(), e.Object)
+		return !slices.ContainsFunc(requests, func(of reconcile.Request) bool { return r.around.went(of.NamespacedName, e.Object) })
+	}}
 }

@@ -44,7 +44,7 @@ func TestUnexpected(t *testing.T) {
 			if test.was != nil {
 				r.around.note(key, *test.was)
 			}
-			passes := r.unexpected(feed.OwnerOf(v1beta2.Kind("SparkApplication"), ""))
+			passes := r.Unexpected(feed.OwnerOf(v1beta2.Kind("SparkApplication"), ""))
 			for i, want := range test.news {
 				if got := passes.Delete(event.DeleteEvent{Object: service}); got != want {
 					t.Errorf("deletion %d is news: %t", i+1, got)
@@ -92,7 +92,7 @@ func TestEchoes(t *testing.T) {
 					t.Fatal("what was met is not older than what was written")
 				}
 			}
-			if got := r.noEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.news {
+			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.news {
 				t.Errorf("it is news: %t", got)
 			}
 		})

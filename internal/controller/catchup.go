@@ -34,10 +34,10 @@ type caughtUp struct {
 // which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
 // as well, until the cache shows that.
 func (r *Reconciler) catchUp(ctx context.Context) error {
-	if r.lock == nil {
+	if r.lead == nil {
 		return nil
 	}
-	term := r.lock.lead.Terms()
+	term := r.lead.Terms()
 	if r.caught.term.Load() == term {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (r *Reconciler) catchUp(ctx context.Context) error {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
 	now, live, end := r.clock(), map[types.NamespacedName]types.UID{}, ""
-	for _, namespace := range r.scope.watched() {
+	for _, namespace := range r.scope.Watched() {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
 		for more := true; more; more = page.Continue != "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -104,7 +105,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next.optional.interval = 100 * time.Millisecond
+	next.optional.Interval = 100 * time.Millisecond
 	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings), time.Now); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	set, before := w.set("c-worker"), w.memberUIDs("c")
 	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
 		known := metadataOnly(statefulSetKind)
-		kinds, caches := next.optional.full()
+		kinds, caches := next.optional.Full()
 		at := slices.Index(kinds, statefulSetKind)
 		if at < 0 {
 			return errors.New("its cache of sets is not full yet")
@@ -201,14 +202,14 @@ func TestLeaderAwaits(t *testing.T) {
 	unknown := *w.application("unknown")
 	edit(&unknown)
 	r := &Reconciler{
-		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lock: &lock{}, scope: scope{names: []string{w.namespace}},
+		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lead: &lease.Lead{}, scope: &scope{names: []string{w.namespace}},
 	}
 	catchUp := func() {
 		if err := r.catchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.lock.lead.Extend(time.Now().Add(time.Hour))
+	r.lead.Extend(time.Now().Add(time.Hour))
 	catchUp()
 	if !r.writes.after(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
@@ -230,8 +231,8 @@ func TestLeaderAwaits(t *testing.T) {
 	if catchUp(); r.writes.after(was) {
 		t.Error("it looks twice in one term")
 	}
-	r.lock.lead.End()
-	r.lock.lead.Extend(time.Now().Add(time.Hour))
+	r.lead.End()
+	r.lead.Extend(time.Now().Add(time.Hour))
 	if catchUp(); !r.writes.after(was) {
 		t.Error("in the next term it does not look what another did in between")
 	}
@@ -274,8 +275,8 @@ func TestLateEndTakesNothing(t *testing.T) {
 	stop()
 
 	r := w.sweeper()
-	r.kind, r.lock = kinds.SparkApplications(config.Default()), &lock{}
-	r.lock.lead.Extend(time.Now().Add(time.Hour))
+	r.kind, r.lead = kinds.SparkApplications(config.Default()), &lease.Lead{}
+	r.lead.Extend(time.Now().Add(time.Hour))
 	next := &late{r.client, over}
 	r.client = next
 	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // portsOf are a Service's ports, by name.
@@ -64,7 +65,7 @@ func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 		{Name: "web-ui", Port: 4040, TargetPort: intstr.FromInt32(4040), AppProtocol: new("http")},
 		{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(15002), AppProtocol: new("grpc")},
 	}
-	if err := w.api.Update(t.Context(), old, client.FieldOwner(fieldOwner)); err != nil {
+	if err := w.api.Update(t.Context(), old, client.FieldOwner(identity.FieldOwner)); err != nil {
 		t.Fatal(err)
 	}
 	w.runServers(testConfig(w.namespace), clock.now)

@@ -11,6 +11,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -31,8 +32,8 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 // TestFieldsThatNobodyKnows: a template with a mistake is brought to the API server as often as it is edited, as it was when the object was created.
 func TestFieldsThatNobodyKnows(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
-	r := &Reconciler{client: client.WithFieldOwner(api, fieldOwner)}
-	if err := api.Create(t.Context(), setWithFuture(namespace, 1), client.FieldOwner(fieldOwner)); err != nil {
+	r := &Reconciler{client: client.WithFieldOwner(api, identity.FieldOwner)}
+	if err := api.Create(t.Context(), setWithFuture(namespace, 1), client.FieldOwner(identity.FieldOwner)); err != nil {
 		t.Fatal(err)
 	}
 	for _, replicas := range []int64{2, 3} {

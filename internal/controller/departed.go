@@ -50,9 +50,9 @@ func (d *departed) swept(key types.NamespacedName, uid types.UID) {
 	})
 }
 
-// notesDeletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
+// Deletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
 // while this process stands by, another deletes what is left. Of one that was only found to be missing nobody knows how it was deleted: its children may be to stay.
-func (r *Reconciler) notesDeletions(leads <-chan struct{}) predicate.Predicate {
+func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
 		if e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {

@@ -55,7 +55,7 @@ func (w *world) sweeper(change ...func(*Environment)) *Reconciler {
 	return &Reconciler{
 		explains: explain.New(op.GetAPIReader(), op.GetClient(), nil),
 		kind:     tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
-		limit: time.Minute, scope: scope, optional: op.optional, rush: &op.rush,
+		limit: time.Minute, scope: scope, optional: op.optional, rush: op.rush.on,
 	}
 }
 
@@ -329,7 +329,7 @@ func TestDepartedNotes(t *testing.T) {
 			t.Parallel()
 			r := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
-				if !r.notesDeletions(leads).Delete(event.DeleteEvent{Object: app}) {
+				if !r.Deletions(leads).Delete(event.DeleteEvent{Object: app}) {
 					t.Error("the deletion wakes nobody")
 				}
 			}
@@ -339,8 +339,8 @@ func TestDepartedNotes(t *testing.T) {
 			}
 			by := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
-				by.notesDeletions(standsBy).Delete(event.DeleteEvent{Object: app})
-				by.notesDeletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
+				by.Deletions(standsBy).Delete(event.DeleteEvent{Object: app})
+				by.Deletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
 			if got, known := by.departed.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
 				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)

@@ -80,7 +80,7 @@ func (r *release) leaves(w *world) {
 		if err != nil {
 			return err
 		}
-		served, err := s.serves(ctx, w.namespace)
+		served, err := s.Serves(ctx, w.namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
 }

@@ -204,7 +204,7 @@ func TestScopeThatChanges(t *testing.T) {
 		var woken []string
 		live.OnNamespaces(func(name string) { woken = append(woken, name) })
 		live.Become(next)
-		if served, err := s.serves(t.Context(), w.namespace); err != nil || served != test.served {
+		if served, err := s.Serves(t.Context(), w.namespace); err != nil || served != test.served {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}
 		if (test.now != nil) != (len(woken) > 0) {

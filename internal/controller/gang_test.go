@@ -67,7 +67,7 @@ func (w *world) runGangs() *Operator {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	op.optional.interval = 20 * time.Millisecond
+	op.optional.Interval = 20 * time.Millisecond
 	w.run(op)
 	return op
 }

@@ -96,7 +96,7 @@ func serveAlone(w *world, cfg config.Configuration, clock Clock, kind func(*Oper
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	op.optional.interval = 100 * time.Millisecond // the definitions of a control plane that began just now
+	op.optional.Interval = 100 * time.Millisecond // the definitions of a control plane that began just now
 	if err := AddWhenServed(w.t.Context(), op, kind(op), clock); err != nil {
 		w.t.Fatal(err)
 	}

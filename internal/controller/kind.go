@@ -6,6 +6,8 @@
 package controller
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"slices"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
@@ -46,3 +49,7 @@ func isGroup(object client.Object) bool {
 
 // Clock tells the time. The decisions get it as an argument.
 type Clock func() time.Time
+
+func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	return identity.MetadataOnly(kind)
+}

@@ -139,13 +139,13 @@ func TestLock(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &someLock{}
 				l := &lock{Interface: inner, term: term}
-				if _, _, given := l.begin(t.Context()); given {
+				if _, _, given := l.lead.Begin(t.Context()); given {
 					t.Error("it is this replica's before it ever was")
 				}
 				if err := l.Create(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
-				pass, done, given := l.begin(t.Context())
+				pass, done, given := l.lead.Begin(t.Context())
 				if !given {
 					t.Fatal("it is not this replica's, which has just made it")
 				}
@@ -158,7 +158,7 @@ func TestLock(t *testing.T) {
 				if c.want > 0 {
 					time.Sleep(c.want - 1)
 					synctest.Wait()
-					_, done, given := l.begin(t.Context())
+					_, done, given := l.lead.Begin(t.Context())
 					done()
 					if !given || pass.Err() != nil {
 						t.Errorf("lost after %s", time.Since(began))
@@ -168,7 +168,7 @@ func TestLock(t *testing.T) {
 				if lost := errors.Is(context.Cause(pass), lease.ErrOver); !lost || time.Since(began) != c.want {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
-				if _, _, given := l.begin(t.Context()); given {
+				if _, _, given := l.lead.Begin(t.Context()); given {
 					t.Error("a pass may begin after it is lost")
 				}
 
@@ -177,7 +177,7 @@ func TestLock(t *testing.T) {
 				if err := l.Update(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
-				_, done, given = l.begin(t.Context())
+				_, done, given = l.lead.Begin(t.Context())
 				done()
 				if !given || pass.Err() == nil {
 					t.Errorf("renewed after it was lost: a pass may begin %t, that before is over %t", given, pass.Err() != nil)
@@ -255,7 +255,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		return nil
 	})
 	lasts := func() bool {
-		_, done, given := only.op.lock.begin(t.Context())
+		_, done, given := only.op.lock.lead.Begin(t.Context())
 		done()
 		return given
 	}

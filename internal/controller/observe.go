@@ -101,7 +101,7 @@ func (r *Reconciler) observeKinds(ctx context.Context, p *pass, of []client.List
 			return err
 		}
 	}
-	kinds, caches := r.optional.full()
+	kinds, caches := r.optional.Full()
 	for i, kind := range kinds {
 		if err := p.observeOthers(ctx, caches[i], kind, of); err != nil {
 			return err

@@ -103,7 +103,7 @@ func (w *world) runWidgets(kind Kind) *Operator {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	op.optional.kinds, op.optional.interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	if err := Add(w.t.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
 		w.t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func (w *world) runWidgets(kind Kind) *Operator {
 func (w *world) waitWatched(op *Operator, watched bool) {
 	w.t.Helper()
 	testkit.Wait(w.t, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
-		kinds, _ := op.optional.full()
+		kinds, _ := op.optional.Full()
 		return want(len(kinds) > 0, watched)
 	})
 }
@@ -237,7 +237,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op.optional.kinds, op.optional.interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	w.run(op)
 	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
 		return want(strings.Contains(w.log.String(), "an optional kind is not served yet"), true)

@@ -53,22 +53,12 @@ func TestClasses(t *testing.T) {
 	})
 }
 
-// TestFirstLooks: a quarter of the workers is left to what goes on, where there are as many as that.
-func TestFirstLooks(t *testing.T) {
-	t.Parallel()
-	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
-		if got := firstLooks(workers); got != want {
-			t.Errorf("%d of %d, want %d", got, workers, want)
-		}
-	}
-}
-
 // TestClassOfWhatIsGone: it is urgent while something is to be deleted that it left, and not where another replica did that long since.
 func TestClassOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var left departed
-	class := classIn(t.Context(), w.api, tinyKind(), &ownWrites{}, &left)
+	r := &Reconciler{kind: tinyKind(), client: w.api}
+	left, class := &r.departed, r.Class(t.Context())
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "gone", UID: "1"}}
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {

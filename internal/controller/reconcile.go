@@ -16,7 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/memory"
+	"github.com/sparkoperator/spark-operator/internal/optional"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
@@ -43,7 +45,7 @@ type Reconciler struct {
 	traces   *telemetry.Traces
 	clock    Clock
 	limit    time.Duration // of one pass
-	scope    scope
+	scope    Scope
 	writes   ownWrites
 	waits    waits
 	budgets  apianswer.Replies // what was said against a driver's budget
@@ -54,11 +56,11 @@ type Reconciler struct {
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
 
 	departed  departed
-	optional  *optionalChildren
-	rush      *rush
+	optional  *optional.Caches
+	rush      func() bool    // whether more runs are due than can be started at once; nil: never
 	sentinels *sentinel.Kind // nil where the kind has none
 	asked     func() bool    // whether somebody asked the operator to end; nil: nobody can
-	lock      *lock          // nil without a leader
+	lead      *lease.Lead    // the terms of this replica; nil without a leader
 	hangs     *watchdog.Watchdog
 	caught    caughtUp
 }
@@ -86,6 +88,14 @@ type pass struct {
 	rest     time.Duration // for which the status is not written yet; 0 = none
 	started  []runStart    // runs that exist since this pass, or one that did not come to write it down
 	ends     []feed.End    // executors that are counted in this pass, whether or not they are still there
+}
+
+// Scope says in which namespaces custom resources are acted on.
+type Scope interface {
+	// Serves reports whether the custom resources of a namespace are to be acted on now.
+	Serves(ctx context.Context, namespace string) (bool, error)
+	// Watched returns the namespaces that the caches hold; an empty name is all of them.
+	Watched() []string
 }
 
 // Reconcile makes one pass. It is the only place where the steps meet:
@@ -119,7 +129,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
 	defer func() { end(err) }()
 
-	switch served, err := r.scope.serves(ctx, req.Namespace); {
+	switch served, err := r.scope.Serves(ctx, req.Namespace); {
 	case err != nil:
 		return reconcile.Result{}, err
 	case !served:
@@ -186,7 +196,7 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // what was written comes back as an event
 	}
-	return r.yields(stored) || !r.optional.has(r.kind.Definition.Needs), later, nil
+	return r.yields(stored) || !r.optional.Has(r.kind.Definition.Needs), later, nil
 }
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing

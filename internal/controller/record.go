@@ -182,9 +182,9 @@ func (w *ownWrites) echo(obj metav1.Object) bool {
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()
 }
 
-// noEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with
+// NoEchoes leaves out the event that brings back a status of ours, which would be a look of which nothing follows after each write. What is sent again with
 // nothing changed is let through.
-func (r *Reconciler) noEchoes() predicate.Predicate {
+func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.echo(e.ObjectNew)
 	}}

@@ -6,11 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
@@ -129,36 +127,4 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	driver("of-one-gone-and-settings", byGone, bySettings)
 	w.runSchedules(time.Now)
 	w.asked(s, "one")
-}
-
-// TestStops: of a run's pods a schedule is woken once each, by its end.
-func TestStops(t *testing.T) {
-	pod := func(role string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{identity.RoleLabel: role}}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
-		for _, c := range change {
-			c(p)
-		}
-		return p
-	}
-	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
-	nowhere := func(p *corev1.Pod) { p.Spec.NodeName = "" }
-	update := stops().Update
-	got := map[string]bool{
-		"a driver comes":             stops().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
-		"a driver starts":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"a driver is deleted":        update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
-		"a driver ends":              update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
-		"a submitter ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
-		"an executor ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
-		"one without a node deleted": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
-		"a driver goes":              stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"an ended driver goes":       stops().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
-	}
-	want := map[string]bool{
-		"a driver comes": false, "a driver starts": false, "a driver is deleted": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,
-		"one without a node deleted": true, "a driver goes": true, "an ended driver goes": false,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("who wakes a schedule (-want +got):\n%s", diff)
-	}
 }

@@ -5,93 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/runs"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// indexOwner is the cache index of runs by the UIDs of their owners.
-const indexOwner = "owner-uid"
-
-func byOwners(object client.Object) []string {
-	var owners []string
-	for _, ref := range object.GetOwnerReferences() {
-		owners = append(owners, string(ref.UID))
-	}
-	return owners
-}
-
-// indexRuns lets runs be found by their owners, also those that are in the cache already.
-func indexRuns(ctx context.Context, op *Operator, kind Kind) error {
-	if kind.Runs == nil {
-		return nil
-	}
-	if err := op.GetFieldIndexer().IndexField(ctx, kind.Runs.New(), indexOwner, byOwners); err != nil {
-		return fmt.Errorf("index runs of %s: %w", kind.Name, err)
-	}
-	return indexPods(ctx, kind.Runs, op.GetFieldIndexer())
-}
-
-// watchRuns wakes the owner of a run that comes, goes or changes, at once; also of one whose pods have stopped.
-func watchRuns(runs *Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
-	return watchPods(runs, work).Watches(runs.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return runs.Facts(e.ObjectOld) != runs.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
-		},
-	}))
-}
-
-// ownerOfRun maps a run to the custom resources of a kind that its owner references name.
-func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
-	return func(_ context.Context, run client.Object) []reconcile.Request {
-		var owners []reconcile.Request
-		for _, ref := range run.GetOwnerReferences() {
-			if identity.OfKind(ref, kind) {
-				owners = append(owners, reconcile.Request{NamespacedName: namespaced(run.GetNamespace(), ref.Name)})
-			}
-		}
-		return owners
-	}
-}
-
-// observeRuns finds the runs in the cache and reads them into facts. They are the cache's own objects, which nobody changes.
-func (r *Reconciler) observeRuns(ctx context.Context, p *pass) error {
-	list := r.kind.Runs.List()
-	err := r.client.List(ctx, list, client.InNamespace(p.stored.GetNamespace()), client.MatchingFields{indexOwner: string(p.stored.GetUID())},
-		client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return fmt.Errorf("list runs in the cache: %w", err)
-	}
-	err = meta.EachListItem(list, func(item runtime.Object) error {
-		p.children.runs = append(p.children.runs, item.(client.Object))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	// In a fixed order, so that one world gives one decision.
-	slices.SortFunc(p.children.runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
-	for _, run := range p.children.runs {
-		p.seen.Runs = append(p.seen.Runs, r.kind.Runs.Facts(run))
-	}
-	return r.observeStopping(ctx, p)
+// observeRuns finds the runs in the cache and reads them into facts.
+func (r *Reconciler) observeRuns(ctx context.Context, p *pass) (err error) {
+	p.children.runs, p.seen.Runs, err = runs.Observe(ctx, r.client, r.kind.Runs, p.stored)
+	return err
 }
 
 func (r *Reconciler) actOnRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
@@ -255,7 +187,7 @@ func (r *Reconciler) confirmRuns(ctx context.Context, p *pass) (fact, error) {
 }
 
 // deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
-// until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (observeStopping).
+// until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (runs.Observe).
 func (r *Reconciler) deleteRun(ctx context.Context, p *pass, action lifecycle.Action) error {
 	for _, run := range p.children.runs {
 		if run.GetName() != action.Name || run.GetDeletionTimestamp() != nil {

@@ -431,22 +431,3 @@ func TestRunOfAnotherFault(t *testing.T) {
 		}
 	}
 }
-
-// TestOwnerOfRun: a run wakes the schedules of its owner references, whatever labels it has.
-func TestOwnerOfRun(t *testing.T) {
-	kind := v1beta2.GroupVersion.WithKind("ScheduledSparkApplication").GroupKind()
-	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "r", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "s", UID: "1"},
-		{APIVersion: "sparkoperator.k8s.io/v1beta3", Kind: "ScheduledSparkApplication", Name: "t", UID: "2"},
-		{APIVersion: "example.com/v1beta2", Kind: "ScheduledSparkApplication", Name: "u", UID: "3"},
-		{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkConnect", Name: "v", UID: "4"},
-		{APIVersion: "a/b/c", Kind: "ScheduledSparkApplication", Name: "w", UID: "5"},
-	}}}
-	want := []reconcile.Request{{NamespacedName: namespaced("n", "s")}, {NamespacedName: namespaced("n", "t")}}
-	if diff := cmp.Diff(want, ownerOfRun(kind)(t.Context(), run)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"1", "2", "3", "4", "5"}, byOwners(run)); diff != "" {
-		t.Errorf("index (-want +got):\n%s", diff)
-	}
-}

@@ -2,13 +2,7 @@ package controller
 
 import (
 	"sync"
-	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-// maxYield is how old a custom resource may be that still yields to a rush.
-const maxYield = 15 * time.Second
 
 // rush tells whether more is due of a kind that starts runs than its workers can take at once: a thousand schedules may be due at one minute. A run's launch is
 // several writes, and as many launches as starts at a time would let each schedule's run come half as fast. What is asked for by the clock is started first.
@@ -29,9 +23,6 @@ func (u *rush) watch(name string, due func() int) {
 }
 
 func (u *rush) on() bool {
-	if u == nil {
-		return false // a reconciler without an operator
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, due := range u.queues {
@@ -40,9 +31,4 @@ func (u *rush) on() bool {
 		}
 	}
 	return false
-}
-
-// yields reports whether a custom resource's launch is put off since there is a rush.
-func (r *Reconciler) yields(stored client.Object) bool {
-	return r.kind.Served.Yields != nil && r.kind.Served.Yields(stored) && r.clock().Sub(stored.GetCreationTimestamp().Time) < maxYield && r.rush.on()
 }

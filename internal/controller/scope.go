@@ -34,8 +34,8 @@ type scope struct {
 	live *settings.Live
 }
 
-func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
-	s := scope{names: cfg.Names, cache: cache}
+func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
+	s := &scope{names: cfg.Names, cache: cache}
 	if cfg.Selector == "" {
 		return s, nil
 	}
@@ -46,8 +46,8 @@ func newScope(cfg config.Namespaces, cache client.Reader) (scope, error) {
 	return s, nil
 }
 
-// watched are the namespaces that the caches hold; an empty name is all of them.
-func (s scope) watched() []string {
+// Watched are the namespaces that the caches hold; an empty name is all of them.
+func (s *scope) Watched() []string {
 	if len(s.names) == 0 || s.selector != nil || s.live != nil {
 		return []string{metav1.NamespaceAll}
 	}
@@ -57,8 +57,8 @@ func (s scope) watched() []string {
 // namespaceKind is watched, as metadata, where a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// serves reports whether a namespace's custom resources are to be acted on now. One that is not known yet is not served: its coming wakes them.
-func (s scope) serves(ctx context.Context, name string) (bool, error) {
+// Serves reports whether a namespace's custom resources are to be acted on now. One that is not known yet is not served: its coming wakes them.
+func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
 		now := s.live.Now().Namespaces

@@ -82,7 +82,7 @@ func TestNamespacesByLabel(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		served, err := s.serves(ctx, outside.namespace)
+		served, err := s.Serves(ctx, outside.namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
 	running = outside.get(running.Name)
@@ -134,7 +134,7 @@ func TestScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if served, err := s.serves(t.Context(), w.namespace); err != nil || served != c.served {
+		if served, err := s.Serves(t.Context(), w.namespace); err != nil || served != c.served {
 			t.Errorf("%+v: served %v, %v", c.namespaces, served, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if served, err := s.serves(t.Context(), "there-is-none"); served || err != nil {
+	if served, err := s.Serves(t.Context(), "there-is-none"); served || err != nil {
 		t.Errorf("a namespace that is not known: %v, %v", served, err)
 	}
 	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.api); err == nil {

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/sparkoperator/spark-operator/internal/runs"
 )
 
 // waitServed waits until the API server serves a kind, by a definition that keeps the fields that are given: an installation creates the definitions
@@ -76,11 +78,11 @@ func AddWhenServed(ctx context.Context, op *Operator, kind Kind, clock Clock) er
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
 	later := &whenServed{op: op, kind: gvk, needs: kind.Definition.Needs, fields: kind.Definition.Keeps, begin: begin}
 	if kind.Runs != nil {
-		runs, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
+		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {
 			return err
 		}
-		later.needs = append(slices.Clone(later.needs), runs)
+		later.needs = append(slices.Clone(later.needs), run)
 	}
 	if later.hindrance(ctx) == nil {
 		return begin(ctx)
@@ -98,8 +100,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind Kind, clock Clock) er
 func indexOnce(op *Operator, kind Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
-		if !indexed {
-			if err := indexRuns(ctx, op, kind); err != nil {
+		if !indexed && kind.Runs != nil {
+			if err := runs.Index(ctx, kind.Runs, op.GetFieldIndexer()); err != nil {
 				return err
 			}
 			indexed = true
@@ -137,7 +139,7 @@ func (s *whenServed) Start(ctx context.Context) error {
 	log := s.op.GetLogger().WithValues("kind", s.kind.Kind, "group", s.kind.Group, "version", s.kind.Version)
 	told := ""
 	// An installation creates the definitions and the operator in one go: they come within seconds, or hardly ever.
-	after := min(lookAgain, s.op.optional.interval)
+	after := min(lookAgain, s.op.optional.Interval)
 	for {
 		why := s.hindrance(ctx)
 		if why == nil {
@@ -154,7 +156,7 @@ func (s *whenServed) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(after):
-			after = min(2*after, s.op.optional.interval)
+			after = min(2*after, s.op.optional.Interval)
 		}
 	}
 }

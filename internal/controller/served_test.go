@@ -94,7 +94,7 @@ func (w *world) runGadgets(impersonate string) *Operator {
 	op.GetScheme().AddKnownTypeWithName(w.gadgets(), &gadget{})
 	op.GetScheme().AddKnownTypeWithName(version.WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(op.GetScheme(), version)
-	op.optional.interval = 50 * time.Millisecond
+	op.optional.Interval = 50 * time.Millisecond
 	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
 		w.t.Fatal(err)
 	}

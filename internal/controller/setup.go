@@ -32,6 +32,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/metricsauth"
+	"github.com/sparkoperator/spark-operator/internal/optional"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -43,8 +44,6 @@ const (
 	// An error backs off from errorDelay to maxErrorDelay, for each object on its own; events of pods are never held up by it.
 	errorDelay    = 200 * time.Millisecond
 	maxErrorDelay = time.Minute
-	// fieldOwner is the field manager of every write.
-	fieldOwner = "spark-operator"
 )
 
 // Environment is what the operator gets from its process rather than from its configuration file.
@@ -76,7 +75,7 @@ type Operator struct {
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces
-	optional *optionalChildren
+	optional *optional.Caches
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinel.Set
@@ -125,7 +124,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := op.watchChildren(ctx); err != nil {
 		return nil, err
 	}
-	op.optional = newOptionalChildren(op, kinds.Optional(cfg))
+	op.optional = optional.New(op, kinds.Optional(cfg), cacheOptions(cfg))
 	if err := mgr.Add(op.optional); err != nil {
 		return nil, err
 	}
@@ -168,7 +167,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			if err != nil {
 				return nil, err
 			}
-			c = client.WithFieldOwner(c, fieldOwner)
+			c = client.WithFieldOwner(c, identity.FieldOwner)
 			if env.wrap != nil {
 				c = env.wrap(c)
 			}

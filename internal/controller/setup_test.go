@@ -304,3 +304,13 @@ func TestLastEvents(t *testing.T) {
 		t.Errorf("events %+v, want that of the launch", events.Items)
 	}
 }
+
+// TestFirstLooks: a quarter of the workers is left to what goes on, where there are as many as that.
+func TestFirstLooks(t *testing.T) {
+	t.Parallel()
+	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
+		if got := firstLooks(workers); got != want {
+			t.Errorf("%d of %d, want %d", got, workers, want)
+		}
+	}
+}

@@ -352,7 +352,7 @@ func (r *Reconciler) update(ctx context.Context, existing *unstructured.Unstruct
 	if err := r.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err
 	}
-	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(fieldOwner), fieldOwner)
+	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(identity.FieldOwner), identity.FieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("read who owns the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}

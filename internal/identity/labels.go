@@ -23,6 +23,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
+// FieldOwner is the field manager of every write of the operator.
+const FieldOwner = "spark-operator"
+
 // The labels that carry the identity of a dependent.
 const (
 	// AppUIDLabel has the UID of the custom resource that owns the dependent. Only this operator sets it.

@@ -3,6 +3,7 @@ package identity
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -75,4 +76,11 @@ func NameKey(label, name string) string { return label + "=" + name }
 // Key returns the namespace and the name of an object.
 func Key(object metav1.Object) client.ObjectKey {
 	return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// MetadataOnly returns an empty object to ask for objects of a kind without their content.
+func MetadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	return object
 }

@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/optional"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
+)
+
+// Options are what a Reconciler is made of. All are required but where it says otherwise.
+type Options struct {
+	Kind    Kind
+	Client  client.Client // reads the cache
+	Live    client.Reader // reads the API server
+	Events  *telemetry.Recorder
+	Metrics *telemetry.Metrics
+	Traces  *telemetry.Traces // nil where nothing is traced
+	Clock   Clock
+	Scope   Scope
+	// Explainer finds out why pods wait.
+	Explainer *explain.Explainer
+	// Optional are the caches of dependents of kinds that a cluster need not have.
+	Optional *optional.Caches
+	// Sentinels of the kind; nil if it has none.
+	Sentinels *sentinel.Kind
+	// Rush reports whether more runs are due than can be started at once.
+	Rush func() bool
+	// Lead is the terms of this replica; nil without a leader.
+	Lead *lease.Lead
+	// StopAsked reports whether somebody asked the operator to end.
+	StopAsked func() bool
+	Watchdog  *watchdog.Watchdog
+	// ShutdownTimeout is how long a shutdown waits for passes; a pass has less time than that, and at most a minute.
+	ShutdownTimeout time.Duration
+}
+
+// New returns a reconciler.
+func New(o Options) *Reconciler {
+	return &Reconciler{
+		kind: o.Kind, client: o.Client, live: o.Live, events: o.Events, metrics: o.Metrics, traces: o.Traces, clock: o.Clock,
+		scope: o.Scope, explains: o.Explainer, optional: o.Optional, sentinels: o.Sentinels, rush: o.Rush, lead: o.Lead,
+		asked: o.StopAsked, hangs: o.Watchdog, limit: passLimit(o.ShutdownTimeout),
+	}
+}
+
+// Ended returns where executors that ended are to be noted until a pass counts them.
+func (r *Reconciler) Ended() *feed.Ended { return &r.ends }

@@ -1,0 +1,111 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Observe finds the runs of an owner in the cache and reads them into facts, which also tell of runs that are gone and
+// whose pods have not stopped. The runs are the cache's own objects, which nobody may change. The order is fixed, so that
+// the same objects give the same decision.
+func Observe(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
+	list := of.List()
+	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
+		client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list runs in the cache: %w", err)
+	}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		runs = append(runs, item.(client.Object))
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+	for _, run := range runs {
+		facts = append(facts, of.Facts(run))
+	}
+	stopping, err := stoppingRuns(ctx, cache, of, owner, facts)
+	return runs, append(facts, stopping...), err
+}
+
+// stoppingRuns are the runs whose applications are gone and of which a pod has not stopped yet.
+//
+// A run's application can be gone while its driver still stops: a deletion in the background waits for no pod, and one in
+// the foreground not for a driver that spark-submit made, whose owner reference does not block (that would take a right
+// on finalizers that drivers' service accounts do not have). Such a run goes on until its pods have stopped, and only
+// they tell of it.
+//
+// Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
+// exist: Kubernetes' garbage collector deletes such a pod, and what it deletes comes to an end. What is older than the
+// owner belongs to an earlier owner of that name.
+func stoppingRuns(ctx context.Context, cache client.Client, of *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
+	if of.PodLabel == "" {
+		return nil, nil
+	}
+	var pods corev1.PodList
+	err := cache.List(ctx, &pods, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexPods: owner.GetName()},
+		client.UnsafeDisableDeepCopy)
+	if err != nil || len(pods.Items) == 0 {
+		return nil, err
+	}
+	gvk, err := cache.GroupVersionKindFor(of.New())
+	if err != nil {
+		return nil, err
+	}
+	born := owner.GetCreationTimestamp()
+	var stopping []lifecycle.Run
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		ref := identity.SoleOwner(pod, gvk.GroupKind())
+		if ref == nil || hasStopped(pod) || pod.CreationTimestamp.Before(&born) || slices.ContainsFunc(stopping, hasUID(ref.UID)) ||
+			slices.ContainsFunc(there, hasUID(ref.UID)) {
+			continue
+		}
+		gone, err := isGone(ctx, cache, of, owner.GetNamespace(), *ref)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			stopping = append(stopping, lifecycle.Run{
+				Name: ref.Name, UID: string(ref.UID), CreatedAt: pod.CreationTimestamp.Time, Deleting: true, Gone: true,
+			})
+		}
+	}
+	slices.SortFunc(stopping, func(a, b lifecycle.Run) int { return strings.Compare(a.Name+a.UID, b.Name+b.UID) })
+	return stopping, nil
+}
+
+// hasUID matches the run of a UID.
+func hasUID(uid types.UID) func(lifecycle.Run) bool {
+	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
+}
+
+// isGone reports whether the cache shows no application of an owner reference any more. One that exists counts by
+// itself, or is not the schedule's.
+func isGone(ctx context.Context, cache client.Reader, of *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
+	run := of.New()
+	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("read run %s in the cache: %w", ref.Name, err)
+	}
+	return run.GetUID() != ref.UID, nil
+}

@@ -1,0 +1,133 @@
+// Package runs deals with dependents that are applications: the runs of a schedule. Each is a custom resource that
+// another kind carries through its life.
+package runs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/trim"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// The indexes of the cache.
+const (
+	// indexOwner finds runs by the UIDs of their owners.
+	indexOwner = "owner-uid"
+	// indexPods finds the pods that run a driver or submit one by the owner of the run that they are labelled with.
+	indexPods = "run-owner"
+)
+
+// Index lets Observe find runs and their pods in the cache, also those that are in the cache already. It can be called
+// once for an indexer.
+func Index(ctx context.Context, of *kind.Runs, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, of.New(), indexOwner, byOwners); err != nil {
+		return fmt.Errorf("index runs: %w", err)
+	}
+	if of.PodLabel == "" {
+		return nil
+	}
+	err := indexer.IndexField(ctx, &corev1.Pod{}, indexPods, func(pod client.Object) []string {
+		if name := pod.GetLabels()[of.PodLabel]; name != "" && identity.IsLaunched(pod) {
+			return []string{name}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index pods of runs: %w", err)
+	}
+	return nil
+}
+
+func byOwners(object client.Object) []string {
+	var owners []string
+	for _, ref := range object.GetOwnerReferences() {
+		owners = append(owners, string(ref.UID))
+	}
+	return owners
+}
+
+// Watch wakes the owner, of a kind, of a run that comes, goes or changes, at once, and of a run a pod of which stops. A
+// pod's other events wake nobody: for as long as the run's application exists, that tells the rest.
+func Watch(of *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+	if of.PodLabel != "" {
+		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(of)), builder.WithPredicates(stops()))
+	}
+	return work.Watches(of.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return of.Facts(e.ObjectOld) != of.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
+		},
+	}))
+}
+
+// ownerOfRun maps a run to the custom resources of a kind that its owner references name.
+func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
+	return func(_ context.Context, run client.Object) []reconcile.Request {
+		var owners []reconcile.Request
+		for _, ref := range run.GetOwnerReferences() {
+			if identity.OfKind(ref, kind) {
+				owners = append(owners, request(run.GetNamespace(), ref.Name))
+			}
+		}
+		return owners
+	}
+}
+
+// ownerOfPod maps a pod of a run to the owner that its label names.
+func ownerOfPod(of *kind.Runs) handler.MapFunc {
+	return func(_ context.Context, pod client.Object) []reconcile.Request {
+		name := pod.GetLabels()[of.PodLabel]
+		if name == "" || !identity.IsLaunched(pod) {
+			return nil
+		}
+		return []reconcile.Request{request(pod.GetNamespace(), name)}
+	}
+}
+
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// stops passes on that a pod has stopped, or was deleted without having been seen to stop.
+func stops() predicate.Predicate {
+	stopped := func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return !ok || hasStopped(pod)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return identity.IsLaunched(e.ObjectNew) && !stopped(e.ObjectOld) && stopped(e.ObjectNew)
+		},
+		DeleteFunc:  func(e event.DeleteEvent) bool { return identity.IsLaunched(e.Object) && !stopped(e.Object) },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// hasStopped reports whether nothing of Spark runs in a pod any more, nor ever will: its container has ended, or it is
+// deleted and was never scheduled to a node.
+func hasStopped(pod *corev1.Pod) bool {
+	phase := lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase
+	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
+		phase = lifecycle.SubmitterFacts(pod, submit.RunnerContainer).Phase
+	}
+	switch phase {
+	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
+		return true
+	}
+	return pod.DeletionTimestamp != nil && pod.Spec.NodeName == ""
+}
