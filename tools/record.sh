@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records what the real spark-submit sends to an API server, for the cases in spark/submit/testdata/cases: tools/record.sh [FLAG...] [VERSION...]
 # [CASE...]. Without a version it is one of each line, without a case all of them. Makes the Spark images that are not in the cache. Needs root.
-# Flags are those of internal/record/cmd/record, such as -check and -plain.
+# Flags are those of test/record/cmd/record, such as -check and -plain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -20,5 +20,5 @@ images=()
 for version in "${versions[@]}"; do
 	images+=("$version=$(bin/sparklocal image spark --version "$version")")
 done
-go build -trimpath -o bin/record ./internal/record/cmd/record
+go build -trimpath -o bin/record ./test/record/cmd/record
 exec bin/record "${flags[@]}" "${images[@]}" "${cases[@]}"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/world"
-	"github.com/sparkoperator/spark-operator/internal/record/submitter"
+	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
 
 // Measure runs the spark-submit of versions of Spark, out of their images: once that is not counted, so that files are read from memory, then one at a time, then

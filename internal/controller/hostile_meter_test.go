@@ -331,7 +331,7 @@ func TestMeterOfHostileObjectsLeadsAnOrdinaryLife(t *testing.T) {
 	}
 	known := meters(t)
 	for _, d := range definitions {
-		for _, c := range d.Ordinary() {
+		for _, c := range hostile.Ordinary(d) {
 			object, err := c.JSON()
 			if err != nil {
 				t.Fatal(err)

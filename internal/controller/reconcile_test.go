@@ -331,3 +331,10 @@ func TestWarningsAreTold(t *testing.T) {
 		return want(w.eventsOf(app)[reasonWarning], "this image may be too old")
 	})
 }
+
+// everywhere is the scope of a reconciler that serves all namespaces.
+type everywhere struct{}
+
+func (everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
+
+func (everywhere) Watched() []string { return []string{metav1.NamespaceAll} }

@@ -261,8 +261,8 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		explains: explain.New(w.api, w.api, nil),
-		kind:     kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+		scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
+		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 	}
 	for pass := 1; pass <= 3; pass++ {
@@ -287,8 +287,8 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler{
-			explains: explain.New(w.api, w.api, nil),
-			kind:     tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
+			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {

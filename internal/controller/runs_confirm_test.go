@@ -112,8 +112,8 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			explains: explain.New(w.api, w.api, nil),
-			kind:     kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
+			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
+			kind: kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
 			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {

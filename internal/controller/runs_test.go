@@ -334,8 +334,8 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	pass := func() {
 		t.Helper()
 		r := &Reconciler{
-			explains: explain.New(w.api, w.api, nil),
-			kind:     tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
+			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
+			kind: tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
 			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {

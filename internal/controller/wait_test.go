@@ -94,8 +94,8 @@ func TestOperatorLacksARight(t *testing.T) {
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		explains: explain.New(w.api, w.api, nil),
-		kind:     tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
+		scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
+		kind: tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
 		clock: func() time.Time { return now }, limit: passTimeout,
 	}
 	pass := func() time.Duration {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // A comparison that overlooks a change proves nothing: every value of a few rich recordings is changed and taken away, one at a time, and each

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // listed is a difference that is known.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // recorded are the versions of Spark that the recordings are of, one of each line.

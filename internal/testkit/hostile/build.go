@@ -61,7 +61,7 @@ const (
 type tree = map[string]any
 
 // base is one of the minimal objects of a definition.
-func (d *Definition) base(i int) (tree, error) {
+func base(d *Definition, i int) (tree, error) {
 	known := bases[d.Name()]
 	if len(known) == 0 {
 		return nil, fmt.Errorf("no minimal object of %s is known", d.Name())

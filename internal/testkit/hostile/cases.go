@@ -6,6 +6,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
 )
 
 const (
@@ -48,7 +50,7 @@ func (c *Case) Name() string {
 
 // JSON is the object as the API server sends it.
 func (c *Case) JSON() ([]byte, error) {
-	object, err := c.Definition.base(c.base)
+	object, err := base(c.Definition, c.base)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +97,8 @@ func at(d *Definition, f *Field, base int, worst Worst) *Case {
 func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var groups groups
-		for i, f := range d.fields {
-			switch single := !f.isList() && !f.isMap() && !isRaw(f.Schema); {
+		for i, f := range fieldsOf(d) {
+			switch single := !f.IsList() && !f.IsMap() && !crdfields.IsRaw(f.Schema); {
 			case single && len(f.Schema.Properties) > 0:
 				continue
 			case single && !g.Thorough:
@@ -198,11 +200,11 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 	}
 	var all []Worst
 	switch {
-	case f.isList():
+	case f.IsList():
 		all = g.lists(f, i)
-	case f.isMap():
+	case f.IsMap():
 		all = g.entries(f)
-	case isRaw(f.Schema):
+	case crdfields.IsRaw(f.Schema):
 		all = deep()
 	default:
 		all = scalars(f, size)
@@ -248,10 +250,10 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
-		if size -= sizeOf(filler(f.Schema.Items.Schema, f.last(), i, how, 0)) + 1; size < 0 {
+		if size -= sizeOf(filler(f.Schema.Items.Schema, f.Last(), i, how, 0)) + 1; size < 0 {
 			break
 		}
-		out = append(out, filler(f.Schema.Items.Schema, f.last(), i, how, 0))
+		out = append(out, filler(f.Schema.Items.Schema, f.Last(), i, how, 0))
 	}
 	return out
 }
@@ -332,7 +334,7 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 		fields, _ := d.Fields()
 		var lists []*Field
 		for _, f := range fields {
-			if (f.isList() || f.isMap()) && f.Path[0] == "spec" && strings.Count(f.String(), "[]") == 0 && !f.isConf() {
+			if (f.IsList() || f.IsMap()) && f.Path[0] == "spec" && strings.Count(f.String(), "[]") == 0 && !f.IsConf() {
 				lists = append(lists, f)
 			}
 		}
@@ -348,7 +350,7 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 
 // meet reports whether two lists are worth a case: in the sample every eighth pair of those that lie together, or have one name, in the definition.
 func (g *Generator) meet(a, b *Field, i int) bool {
-	related := parent(a) == parent(b) || a.last() == b.last()
+	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {
 		return related || a.Typed || b.Typed
 	}
@@ -367,7 +369,7 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 
 // many is a list or a map of many.
 func many(f *Field, count, size int) any {
-	if f.isList() {
+	if f.IsList() {
 		if f.Schema.MaxItems != nil {
 			count = min(count, int(*f.Schema.MaxItems))
 		}

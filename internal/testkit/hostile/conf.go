@@ -14,12 +14,12 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
 		for _, f := range fields {
-			if !f.isConf() {
+			if !f.IsConf() {
 				continue
 			}
 			for i, key := range g.Keys {
 				// The operator hands most of Hadoop's configuration, and that of a schedule's runs, on.
-				if passed := f.last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
+				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
 					continue
 				}
 				for _, c := range g.key(d, f, key, i) {

@@ -221,7 +221,7 @@ func (g *Generator) filled(d *Definition) []*Case {
 					fields, _ := d.Fields()
 					left := size
 					for _, f := range fields {
-						if !f.isList() && !f.isMap() || f.Path[0] != "spec" || strings.Contains(f.String(), "[]") || f.Typed != typed || left < 4096 {
+						if !f.IsList() && !f.IsMap() || f.Path[0] != "spec" || strings.Contains(f.String(), "[]") || f.Typed != typed || left < 4096 {
 							continue
 						}
 						value := many(f, count, left/4)
@@ -264,7 +264,7 @@ func (g *Generator) ended(d *Definition) []*Case {
 }
 
 // Ordinary are the minimal objects of a definition, with nothing hostile.
-func (d *Definition) Ordinary() []*Case {
+func Ordinary(d *Definition) []*Case {
 	var all []*Case
 	for base := range bases[d.Name()] {
 		all = append(all, &Case{Definition: d, Field: "nothing", Value: "ordinary", base: base, set: func(tree) {}})

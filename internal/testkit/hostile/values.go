@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
 )
 
 // style says how the items of a list, or the values of a map, look.
@@ -36,7 +38,7 @@ func filler(s *Schema, name string, i int, how style, depth int) any {
 	switch {
 	case len(s.Enum) > 0:
 		return enumValue(s, i)
-	case isQuantity(s):
+	case crdfields.IsQuantity(s):
 		if strings.Contains(strings.ToLower(name), "port") {
 			return 1 + i%65535
 		}
@@ -158,7 +160,7 @@ func scalars(f *Field, size int) []Worst {
 	switch {
 	case s.Type == "boolean":
 		return []Worst{{"true", value(true)}, {"false", value(false)}}
-	case isQuantity(s):
+	case crdfields.IsQuantity(s):
 		return slices.Concat(numbers(s), strs(s, quantities(size)))
 	case s.Type == "integer" || s.Type == "number":
 		return numbers(s)
@@ -180,7 +182,7 @@ func value(v any) func() any { return func() any { return v } }
 // numbers are the largest and the smallest integer that a schema admits.
 func numbers(s *Schema) []Worst {
 	least, most := int64(-1<<63), int64(1<<63-1)
-	if s.Format == "int32" || isQuantity(s) {
+	if s.Format == "int32" || crdfields.IsQuantity(s) {
 		least, most = -1<<31, 1<<31-1
 	}
 	if s.Minimum != nil {

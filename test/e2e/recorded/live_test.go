@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
-	"github.com/sparkoperator/spark-operator/internal/record/submitter"
+	"github.com/sparkoperator/spark-operator/test/record"
+	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
 
 const (

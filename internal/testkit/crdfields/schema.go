@@ -1,6 +1,6 @@
-// Package hostile makes the worst custom resources that our definitions admit. It walks the schema of each version of each definition and puts
-// into each field the longest, largest, most numerous and deepest values that the schema of that field allows. Tests measure what such objects cost.
-package hostile
+// Package crdfields reads our definitions and lists every field that they admit, with its schema. Fields whose schema
+// admits anything are followed into the Go types that the operator reads them as.
+package crdfields
 
 import (
 	"fmt"
@@ -122,8 +122,8 @@ var raw = map[string]reflect.Type{
 	"lastObservedDriverStatus":    reflect.TypeFor[corev1.PodStatus](),
 }
 
-// isRaw reports whether a schema admits any fields without naming one.
-func isRaw(s *Schema) bool {
+// IsRaw reports whether a schema admits any fields without naming one.
+func IsRaw(s *Schema) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields && len(s.Properties) == 0
 }
 

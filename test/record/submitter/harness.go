@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // source is the program that runs spark-submit many times in one Java machine. An image's Java runtime has the compiler and runs it as it is.

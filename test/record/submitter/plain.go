@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
+	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // Cost is what one run of spark-submit took: the processor's time of all its processes, the time on the wall, and the most memory, in bytes, that was

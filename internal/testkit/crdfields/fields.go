@@ -1,4 +1,4 @@
-package hostile
+package crdfields
 
 import (
 	"maps"
@@ -27,8 +27,8 @@ func (f *Field) String() string {
 	return text.String()
 }
 
-// Fields lists every field of the definition, sorted by path. Raw fields are followed into the types that the operator reads them as; unknown has
-// the paths of those without such a type.
+// Fields lists every field of the definition, sorted by path. Raw fields are followed into the types that the operator
+// reads them as; unknown has the paths of those without such a type.
 func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
 
 func (d *Definition) walk() {
@@ -38,7 +38,7 @@ func (d *Definition) walk() {
 		if len(path) > 0 {
 			d.fields = append(d.fields, field)
 		}
-		if isRaw(s) && len(path) > 0 {
+		if IsRaw(s) && len(path) > 0 {
 			name := path[len(path)-1]
 			if t, known := raw[name]; known {
 				inner := schemaOf(t, 0)
@@ -66,18 +66,21 @@ func (d *Definition) walk() {
 	walk(nil, d.Schema, true)
 }
 
-func (f *Field) last() string { return f.Path[len(f.Path)-1] }
+// Last is the last step of the path.
+func (f *Field) Last() string { return f.Path[len(f.Path)-1] }
 
-// isList and isMap tell which fields hold many values.
-func (f *Field) isList() bool { return f.Schema.Type == "array" }
+// IsList reports whether a field is a list.
+func (f *Field) IsList() bool { return f.Schema.Type == "array" }
 
-func (f *Field) isMap() bool {
+// IsMap reports whether a field is a map of any keys.
+func (f *Field) IsMap() bool {
 	return f.Schema.AdditionalProperties != nil && f.Schema.AdditionalProperties.Schema != nil
 }
 
-func (f *Field) isConf() bool {
-	return f.isMap() && strings.HasSuffix(f.last(), "Conf")
+// IsConf reports whether a field is a map of configuration keys of Spark or Hadoop.
+func (f *Field) IsConf() bool {
+	return f.IsMap() && strings.HasSuffix(f.Last(), "Conf")
 }
 
-// isQuantity reports whether a schema is of a Kubernetes quantity, or of a port that may have a name.
-func isQuantity(s *Schema) bool { return s.XIntOrString }
+// IsQuantity reports whether a schema is of a Kubernetes quantity, or of a port that may have a name.
+func IsQuantity(s *Schema) bool { return s.XIntOrString }

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/record"
-	"github.com/sparkoperator/spark-operator/internal/record/submitter"
+	"github.com/sparkoperator/spark-operator/test/record"
+	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
 
 type options struct {

@@ -1,0 +1,23 @@
+// Package hostile makes the worst custom resources that our definitions admit. It puts into each field the longest,
+// largest, most numerous and deepest values that the schema of that field allows. Tests measure what such objects cost.
+package hostile
+
+import "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"
+
+// Names of package crdfields.
+type (
+	// Schema is the part of a definition's schema that decides which values a field may have.
+	Schema = crdfields.Schema
+	// Definition is one version of one custom resource definition.
+	Definition = crdfields.Definition
+	// Field is one field of a definition.
+	Field = crdfields.Field
+)
+
+// Definitions reads every version of every definition in a folder.
+func Definitions(folder string) ([]*Definition, error) { return crdfields.Definitions(folder) }
+
+func fieldsOf(d *Definition) []*Field {
+	all, _ := d.Fields()
+	return all
+}
