@@ -265,7 +265,7 @@ func TestSizes(t *testing.T) {
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
 		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"lifecycle", nil}, {"dialect/...", []string{"dialect", "spark/..."}},
-		{"internal/controller", []string{"dialect/..."}},
+		{"internal/controller", []string{"dialect/..."}}, {"internal/testkit/...", []string{"internal/testkit/..."}},
 	}
 	for _, test := range []struct{ path, source, want string }{
 		{"api/x/a.go", `package x; import _ "github.com/sparkoperator/spark-operator/lifecycle"`, "may not import lifecycle"},
