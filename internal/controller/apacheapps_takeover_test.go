@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -171,7 +172,7 @@ func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	w.runApache(testConfig(w.namespace), time.Now)
 	testkit.Wait(t, "the wait to be told", func(context.Context) error {
 		status := w.getApache("pi").Status
-		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != reasonNameTaken {
+		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != dependents.ReasonNameTaken {
 			return fmt.Errorf("Ready is %+v, the state %+v", ready, status.CurrentState)
 		}
 		return want(status.CurrentState == nil, true)

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -109,7 +109,7 @@ func (r *Reconciler) render(p *pass, action lifecycle.Action) (submit.Objects, *
 // createAll creates objects that do not depend on each other. A transient error wins over a fact: the next pass finds the fact again.
 func (r *Reconciler) createAll(ctx context.Context, p *pass, objects []client.Object, driver *corev1.Pod) (fact, error) {
 	facts, errs := make([]fact, len(objects)), make([]error, len(objects))
-	sideBySide(len(objects), func(i int) { facts[i], errs[i] = r.createOne(ctx, p, objects[i], driver) })
+	dependents.SideBySide(len(objects), func(i int) { facts[i], errs[i] = r.createOne(ctx, p, objects[i], driver) })
 	if err := errors.Join(errs...); err != nil {
 		if wait := apianswer.WaitOf(err); wait != nil {
 			return nil, wait
@@ -125,24 +125,40 @@ func (r *Reconciler) createAll(ctx context.Context, p *pass, objects []client.Ob
 }
 
 func (r *Reconciler) createOne(ctx context.Context, p *pass, object client.Object, driver *corev1.Pod) (fact, error) {
-	err := r.client.Create(ctx, object) // which changes nothing of it but by an answer that it was made
+	came, err := r.dependents().CreateOne(ctx, r.kind.Inherited, p.stored, object, driver)
 	switch {
-	case err == nil:
-		p.remember(object)
-		return nil, nil
-	case apierrors.IsAlreadyExists(err):
-		return r.adopt(ctx, p, object, driver)
+	case err != nil:
+		return nil, err
+	case came.Refused != nil:
+		return refused(*came.Refused), nil
+	case came.Older != nil:
+		return p.foundOlder(came.Older)
+	case came.Made != nil:
+		p.remember(came.Made)
 	}
-	return answer(object, err)
+	return nil, nil
 }
 
-// answer makes a fact of a rejection, and returns any other answer to a creation as an error; see apianswer.OfCreation.
-func answer(object client.Object, err error) (fact, error) {
-	cause, err := apianswer.OfCreation(object, err)
-	if cause != nil {
-		return refused(*cause), nil
+// foundOlder takes an object of another attempt into the facts. When the decision knew it and wants to create nevertheless, all that is
+// left is to wait for it to go.
+func (p *pass) foundOlder(existing client.Object) (fact, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
+	if p.children.Has(existing) {
+		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s of attempt %d still exists", kind, existing.GetName(), attempt)}
 	}
-	return nil, err
+	if pod, isPod := existing.(*corev1.Pod); isPod {
+		return p.foundPod(pod), nil
+	}
+	p.children.Others = append(p.children.Others, metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{Kind: kind, APIVersion: existing.GetObjectKind().GroupVersionKind().GroupVersion().String()},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: existing.GetNamespace(), Name: existing.GetName(), UID: existing.GetUID(),
+			Labels: existing.GetLabels(), DeletionTimestamp: existing.GetDeletionTimestamp(),
+		},
+	})
+	return func(seen *lifecycle.Observed) { seen.Remains = append(seen.Remains, attempt) }, nil
 }
 
 // remember notes what this pass made, for the decisions that follow in it. Several creations run side by side.
@@ -153,24 +169,4 @@ func (p *pass) remember(object client.Object) {
 		object = pod
 	}
 	p.made = append(p.made, object)
-}
-
-// knows reports whether the decision had the object before it.
-func (p *pass) knows(object metav1.Object) bool {
-	for i := range p.children.drivers {
-		if p.children.drivers[i].UID == object.GetUID() {
-			return true
-		}
-	}
-	for i := range p.children.submitters {
-		if p.children.submitters[i].UID == object.GetUID() {
-			return true
-		}
-	}
-	for i := range p.children.others {
-		if p.children.others[i].UID == object.GetUID() {
-			return true
-		}
-	}
-	return false
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -70,14 +71,14 @@ func TestNameIsTaken(t *testing.T) {
 		kept  bool // whether the first of taken is still the same object in the end
 	}{
 		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreign},
-			v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"a pod of another application with our label", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object {
 			pod := tinyDriver(app, 1)
 			pod.OwnerReferences[0].Controller = nil
 			return pod
-		}}, v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+		}}, v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"a ConfigMap of nobody", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.OwnerReferences = nil })},
-			v1beta2.ApplicationStateFailed, reasonNameTaken, true},
+			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"our pod", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) }},
 			v1beta2.ApplicationStateSubmitted, "", true},
 		{"our ConfigMap", []func(*v1beta2.SparkApplication) client.Object{configMap(func(*corev1.ConfigMap) {})},
@@ -260,15 +261,15 @@ func TestTargets(t *testing.T) {
 	}
 	budget := func(name string, attempt int32) metav1.PartialObjectMetadata {
 		object := other(name, attempt)
-		object.Kind = kindBudget
+		object.Kind = dependents.KindBudget
 		return object
 	}
 	p := &pass{
-		children: children{
-			drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
-			executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
-			submitters: []corev1.Pod{pod("s1", 1, "Running", false), pod("s2", 2, "Running", false)},
-			others:     []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2), budget("b1", 1), budget("b2", 2)},
+		children: dependents.Set{
+			Drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
+			Executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
+			Submitters: []corev1.Pod{pod("s1", 1, "Running", false), pod("s2", 2, "Running", false)},
+			Others:     []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2), budget("b1", 1), budget("b2", 2)},
 		},
 	}
 	made := other("made", 2)
@@ -300,12 +301,12 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 		return object
 	}
 	first := conf()
-	if err := r.deleteOne(t.Context(), first); err != nil {
+	if err := r.dependents().DeleteOne(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	second := conf()
 	for range 2 {
-		if err := r.deleteOne(t.Context(), first); err != nil {
+		if err := r.dependents().DeleteOne(t.Context(), first); err != nil {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 	}

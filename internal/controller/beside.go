@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -41,21 +42,21 @@ func clusterAddress(object client.Object) string {
 }
 
 // surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
-var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", kindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
+var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, statefulSetKind.Kind, autoscalerKind.Kind}
 
 // unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
 func (p *pass) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
-	for i := range p.children.others {
-		other := &p.children.others[i]
+	for i := range p.children.Others {
+		other := &p.children.Others[i]
 		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
-		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, kindOf(other)) && !keep && other.DeletionTimestamp == nil {
+		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}
 	if len(wanted) == 0 {
-		for i := range p.children.strays {
-			remove = append(remove, &p.children.strays[i])
+		for i := range p.children.Strays {
+			remove = append(remove, &p.children.Strays[i])
 		}
 	}
 	return remove
@@ -63,8 +64,8 @@ func (p *pass) unwanted(wanted []client.Object) []client.Object {
 
 // inCache is an object's metadata as the cache shows it; nil where it shows none.
 func (p *pass) inCache(object client.Object) *metav1.PartialObjectMetadata {
-	for i := range p.children.others {
-		if other := &p.children.others[i]; nameOf(other) == nameOf(object) {
+	for i := range p.children.Others {
+		if other := &p.children.Others[i]; nameOf(other) == nameOf(object) {
 			return other
 		}
 	}
@@ -83,10 +84,8 @@ func (p *pass) cached(object client.Object) string {
 	return "?"
 }
 
-func kindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
-
 // nameOf tells the objects around one driver apart.
-func nameOf(object client.Object) string { return kindOf(object) + "/" + object.GetName() }
+func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
 
 // digestOf names what is asked for. Where it changes, what was said before does not count any more.
 func digestOf(wanted, remove []client.Object) string {

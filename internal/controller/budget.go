@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // budgetInterval lies between two requests for a budget that was refused.
 const budgetInterval = 15 * time.Second
-
-const kindBudget = "PodDisruptionBudget"
 
 // createBudget makes what keeps a driver from evictions. Whatever is said against it is told, and holds nothing up: the driver runs as well without.
 func (r *Reconciler) createBudget(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
@@ -60,7 +58,7 @@ func (r *Reconciler) makeBudget(ctx context.Context, p *pass, action lifecycle.A
 		case cause.Reason != "":
 			return cause, nil
 		default:
-			return lifecycle.Cause{}, fmt.Errorf("create %s %s: %w", kindBudget, object.GetName(), err)
+			return lifecycle.Cause{}, fmt.Errorf("create %s %s: %w", dependents.KindBudget, object.GetName(), err)
 		}
 	}
 	return lifecycle.Cause{}, nil
@@ -69,19 +67,19 @@ func (r *Reconciler) makeBudget(ctx context.Context, p *pass, action lifecycle.A
 // whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited
 // for, as is what an application of the same name left.
 func (r *Reconciler) whoseBudget(ctx context.Context, p *pass, object client.Object) (lifecycle.Cause, error) {
-	existing, gvk, err := r.readLive(ctx, object)
+	existing, gvk, err := r.dependents().ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, p.stored) {
 		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
 	}
-	if err != nil || identity.BelongsTo(existing, p.stored) || r.whyFreed(existing, gvk.Kind, p.stored) != "" {
+	if err != nil || identity.BelongsTo(existing, p.stored) || r.dependents().WhyFreed(existing, gvk.Kind, p.stored) != "" {
 		return lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
-	return nameTaken(existing, gvk.Kind), nil
+	return dependents.NameTaken(existing, gvk.Kind), nil
 }
 
 // replaceBudget puts ours in the place of one that another operator made for the application.
 func (r *Reconciler) replaceBudget(ctx context.Context, p *pass, existing, object client.Object) error {
-	if err := r.deleteOne(ctx, existing); err != nil {
+	if err := r.dependents().DeleteOne(ctx, existing); err != nil {
 		return err
 	}
 	made := object.DeepCopyObject().(client.Object)
@@ -90,9 +88,4 @@ func (r *Reconciler) replaceBudget(ctx context.Context, p *pass, existing, objec
 	}
 	p.remember(made)
 	return nil
-}
-
-func isBudget(object client.Object) bool {
-	_, typed := object.(*policyv1.PodDisruptionBudget)
-	return typed || object.GetObjectKind().GroupVersionKind().Kind == kindBudget
 }

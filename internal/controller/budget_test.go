@@ -17,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -165,7 +166,7 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitEvent(app, reasonNameTaken, "not kept from evictions", "does not belong to this resource")
+	w.waitEvent(app, dependents.ReasonNameTaken, "not kept from evictions", "does not belong to this resource")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 	"github.com/sparkoperator/spark-operator/internal/trim"
@@ -37,7 +38,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		DefaultTransform:            trim.Resource,
 		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trim.Pod}},
 	}
-	for _, kind := range childKinds {
+	for _, kind := range dependents.Kinds {
 		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
 	if cfg.Namespaces.Selector != "" {

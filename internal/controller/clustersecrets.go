@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -19,11 +20,6 @@ import (
 // A standalone cluster may have a Secret among its objects. The operator reads none (secrets.go), so it goes by the name, which holds a digest of what is in
 // it: one that exists is as it should be. Whether it still does is found out by creating it once in a while. Another content is another Secret, and the one
 // before it goes when no pod is left that was made to mount it.
-
-func isSecret(object client.Object) bool {
-	_, typed := object.(*corev1.Secret)
-	return typed || kindOf(object) == "Secret"
-}
 
 // ensureSecret creates a Secret that is not known to exist.
 func (r *Reconciler) ensureSecret(ctx context.Context, p *pass, object client.Object) (lifecycle.Surrounding, error) {
@@ -56,7 +52,7 @@ func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.
 	// By the name: what else is wanted of it, such as a label with the version of Spark, is not brought to one that exists.
 	keep, names := fields.Everything(), []string(nil)
 	for _, object := range wanted {
-		if isSecret(object) {
+		if dependents.IsSecret(object) {
 			keep = fields.AndSelectors(keep, fields.OneTermNotEqualSelector("metadata.name", object.GetName()))
 			names = append(names, nameOf(object))
 		}
@@ -91,5 +87,5 @@ func (p *pass) allMadeFrom(wanted []client.Object) bool {
 	}
 	another := func(generation string) bool { return !slices.Contains(made, generation) }
 	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
-		!slices.ContainsFunc(p.children.strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
+		!slices.ContainsFunc(p.children.Strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -100,7 +101,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 				w.create(pod)
 				return func() { w.untouchedObject(pod); w.remove(pod) }
 			},
-			state: failed, reason: reasonNameTaken, event: "SparkServerRefused", says: []string{`Pod "x-server" already exists`},
+			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`Pod "x-server" already exists`},
 		},
 		{
 			name: "a ConfigMap of that name", hinder: func(w *world) func() {
@@ -108,7 +109,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 				w.create(config)
 				return func() { w.untouchedObject(config); w.remove(config) }
 			},
-			state: failed, reason: reasonNameTaken, event: "SparkServerRefused", says: []string{`ConfigMap "x-conf" already exists`},
+			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`ConfigMap "x-conf" already exists`},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -177,10 +178,10 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	w.runServers(testConfig(w.namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, reasonNameTaken, `"x-server" already exists`),
-		holds("Ready", metav1.ConditionFalse, reasonNameTaken), holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"),
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken, `"x-server" already exists`),
+		holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"),
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "") })
-	w.waitEvent(sc, reasonNameTaken, "does not belong to this resource")
+	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	quiet := w.getServer("x")
 	for range 3 { // the same, however often it is looked at
 		looks := clock.looks.Load()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -71,9 +72,9 @@ func TestServiceIsRenamed(t *testing.T) {
 	old := w.serverService("x-server")
 
 	for _, step := range []struct{ service, reason string }{
-		{`{"metadata":{"name":"taken"}}`, reasonNameTaken},
+		{`{"metadata":{"name":"taken"}}`, dependents.ReasonNameTaken},
 		{`{"metadata":{"name":"sql"},"spec":{"sessionAffinity":"Sometimes"}}`, apianswer.ReasonInvalid},
-		{`{"metadata":{"name":"taken"},"spec":{"sessionAffinity":null}}`, reasonNameTaken},
+		{`{"metadata":{"name":"taken"},"spec":{"sessionAffinity":null}}`, dependents.ReasonNameTaken},
 	} {
 		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, step.service))
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, step.reason),
@@ -83,7 +84,7 @@ func TestServiceIsRenamed(t *testing.T) {
 		}
 		w.serverService("x-server", untouchedService(old), selects(pod))
 	}
-	w.waitEvent(sc, reasonNameTaken, "does not belong to this resource")
+	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	w.untouchedObject(theirs)
 	w.remove(theirs)
 	clock.advance(maxSurroundInterval)
@@ -104,9 +105,9 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 	w.readyServer(w.server("x"), 1)
 	old := w.serverService("x-server")
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"taken"}}}}}`)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, reasonNameTaken), servedBy("x-server"))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy("x-server"))
 	w.remove(old)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, reasonNameTaken), servedBy(""))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
 // TestUpdateOfAServiceIsRefused: the Service as it was serves on, and so does the status say; what is refused is told, once. With the next edit all is well.

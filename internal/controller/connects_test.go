@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -210,7 +211,7 @@ func TestServerIsMadeAnew(t *testing.T) {
 	w.remove(first)
 	w.waitGone(first)
 	second := w.server("x")
-	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, reasonNameTaken, "of the same name that was deleted"))
+	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken, "of the same name that was deleted"))
 	goes()
 	if err := w.api.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
@@ -141,11 +142,11 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	w.create(tinyDriver(other, 1))
 	w.waitCached(r, app.UID, 10)
 
-	r.departed.note(app)
+	r.departed.Note(app)
 	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
-		again, err := r.sweep(ctx, identity.Key(app))
-		return errors.Join(err, want(again, 0))
+		again, err := r.dependents().Sweep(ctx, &r.departed, identity.Key(app))
+		return errors.Join(err, want(again, false))
 	})
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(left, w.stays()); diff != "" {
@@ -198,19 +199,19 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w.create(tinyDriver(app, 1))
 			w.configMap(app, "conf", appRef(app))
 			w.waitCached(r, app.UID, 2)
-			r.departed.note(app)
-			if again, err := r.sweep(t.Context(), identity.Key(app)); err != nil || again != lookAgain {
+			r.departed.Note(app)
+			if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
-				again, err := r.sweep(ctx, identity.Key(app))
+				again, err := r.dependents().Sweep(ctx, &r.departed, identity.Key(app))
 				if err != nil {
 					return err
 				}
-				return want(again, 0)
+				return want(again, false)
 			})
 			if diff := cmp.Diff(c.left, w.stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
@@ -229,8 +230,8 @@ func TestSweepOfAnother(t *testing.T) {
 	before.UID = "before"
 	w.create(tinyDriver(app, 1))
 	w.waitCached(r, app.UID, 1)
-	r.departed.note(before)
-	if again, err := r.sweep(t.Context(), identity.Key(app)); err != nil || again != 0 {
+	r.departed.Note(before)
+	if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
@@ -399,7 +400,7 @@ func TestApplicationIsDeleted(t *testing.T) {
 // childrenOf lists what is labelled as an application's.
 func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Object) {
 	w.t.Helper()
-	for _, kind := range append(slices.Clone(childKinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
+	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {

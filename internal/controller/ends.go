@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -48,9 +49,9 @@ func (r *Reconciler) observeGone(p *pass) []lifecycle.Executor {
 		return nil
 	}
 	phase, tally, uid := lifecycle.Phase(was.Phase), dialect.DecodeTally(was.Executors), p.stored.GetUID()
-	names := make(map[string]bool, len(p.children.executors))
-	for i := range p.children.executors {
-		names[p.children.executors[i].Name] = true
+	names := make(map[string]bool, len(p.children.Executors))
+	for i := range p.children.Executors {
+		names[p.children.Executors[i].Name] = true
 	}
 	var gone, counted []feed.End
 	for _, is := range p.ends {
@@ -60,13 +61,13 @@ func (r *Reconciler) observeGone(p *pass) []lifecycle.Executor {
 		case !is.Gone, attempt > was.Attempt:
 		case attempt < was.Attempt, countedIn(&is, tally):
 			counted = append(counted, is)
-		case (phase.Live() || phase.Terminal()) && !names[is.Pod.Name] && (identity.OwnedBy(&is.Pod, uid) || p.children.driven(&is.Pod)):
+		case (phase.Live() || phase.Terminal()) && !names[is.Pod.Name] && (identity.OwnedBy(&is.Pod, uid) || p.children.Drives(&is.Pod)):
 			gone = append(gone, is)
 		}
 	}
 	r.ends.Counted(identity.Key(p.stored), counted)
 	slices.SortFunc(gone, func(a, b feed.End) int {
-		return cmp.Or(compareNames(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
+		return cmp.Or(dependents.CompareNames(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
 	})
 	return goneFacts(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }

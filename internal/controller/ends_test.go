@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -80,7 +81,7 @@ func TestObserveGone(t *testing.T) {
 		if len(pods) != len(test.there) || p.check != 0 {
 			t.Errorf("%s: %d pods are decided by, and the next look is in %s", test.name, len(pods), p.check)
 		}
-		p.children = sortPods(pods, app.UID)
+		p.children = dependents.Sort(pods, app.UID)
 		var got []string
 		for _, e := range r.observeGone(p) {
 			got = append(got, e.Name)

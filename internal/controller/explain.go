@@ -15,12 +15,12 @@ import (
 // explain has the facts say what nobody says by a status: what pods wait for, and that a driver which failed lacked a right.
 func (r *Reconciler) explain(ctx context.Context, p *pass) {
 	key := identity.Key(p.stored)
-	for _, pod := range explain.Pods(&p.seen, p.children.executors, p.children.members) {
+	for _, pod := range explain.Pods(&p.seen, p.children.Executors, p.children.Members) {
 		*pod.Why = p.explained(r.explains.Pod(ctx, key, pod, p.now))
 	}
 	for i := range p.seen.Drivers {
 		driver := &p.seen.Drivers[i]
-		driver.Why = r.explains.FailedDriver(ctx, key, driver, serviceAccountOf(p.children.drivers, driver.UID), p.now)
+		driver.Why = r.explains.FailedDriver(ctx, key, driver, serviceAccountOf(p.children.Drivers, driver.UID), p.now)
 	}
 }
 
@@ -28,7 +28,7 @@ func (r *Reconciler) explain(ctx context.Context, p *pass) {
 func (r *Reconciler) probe(ctx context.Context, p *pass, action lifecycle.Action) fact {
 	short := explain.Shortage{Of: identity.Key(p.stored), UID: p.stored.GetUID(), Attempt: action.Attempt, Since: p.plan.Next.ShortSince}
 	if driver := p.seen.Driver(action.Attempt); driver != nil {
-		short.Driver, short.Account = types.UID(driver.UID), serviceAccountOf(p.children.drivers, driver.UID)
+		short.Driver, short.Account = types.UID(driver.UID), serviceAccountOf(p.children.Drivers, driver.UID)
 	}
 	if r.kind.Executors.Render != nil {
 		short.Executor = func() (*corev1.Pod, error) {

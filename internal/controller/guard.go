@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -59,7 +60,7 @@ func (r *Reconciler) edited(p *pass, object client.Object) bool {
 }
 
 func (r *Reconciler) vital(object client.Object) bool {
-	return slices.Contains(r.kind.Beside.Vital, kindOf(object))
+	return slices.Contains(r.kind.Beside.Vital, dependents.KindOf(object))
 }
 
 // wrote notes an object that was written, if that is how an edit of it will show.
@@ -226,7 +227,7 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 // may be connected by them.
 func (r *Reconciler) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
 	for _, object := range remove {
-		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == kindOf(object) && !s.Stands })
+		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == dependents.KindOf(object) && !s.Stands })
 		if r.vital(object) && missing {
 			stay = append(stay, object)
 		} else {
@@ -239,8 +240,8 @@ func (r *Reconciler) kept(remove []client.Object, wanted []lifecycle.Surrounding
 // lost reports whether one of the objects that were there last, though not as they are wanted, is not any more.
 func (p *pass) lost(results []lifecycle.Surrounding) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
-		return s.Old && !slices.ContainsFunc(p.children.others, func(other metav1.PartialObjectMetadata) bool {
-			return kindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
+		return s.Old && !slices.ContainsFunc(p.children.Others, func(other metav1.PartialObjectMetadata) bool {
+			return dependents.KindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
 		})
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 	"github.com/sparkoperator/spark-operator/internal/trim"
@@ -275,7 +276,7 @@ func (l *hostileLife) surround(p *pass) []client.Object {
 	var stand []lifecycle.Surrounding
 	for _, object := range wanted.Objects {
 		l.spent.Renders = true
-		stand = append(stand, lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName(), Stands: true})
+		stand = append(stand, lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Stands: true})
 		if _, err := appliedTree(object); err != nil {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}

@@ -13,11 +13,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
-	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
 // Names of package kind for what the reconciler knows of a custom resource.
@@ -40,12 +38,6 @@ var (
 
 // isCluster reports whether a kind's objects are standalone clusters.
 func isCluster(k Kind) bool { return slices.Contains(k.Definition.Needs, statefulSetKind) }
-
-// isGroup reports whether an object is by what a batch scheduler knows a gang.
-func isGroup(object client.Object) bool {
-	is := object.GetObjectKind().GroupVersionKind()
-	return is == gang.VolcanoKind || is == gang.CoschedulingKind
-}
 
 // Clock tells the time. The decisions get it as an argument.
 type Clock func() time.Time

@@ -9,19 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// pages notes the most items that a list had, and how many pages are in memory at a time.
+// pages notes the most items that a list had.
 type pages struct {
 	client.Client
-	items, read int
+	items int
 }
 
 func (p *pages) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	err := p.Client.List(ctx, list, options...)
-	p.items, p.read = max(p.items, meta.LenList(list)), max(p.read, len(livePagesRead))
+	p.items = max(p.items, meta.LenList(list))
 	return err
 }
 
@@ -31,7 +32,7 @@ func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.application("pi")
-	const drivers = livePage + 3
+	const drivers = dependents.LivePage + 3
 	for i := range drivers {
 		driver := tinyDriver(app, 1)
 		driver.Name = fmt.Sprint("pi-driver-", i)
@@ -50,40 +51,12 @@ func TestLiveListsAreBounded(t *testing.T) {
 	}
 	var seen lifecycle.Observed
 	fact(&seen)
-	if len(seen.Drivers) != drivers || read.items != livePage || read.read == 0 || read.read > livePages {
-		t.Errorf("%d drivers were found, with pages of %d items, %d at a time", len(seen.Drivers), read.items, read.read)
+	if len(seen.Drivers) != drivers || read.items != dependents.LivePage {
+		t.Errorf("%d drivers were found, with pages of %d items", len(seen.Drivers), read.items)
 	}
-	for _, driver := range p.children.drivers {
+	for _, driver := range p.children.Drivers {
 		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
 			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))
 		}
-	}
-	if len(livePagesRead) > livePages {
-		t.Error("pages are not given back")
-	}
-}
-
-// TestLivePagesWaitNoLongerThanTheirPass: a namespace whose pages are in memory makes others wait, who give up with their passes.
-func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
-	t.Parallel()
-	r := &Reconciler{}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	taken := 0
-	for full := false; !full; {
-		select {
-		case livePagesRead <- struct{}{}:
-			taken++
-		default:
-			full = true
-		}
-	}
-	defer func() {
-		for range taken {
-			<-livePagesRead
-		}
-	}()
-	if _, err := r.livePods(ctx); err == nil {
-		t.Error("a pass that is over has read a page")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
@@ -103,8 +104,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
 						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}
-				c := sortPods(pods, uid)
-				counted := slices.ContainsFunc(slices.Concat(c.drivers, c.submitters, c.executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
+				c := dependents.Sort(pods, uid)
+				counted := slices.ContainsFunc(slices.Concat(c.Drivers, c.Submitters, c.Executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
 				if want := test.of == string(uid); counted != want {
 					t.Errorf("%s counts it: %t", uid, counted)
 				}
@@ -170,7 +171,7 @@ func TestContainerOfAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for where, read := range map[string]*corev1.Pod{"live": pod, "cached": cached.(*corev1.Pod)} {
-			code := driverFacts(read).ExitCode
+			code := dependents.DriverFacts(read).ExitCode
 			if code < 1 || int(code) > len(test.containers) || test.containers[code-1].Name != test.spark {
 				t.Errorf("%s of %v, %s: it ended by code %d, not as %s did", test.role, test.containers, where, code, test.spark)
 			}

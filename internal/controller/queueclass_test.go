@@ -64,11 +64,11 @@ func TestClassOfWhatIsGone(t *testing.T) {
 	if got := class(request); got != queue.Settled {
 		t.Errorf("of one that left nothing: class %d", got)
 	}
-	left.note(gone)
+	left.Note(gone)
 	if got := class(request); got != queue.Leaving {
 		t.Errorf("of one that left something: class %d", got)
 	}
-	left.swept(identity.Key(gone), gone.UID)
+	left.Swept(identity.Key(gone), gone.UID)
 	if got := class(request); got != queue.Settled {
 		t.Errorf("once that is deleted: class %d", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -55,7 +56,7 @@ type Reconciler struct {
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
 
-	departed  departed
+	departed  dependents.Departed
 	optional  *optional.Caches
 	rush      func() bool    // whether more runs are due than can be started at once; nil: never
 	sentinels *sentinel.Kind // nil where the kind has none
@@ -69,7 +70,7 @@ type Reconciler struct {
 type pass struct {
 	mu       sync.Mutex // guards made and children while objects are created side by side
 	stored   client.Object
-	children children
+	children dependents.Set
 	seen     lifecycle.Observed
 	now      time.Time
 
@@ -140,7 +141,11 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	if err := r.catchUp(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	again, unswept := r.sweep(ctx, req.NamespacedName)
+	again := time.Duration(0)
+	changed, unswept := r.dependents().Sweep(ctx, &r.departed, req.NamespacedName)
+	if changed {
+		again = lookAgain
+	}
 	stored := r.kind.New()
 	switch err := r.read(ctx, req.NamespacedName, stored); {
 	case apierrors.IsNotFound(err):
@@ -167,13 +172,16 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	return r.conclude(ctx, req.NamespacedName, p)
 }
 
-// missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it (sweep).
+// missing is the rest of a pass over a name that no custom resource has, by what came of deleting what those left that had it.
 func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
 	if unswept != nil || again > 0 {
 		return reconcile.Result{RequeueAfter: again}, unswept
 	}
 	r.forget(key)
-	return reconcile.Result{}, r.sweepStrays(ctx, key)
+	if !isCluster(r.kind) {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, r.dependents().SweepStrays(ctx, key, r.kind.New())
 }
 
 // apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.

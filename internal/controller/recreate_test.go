@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -58,8 +59,8 @@ func TestRecreatedApplication(t *testing.T) {
 	app, goes := w.recreate()
 	testkit.Wait(t, "the wait to be told", func(context.Context) error {
 		got := w.get("pi")
-		ready, told := condition(got, "Ready"), w.eventsOf(app)[reasonNameTaken]
-		if ready.Reason != reasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
+		ready, told := condition(got, "Ready"), w.eventsOf(app)[dependents.ReasonNameTaken]
+		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
 			return fmt.Errorf("Ready is %+v, the event %q", ready, told)
 		}
 		return want(got.Status.AppState.State, "")
@@ -116,7 +117,7 @@ func TestLeftWithPod(t *testing.T) {
 		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings", OwnerReferences: test.refs}}
-		if why, err := r.leftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
+		if why, err := r.dependents().LeftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
 			t.Errorf("%s: %q, %v", test.name, why, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/runs"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -22,7 +23,7 @@ import (
 
 // observeRuns finds the runs in the cache and reads them into facts.
 func (r *Reconciler) observeRuns(ctx context.Context, p *pass) (err error) {
-	p.children.runs, p.seen.Runs, err = runs.Observe(ctx, r.client, r.kind.Runs, p.stored)
+	p.children.Runs, p.seen.Runs, err = runs.Observe(ctx, r.client, r.kind.Runs, p.stored)
 	return err
 }
 
@@ -58,7 +59,11 @@ func (r *Reconciler) createRun(ctx context.Context, p *pass, action lifecycle.Ac
 	case apierrors.IsAlreadyExists(err):
 		return r.adoptRun(ctx, p, run)
 	default:
-		return answer(run, err)
+		cause, err := apianswer.OfCreation(run, err)
+		if cause != nil {
+			return refused(*cause), nil
+		}
+		return nil, err
 	}
 }
 
@@ -89,7 +94,7 @@ func oursToRun(run, owner client.Object, action lifecycle.Action) error {
 //	one of this name    wait until it is gone: it belongs to a custom resource of the owner's name that was deleted
 //	somebody else       refused, by name; theirs is never touched
 func (r *Reconciler) adoptRun(ctx context.Context, p *pass, run client.Object) (fact, error) {
-	existing, gvk, err := r.readLive(ctx, run)
+	existing, gvk, err := r.dependents().ReadLive(ctx, run)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
@@ -98,11 +103,11 @@ func (r *Reconciler) adoptRun(ctx context.Context, p *pass, run client.Object) (
 	case identity.OwnedBy(existing, p.stored.GetUID()):
 		r.startedRun(p, existing, existing.GetCreationTimestamp().Time)
 		return nil, nil
-	case identity.Orphan(existing, p.stored, r.groupKind(p.stored)):
-		return nil, &apianswer.Wait{Reason: reasonNameTaken,
+	case identity.Orphan(existing, p.stored, r.dependents().GroupKind(p.stored)):
+		return nil, &apianswer.Wait{Reason: dependents.ReasonNameTaken,
 			Message: fmt.Sprintf("%s %q is left by one of the same name that was deleted; the run is started once it is gone", gvk.Kind, existing.GetName())}
 	}
-	return refused(lifecycle.Cause{Reason: reasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
+	return refused(lifecycle.Cause{Reason: dependents.ReasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and is another's (%s); delete or rename that one",
 		gvk.Kind, existing.GetName(), identity.OwnerInWords(existing))}), nil
 }
 
@@ -151,13 +156,13 @@ func (r *Reconciler) confirmRun(ctx context.Context, p *pass, action lifecycle.A
 	wanted := r.kind.Runs.New()
 	wanted.SetNamespace(p.stored.GetNamespace())
 	wanted.SetName(action.Name)
-	run, _, err := r.readLive(ctx, wanted)
+	run, _, err := r.dependents().ReadLive(ctx, wanted)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return nil, err
 	}
 	known := func(one client.Object) bool { return one.GetUID() == run.GetUID() }
-	if missing || !identity.OwnedBy(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.runs, known) {
+	if missing || !identity.OwnedBy(run, p.stored.GetUID()) || slices.ContainsFunc(p.children.Runs, known) {
 		return func(seen *lifecycle.Observed) { seen.Confirmed = true }, nil
 	}
 	return r.confirmRuns(ctx, p)
@@ -166,18 +171,18 @@ func (r *Reconciler) confirmRun(ctx context.Context, p *pass, action lifecycle.A
 // confirmRuns reads live which runs there are that were not seen.
 func (r *Reconciler) confirmRuns(ctx context.Context, p *pass) (fact, error) {
 	known := map[types.UID]bool{}
-	for _, run := range p.children.runs {
+	for _, run := range p.children.Runs {
 		known[run.GetUID()] = true
 	}
 	var found []lifecycle.Run
-	err := r.eachLive(ctx, r.kind.Runs.List, func(item runtime.Object) error {
+	err := r.dependents().EachLive(ctx, r.kind.Runs.List, func(item runtime.Object) error {
 		run := item.(client.Object)
 		if !identity.OwnedBy(run, p.stored.GetUID()) || known[run.GetUID()] {
 			return nil
 		}
 		known[run.GetUID()] = true
 		found = append(found, r.kind.Runs.Facts(run))
-		p.children.runs = append(p.children.runs, r.kind.Runs.Head(run))
+		p.children.Runs = append(p.children.Runs, r.kind.Runs.Head(run))
 		return nil
 	}, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabels(r.kind.Runs.Labels(p.stored)))
 	if err != nil {
@@ -189,7 +194,7 @@ func (r *Reconciler) confirmRuns(ctx context.Context, p *pass) (fact, error) {
 // deleteRun deletes a run with all that it made. One that has ended goes as kubectl does it: at once, and what it left follows. One that goes on is there
 // until the pods are gone that the operator made of it; a driver that spark-submit made is waited for after that (runs.Observe).
 func (r *Reconciler) deleteRun(ctx context.Context, p *pass, action lifecycle.Action) error {
-	for _, run := range p.children.runs {
+	for _, run := range p.children.Runs {
 		if run.GetName() != action.Name || run.GetDeletionTimestamp() != nil {
 			continue
 		}
@@ -197,7 +202,7 @@ func (r *Reconciler) deleteRun(ctx context.Context, p *pass, action lifecycle.Ac
 		if r.kind.Runs.Facts(run).Outcome == lifecycle.Undecided {
 			how = metav1.DeletePropagationForeground
 		}
-		return r.deleteOne(ctx, run, client.PropagationPolicy(how))
+		return r.dependents().DeleteOne(ctx, run, client.PropagationPolicy(how))
 	}
 	return nil
 }

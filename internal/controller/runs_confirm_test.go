@@ -56,7 +56,7 @@ func TestConfirmRuns(t *testing.T) {
 
 	r := &Reconciler{kind: kinds.Schedules(config.Default()), live: w.api}
 	p := &pass{stored: s}
-	p.children.runs = []client.Object{seen}
+	p.children.Runs = []client.Object{seen}
 	p.seen.Runs = []lifecycle.Run{r.kind.Runs.Facts(seen)}
 	for range 2 { // what the first read found is known to the second
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun})
@@ -79,8 +79,8 @@ func TestConfirmRuns(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the runs that are seen (-want +got):\n%s", diff)
 	}
-	if len(p.children.runs) != len(want) {
-		t.Errorf("%d runs can be acted on, want %d", len(p.children.runs), len(want))
+	if len(p.children.Runs) != len(want) {
+		t.Errorf("%d runs can be acted on, want %d", len(p.children.Runs), len(want))
 	}
 }
 
@@ -94,8 +94,8 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	for _, name := range []string{"", "nightly-1"} {
 		p := &pass{stored: s}
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name})
-		if err == nil || found != nil || len(p.children.runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
-			t.Errorf("run %q: %v, and %d runs", name, err, len(p.children.runs))
+		if err == nil || found != nil || len(p.children.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
+			t.Errorf("run %q: %v, and %d runs", name, err, len(p.children.Runs))
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -350,7 +351,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	other := w.application(name)
 	w.ask(s, "one")
 	refused := w.waitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return waitingFor(s) == reasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
+		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
 	if refused.Status.LastRunName != "" {
 		t.Errorf("the last run is %s", refused.Status.LastRunName)

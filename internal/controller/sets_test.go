@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -62,8 +63,8 @@ func TestExecutorsOfSetsAreTold(t *testing.T) {
 		{"whose driver is another's", driver(func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }), executor("StatefulSet"), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := &pass{children: sortPods([]corev1.Pod{test.executor, test.driver}, types.UID("app"))}
-			if got := len(p.children.executors); got != test.want {
+			p := &pass{children: dependents.Sort([]corev1.Pod{test.executor, test.driver}, types.UID("app"))}
+			if got := len(p.children.Executors); got != test.want {
 				t.Errorf("%d executors, want %d", got, test.want)
 			}
 			for _, part := range []lifecycle.Part{lifecycle.Attempt, lifecycle.Executors} {

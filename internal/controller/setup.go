@@ -26,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -81,7 +82,7 @@ type Operator struct {
 	sentinels *sentinel.Set
 	allowed   explain.Allowance // of all kinds together
 	pods      *feed.Listener
-	others    []*feed.Listener // of childKinds
+	others    []*feed.Listener // of dependents.Kinds
 	lock      *lock            // nil without a leader
 	hangs     *watchdog.Watchdog
 	// until is the context that Start was given; nil before that.
@@ -203,7 +204,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 func (op *Operator) watchChildren(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	op.pods = feed.NewListener(objects[0], op.GetCache())
-	for _, kind := range childKinds {
+	for _, kind := range dependents.Kinds {
 		object := metadataOnly(kind)
 		objects, op.others = append(objects, object), append(op.others, feed.NewListener(object, op.GetCache()))
 	}

@@ -55,12 +55,12 @@ func TestSilentScheduler(t *testing.T) {
 		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
-			p.children.drivers = []corev1.Pod{test.pod}
-			p.seen = p.children.facts()
+			p.children.Drivers = []corev1.Pod{test.pod}
+			p.seen = p.children.Facts()
 			why = func() lifecycle.Cause { return p.seen.Drivers[0].Why }
 		} else {
-			p.children.executors = []corev1.Pod{test.pod}
-			p.seen = p.children.facts()
+			p.children.Executors = []corev1.Pod{test.pod}
+			p.seen = p.children.Facts()
 			p.seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
 			why = func() lifecycle.Cause { return p.seen.Executors[0].Why }
 		}

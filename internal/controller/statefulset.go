@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -28,12 +28,12 @@ import (
 // over the pods, and a set that another operator made goes on as it is until somebody edits the cluster.
 
 // isSet reports whether an object is a StatefulSet.
-func isSet(object client.Object) bool { return kindOf(object) == statefulSetKind.Kind }
+func isSet(object client.Object) bool { return dependents.KindOf(object) == statefulSetKind.Kind }
 
 // autoscaled are the names of the StatefulSets whose number of pods an autoscaler among the objects decides.
 func autoscaled(objects []client.Object) (names []string) {
 	for _, object := range objects {
-		if kindOf(object) != autoscalerKind.Kind {
+		if dependents.KindOf(object) != autoscalerKind.Kind {
 			continue
 		}
 		if tree, err := appliedTree(object); err == nil {
@@ -75,14 +75,14 @@ func (r *Reconciler) first(ctx context.Context, p *pass, object client.Object, e
 	if !isSet(object) || !slices.Contains(p.scaled, name) {
 		return object, nil
 	}
-	if !existed && countOf(name, slices.Concat(p.children.strays, p.children.members)) == 0 {
+	if !existed && countOf(name, slices.Concat(p.children.Strays, p.children.Members)) == 0 {
 		return object, nil
 	}
-	pods, err := r.livePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: p.stored.GetName()})
+	pods, err := r.dependents().LivePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: p.stored.GetName()})
 	if err != nil {
 		return nil, fmt.Errorf("count the pods that it left: %w", err)
 	}
-	return takeStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !isStray(&pod) && !ofSetNamed(&pod, name) })), nil
+	return takeStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !ofSetNamed(&pod, name) })), nil
 }
 
 // ofSetNamed reports whether a pod of a cluster is labelled as one, and kept by a set of a name.
@@ -114,11 +114,6 @@ func countOf(set string, pods []corev1.Pod) int64 {
 		}
 	}
 	return min(left, 2*count) // a few may be missing; one of a high number alone is what somebody else made up
-}
-
-// isStray reports whether a pod of a cluster has lost its set. That it had one, a label tells that Kubernetes gives such pods.
-func isStray(pod *corev1.Pod) bool {
-	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
 }
 
 // leftContent begins the content label (lifecycle.ContentLabel) of a set that another operator made, and that goes on as it is.
@@ -170,7 +165,7 @@ func (r *Reconciler) replaceSet(ctx context.Context, existing *unstructured.Unst
 	if err := r.client.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
 		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
 	}
-	if err := r.deleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+	if err := r.dependents().DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
 	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
@@ -113,7 +114,7 @@ func TestStrays(t *testing.T) {
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
-			p := &pass{stored: &sparkCluster{}, scaled: test.scaled, children: children{strays: test.cached[:lost], members: test.cached[lost:]}}
+			p := &pass{stored: &sparkCluster{}, scaled: test.scaled, children: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}
 			r := &Reconciler{live: &livePods{pods: test.pods}}
 			first, err := r.first(t.Context(), p, object, test.existed)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -341,7 +342,7 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.create(foreign)
 	w.suspend("other", false)
 	got := w.waitState("other", v1beta2.ApplicationStateFailed)
-	if c := condition(got, "Failed"); c.Reason != reasonNameTaken || !strings.Contains(c.Message, foreign.Name) {
+	if c := condition(got, "Failed"); c.Reason != dependents.ReasonNameTaken || !strings.Contains(c.Message, foreign.Name) {
 		t.Errorf("Failed is %+v", c)
 	}
 	uid := foreign.UID
@@ -455,22 +456,21 @@ func TestMayHaveSecrets(t *testing.T) {
 	submitter.Labels[identity.RoleLabel] = identity.RoleSubmitter
 	for _, c := range []struct {
 		name     string
-		children children
+		children dependents.Set
 		made     []client.Object
 		off      bool // no attempt may have Secrets
 		want     bool
 	}{
-		{"a driver that the operator made", children{drivers: []corev1.Pod{native}}, nil, false, false},
-		{"a driver that spark-submit made", children{drivers: []corev1.Pod{submitted}}, nil, false, true},
-		{"a pod that submits", children{submitters: []corev1.Pod{submitter}}, nil, false, true},
-		{"made in this pass", children{}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 1)}}, false, true},
-		{"of another attempt", children{drivers: []corev1.Pod{native}}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 2)}}, false, false},
-		{"nothing is known", children{}, nil, false, true},
-		{"nothing is known, and there are none", children{}, nil, true, false},
+		{"a driver that the operator made", dependents.Set{Drivers: []corev1.Pod{native}}, nil, false, false},
+		{"a driver that spark-submit made", dependents.Set{Drivers: []corev1.Pod{submitted}}, nil, false, true},
+		{"a pod that submits", dependents.Set{Submitters: []corev1.Pod{submitter}}, nil, false, true},
+		{"made in this pass", dependents.Set{}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 1)}}, false, true},
+		{"of another attempt", dependents.Set{Drivers: []corev1.Pod{native}}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 2)}}, false, false},
+		{"nothing is known", dependents.Set{}, nil, false, true},
+		{"nothing is known, and there are none", dependents.Set{}, nil, true, false},
 	} {
-		r := &Reconciler{kind: Kind{Secrets: kind.Secrets{Runners: !c.off}}}
 		p := &pass{children: c.children, made: c.made}
-		if got := r.mayHaveSecrets(p, 1); got != c.want {
+		if got := dependents.MayHaveSecrets(kind.Secrets{Runners: !c.off}, p.having(), 1); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 		if targets := p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); slices.ContainsFunc(targets, func(o client.Object) bool {

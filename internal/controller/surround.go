@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -65,7 +66,7 @@ func (r *Reconciler) surround(ctx context.Context, p *pass) {
 	key, uid := identity.Key(p.stored), p.stored.GetUID()
 	remove := p.unwanted(wanted.Objects)
 	if wanted.Stays {
-		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return kindOf(object) == "Service" })
+		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return dependents.KindOf(object) == "Service" })
 	}
 	last := r.around.last(key, uid)
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, p.now) })
@@ -132,27 +133,27 @@ func (r *Reconciler) bring(ctx context.Context, p *pass, within time.Duration, w
 	p.scaled, p.leftMark = autoscaled(wanted.Objects), markOf(p.stored.GetGeneration())
 	results := make([]lifecycle.Surrounding, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
-	sideBySide(len(wanted.Objects), func(i int) {
+	dependents.SideBySide(len(wanted.Objects), func(i int) {
 		object := wanted.Objects[i]
 		results[i], errs[i] = r.ensure(ctx, p, object, slices.Contains(wanted.Read, object.GetName()), last.made[nameOf(object)])
 	})
 	stay, goes := r.kept(remove, results[:len(wanted.Objects)])
 	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
-		results[at] = lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName(), Old: i >= len(goes)}
+		results[at] = lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Old: i >= len(goes)}
 	}
-	sideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = r.deleteOne(ctx, goes[i]) })
+	dependents.SideBySide(len(goes), func(i int) { errs[len(wanted.Objects)+i] = r.dependents().DeleteOne(ctx, goes[i]) })
 	next := aroundState{uid: p.stored.GetUID(), made: map[string]written{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
-		if cached := p.cached(object); !results[i].Stands || isSecret(object) || cached == content || p.leftAsItIs(object, cached) {
+		if cached := p.cached(object); !results[i].Stands || dependents.IsSecret(object) || cached == content || p.leftAsItIs(object, cached) {
 			continue
 		}
 		was, name := last.made[nameOf(object)], nameOf(object)
 		if !was.holds(content, p.now) {
 			was = written{content, p.now}
 		}
-		if next.made[name] = was; was.at.Before(p.now) || !alwaysWatched(object) { // else its coming brings the next look
+		if next.made[name] = was; was.at.Before(p.now) || !dependents.AlwaysWatched(object) { // else its coming brings the next look
 			p.check = soonest(p.check, ownTrust-p.now.Sub(was.at)) // somebody may have deleted it since
 		}
 	}
@@ -221,12 +222,12 @@ func (e *causeError) Error() string { return e.cause.Message }
 
 // ensure makes one object what it should be, by as few requests as the cache allows: none where it shows the object as it is wanted.
 func (r *Reconciler) ensure(ctx context.Context, p *pass, object client.Object, read bool, made written) (lifecycle.Surrounding, error) {
-	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
+	is := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
 	if err := standsBeside(object, p.stored); err != nil {
 		return is, err
 	}
-	if isSecret(object) {
+	if dependents.IsSecret(object) {
 		return r.ensureSecret(ctx, p, object)
 	}
 	cached := p.cached(object)
@@ -262,7 +263,7 @@ func (r *Reconciler) ensure(ctx context.Context, p *pass, object client.Object, 
 
 // corrected is what is known of an object that exists once it was corrected.
 func (r *Reconciler) corrected(ctx context.Context, p *pass, object client.Object, edited bool) (lifecycle.Surrounding, error) {
-	is := lifecycle.Surrounding{Kind: kindOf(object), Name: object.GetName()}
+	is := lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := r.correct(ctx, p, object, edited)
 	is.Stands, is.Old = err == nil, old
 	if err == nil {
@@ -326,16 +327,16 @@ func (p *pass) treeOver(object client.Object, existing *unstructured.Unstructure
 func (r *Reconciler) notOurs(p *pass, object client.Object, existing *unstructured.Unstructured) error {
 	switch {
 	case identity.OwnedBy(existing, p.stored.GetUID()) && existing.GetDeletionTimestamp() != nil:
-		return fmt.Errorf("%s %s is being deleted", kindOf(object), object.GetName())
+		return fmt.Errorf("%s %s is being deleted", dependents.KindOf(object), object.GetName())
 	case identity.OwnedBy(existing, p.stored.GetUID()):
 		return nil
 	case p.drivenElsewhere(existing):
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonLeft, Message: "another operator made it"}}
 	}
-	if why := r.whyFreed(existing, kindOf(object), p.stored); why != "" {
+	if why := r.dependents().WhyFreed(existing, dependents.KindOf(object), p.stored); why != "" {
 		return &apianswer.Wait{Message: why} // it goes by itself: tried again soon, told when it lasts
 	}
-	return &causeError{nameTaken(existing, kindOf(object))}
+	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }
 
 // drivenElsewhere reports whether an object belongs to a driver that was taken over from another operator, which made the two.

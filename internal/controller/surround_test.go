@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -207,7 +208,7 @@ type keeping struct {
 }
 
 func (c *keeping) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
-	if kindOf(object) == "Service" && c.keeps.Load() {
+	if dependents.KindOf(object) == "Service" && c.keeps.Load() {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden, Message: "policy: it stays"}}
 	}
 	return c.Client.Delete(ctx, object, options...)
@@ -363,7 +364,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	got := w.waitExposed("pi", metav1.ConditionFalse, reasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application runs on")
+	got := w.waitExposed("pi", metav1.ConditionFalse, dependents.ReasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application runs on")
 	if got.Status.DriverInfo.WebUIServiceName != "" {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
 	}
@@ -380,8 +381,8 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	if asked := made.since(nil)["POST services"]; asked > 3 {
 		t.Errorf("asked %d times", asked-1)
 	}
-	w.waitEvent(app, reasonNameTaken, "does not belong to this resource")
-	if told := w.eventsOf(app)[reasonNameTaken]; strings.Contains(told, "\n") {
+	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
+	if told := w.eventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
 		t.Errorf("told more than once:\n%s", told)
 	}
 	still := &corev1.Service{}
@@ -550,15 +551,15 @@ func TestSurroundIntervals(t *testing.T) {
 // over it.
 func TestSurroundingsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
-	p := &pass{children: children{others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
-	if remains := p.children.facts().Remains; len(remains) > 0 {
+	p := &pass{children: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
+	if remains := p.children.Facts().Remains; len(remains) > 0 {
 		t.Errorf("%v remain", remains)
 	}
 	if targets := p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
 		t.Errorf("%d are deleted", len(targets))
 	}
 	delete(labels, lifecycle.ContentLabel)
-	if len(p.children.facts().Remains) != 1 || len(p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
+	if len(p.children.Facts().Remains) != 1 || len(p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
 		t.Error("what belongs to the attempt does not count")
 	}
 }
@@ -569,13 +570,13 @@ func TestUnwanted(t *testing.T) {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	content := map[string]string{lifecycle.ContentLabel: "c"}
-	p := &pass{children: children{others: []metav1.PartialObjectMetadata{
+	p := &pass{children: dependents.Set{Others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
 		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
 	}}}
 	var got []string
-	for _, o := range p.unwanted([]client.Object{&p.children.others[1]}) {
+	for _, o := range p.unwanted([]client.Object{&p.children.Others[1]}) {
 		got = append(got, nameOf(o))
 	}
 	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {

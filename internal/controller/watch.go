@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/queue"
@@ -63,7 +64,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 	} else {
 		early := op.until.Load() == nil // all that are made before the operator starts are started with it
 		work = work.WatchesRawSource(op.pods.Ear(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
-		for i, child := range childKinds {
+		for i, child := range dependents.Kinds {
 			work = work.WatchesRawSource(op.others[i].Ear(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.Unexpected(owner)))
 		}
 	}

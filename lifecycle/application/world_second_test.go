@@ -361,8 +361,12 @@ func (w *world) timely() {
 		late("executors, anew", m.Since, limits.ExecutorsStart)
 	case m.Phase == lifecycle.Ready && d != nil, m.Phase == lifecycle.Scaling && d != nil:
 		late("executors", d.began, limits.ExecutorsStart)
-	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && (d == nil || !d.deleting): // on a node that is gone a driver stops when it is forced to
-		late("next attempt", m.NextAttempt, time.Nanosecond)
+	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && (d == nil || !d.deleting):
+		from := m.NextAttempt
+		if w.cleared.After(from) {
+			from = w.cleared // on a node that is gone a driver stops when it is forced to, and the next pass launches
+		}
+		late("next attempt", from, time.Nanosecond)
 	case m.Phase == lifecycle.Retained && w.app.Retain.For != nil:
 		if slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.deleting }) {
 			late("retention", m.Since, *w.app.Retain.For)

@@ -23,6 +23,7 @@ type world struct {
 	gone    bool             // the custom resource was deleted
 	pods    []*pod           // what exists
 	cache   []pod            // what the operator sees of it
+	cleared time.Time        // when the last of the pods that are gone went
 	remains []int32          // attempts with ConfigMaps and Services
 	budgets []int32          // attempts whose driver has a budget
 	full    bool             // a quota lets no more executors in
@@ -247,7 +248,7 @@ func (w *world) remove(p *pod) {
 	if p.torn {
 		w.never++
 	}
-	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p })
+	w.pods, w.cleared = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p }), w.Now
 }
 
 // user is the owner of the application, who does as users do.

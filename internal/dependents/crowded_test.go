@@ -1,4 +1,4 @@
-package controller
+package dependents
 
 import (
 	"fmt"
@@ -38,8 +38,8 @@ func TestManyClaimedPods(t *testing.T) {
 	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
 		pods := claimedPods(n)
 		return func() {
-			if c := sortPods(pods, "u"); len(c.drivers) != n || len(c.executors) != 0 {
-				t.Errorf("%d drivers, %d executors", len(c.drivers), len(c.executors))
+			if c := Sort(pods, "u"); len(c.Drivers) != n || len(c.Executors) != 0 {
+				t.Errorf("%d drivers, %d executors", len(c.Drivers), len(c.Executors))
 			}
 		}
 	})

@@ -1,0 +1,219 @@
+package dependents
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// ReasonNameTaken is the cause's reason when the name of an object of ours belongs to somebody else.
+const ReasonNameTaken = "NameTaken"
+
+// Creation is what came of creating an object. The zero value is an object that existed already and is as good as new.
+type Creation struct {
+	Made    client.Object    // the object, if it was created
+	Refused *lifecycle.Cause // why it cannot be created
+	Older   client.Object    // an object of another attempt that has the name, with its kind
+}
+
+// CreateOne creates an object of an attempt, and looks at what exists only when that is refused. Mount is the pod of the
+// attempt that mounts the object, or the object itself. An error is transient, or a *apianswer.Wait.
+func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
+	err := c.Create(ctx, object) // which changes nothing of it but by an answer that it was created
+	switch {
+	case err == nil:
+		return Creation{Made: object}, nil
+	case apierrors.IsAlreadyExists(err):
+		return c.adopt(ctx, in, owner, object, mount)
+	}
+	return creationRefused(object, err)
+}
+
+// creationRefused makes a cause of a rejection, and returns any other answer to a creation as an error; see
+// apianswer.OfCreation.
+func creationRefused(object client.Object, err error) (Creation, error) {
+	cause, err := apianswer.OfCreation(object, err)
+	return Creation{Refused: cause}, err
+}
+
+// adopt deals with a name that is taken, by a live read of who has it:
+//
+//	nobody any more       wait a moment, then create again
+//	somebody else         refused for good, by name; theirs is never touched
+//	  but it is going     wait until it is gone
+//	one of this name      wait until it is gone: a custom resource of the name that was deleted before this one was made
+//	a pod that goes       wait until it is gone: another operator lets the driver pod own what belongs to it
+//	another operator      made again, where this custom resource is its controller
+//	another operator      a PodGroup that one of this API left for the application: made again
+//	another attempt       a fact: the decision did not know that it still exists
+//	this very attempt     adopted: it was made by a pass that did not come to write it down
+//	  but it is going     wait until it is gone
+//	  but different       an immutable ConfigMap from an older spec: made again, unless a driver already uses it
+//
+// A Secret is not read: see remakeSecret.
+func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
+	if secret, ok := object.(*corev1.Secret); ok {
+		return c.remakeSecret(ctx, owner, secret, mount)
+	}
+	existing, gvk, err := c.ReadLive(ctx, object)
+	if err == nil {
+		existing = identifyOne(in, owner, existing)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
+	case err != nil:
+		return Creation{}, err
+	case identity.Inherited(existing, owner):
+		return c.remake(ctx, owner, object, existing, mount)
+	case !identity.BelongsTo(existing, owner):
+		return c.whoseElse(ctx, existing, gvk.Kind, owner)
+	case IsPodGroup(object) && identity.Attempt(existing) == 0:
+		return c.remake(ctx, owner, object, existing, mount) // another operator's, of an application that was taken over
+	case identity.Attempt(existing) != identity.Attempt(object):
+		existing.GetObjectKind().SetGroupVersionKind(gvk)
+		return Creation{Older: existing}, nil
+	case existing.GetDeletionTimestamp() != nil:
+		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
+	case sameContent(existing, object):
+		return Creation{}, nil
+	}
+	return c.remake(ctx, owner, object, existing, mount)
+}
+
+// whoseElse deals with a name that an object of somebody else has.
+func (c Client) whoseElse(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
+	why := c.WhyFreed(existing, kind, owner)
+	if why == "" {
+		var err error
+		if why, err = c.LeftWithPod(ctx, existing, kind, owner); err != nil {
+			return Creation{}, err
+		}
+	}
+	if why != "" {
+		return Creation{}, &apianswer.Wait{Reason: ReasonNameTaken, Message: why}
+	}
+	cause := NameTaken(existing, kind)
+	return Creation{Refused: &cause}, nil
+}
+
+// WhyFreed returns why the name of an object of somebody else will become free; see identity.WhyFreed.
+func (c Client) WhyFreed(existing client.Object, kind string, owner client.Object) string {
+	return identity.WhyFreed(existing, kind, owner, c.GroupKind(owner))
+}
+
+// GroupKind is the kind of a custom resource; empty if the scheme has no type of it.
+func (c Client) GroupKind(owner client.Object) schema.GroupKind {
+	gvk, err := apiutil.GVKForObject(owner, c.Scheme())
+	if err != nil {
+		return schema.GroupKind{}
+	}
+	return gvk.GroupKind()
+}
+
+// LeftWithPod says why a name of ours is going to be free that belongs to nobody but pods that are gone or being deleted;
+// nothing where it is not. Another operator lets the driver pod own what belongs to it, and the garbage collector comes to
+// that some time after the pod.
+func (c Client) LeftWithPod(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
+	refs := existing.GetOwnerReferences()
+	for _, ref := range refs {
+		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
+			return "", nil
+		}
+		pod, _, err := c.ReadLive(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: existing.GetNamespace(), Name: ref.Name}})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return "", err
+		case pod.GetUID() == ref.UID && c.WhyFreed(pod, ref.Kind, owner) == "":
+			return "", nil
+		}
+	}
+	if len(refs) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s %q goes with pod %q, which is gone or on its way; nothing is launched before it is gone",
+		kind, existing.GetName(), refs[0].Name), nil
+}
+
+// NameTaken says who has a name of ours.
+func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
+	return lifecycle.Cause{Reason: ReasonNameTaken, Message: fmt.Sprintf(
+		"%s %q already exists and does not belong to this resource (%s); delete it or choose another name",
+		kind, existing.GetName(), identity.OwnerInWords(existing))}
+}
+
+// sameContent compares what cannot be changed in place. Whatever else exists under our identity is as good as new.
+func sameContent(existing, wanted client.Object) bool {
+	config, ok := wanted.(*corev1.ConfigMap)
+	if !ok {
+		return true
+	}
+	have := existing.(*corev1.ConfigMap)
+	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
+}
+
+// mounted reports whether the pod of an attempt exists that mounts an object of it. Then the object stays as it is.
+func (c Client) mounted(ctx context.Context, owner, object client.Object, mount *corev1.Pod) (bool, error) {
+	pod, _, err := c.ReadLive(ctx, mount)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return identity.BelongsTo(pod, owner) && identity.Attempt(pod) == identity.Attempt(object), nil
+}
+
+// remake replaces an object whose content is of an older render, unless the attempt's driver pod exists: that one has
+// mounted it.
+func (c Client) remake(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
+	if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
+		return Creation{}, err
+	}
+	if err := c.DeleteOne(ctx, existing); err != nil {
+		if cause, permanent := apianswer.Rejection(err); permanent {
+			return Creation{}, &apianswer.Wait{Reason: cause.Reason, Message: err.Error()}
+		}
+		return Creation{}, err
+	}
+	made := object.DeepCopyObject().(client.Object)
+	if err := c.Create(ctx, made); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s is being replaced", object.GetName())}
+		}
+		return creationRefused(object, err)
+	}
+	return Creation{Made: made}, nil
+}
+
+// remakeSecret deals with the name of a Secret that is taken. The pod that mounts it tells whether an earlier pass got
+// further: then it stays, as that may be reading it. Else one of this application's attempt is made again; what is still
+// in the way then is somebody else's.
+func (c Client) remakeSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
+	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
+		return Creation{}, err
+	}
+	if err := c.DeleteSecrets(ctx, owner, identity.Attempt(secret)); err != nil {
+		return Creation{}, err
+	}
+	made := secret.DeepCopy()
+	err := c.Create(ctx, made)
+	switch {
+	case err == nil:
+		return Creation{Made: made}, nil
+	case apierrors.IsAlreadyExists(err):
+		return Creation{Refused: &lifecycle.Cause{Reason: ReasonNameTaken, Message: fmt.Sprintf(
+			"Secret %q already exists and does not belong to this application; delete it or choose another name for the application", secret.Name)}}, nil
+	}
+	return creationRefused(secret, err)
+}

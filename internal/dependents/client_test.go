@@ -1,0 +1,83 @@
+package dependents
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestSideBySide: all is done, and no more at a time than requestsAtOnce.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var at, most, done atomic.Int32
+		SideBySide(100, func(int) {
+			most.Store(max(most.Load(), at.Add(1)))
+			time.Sleep(time.Second)
+			at.Add(-1)
+			done.Add(1)
+		})
+		if done.Load() != 100 || most.Load() != requestsAtOnce {
+			t.Errorf("%d were done, %d at a time; want 100, %d at a time", done.Load(), most.Load(), requestsAtOnce)
+		}
+	})
+}
+
+// TestLivePagesWaitNoLongerThanTheirPass: a namespace whose pages are in memory makes others wait, who give up with their passes.
+func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	taken := 0
+	for full := false; !full; {
+		select {
+		case pagesInMemory <- struct{}{}:
+			taken++
+		default:
+			full = true
+		}
+	}
+	defer func() {
+		for range taken {
+			<-pagesInMemory
+		}
+	}()
+	if _, err := (Client{}).LivePods(ctx); err == nil {
+		t.Error("a pass that is over has read a page")
+	}
+}
+
+// pager serves a list of so many pods in pages, and notes how many pages its callers have in memory.
+type pager struct {
+	client.Reader
+	pods, most int
+}
+
+func (p *pager) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var asked client.ListOptions
+	asked.ApplyOptions(options)
+	from, _ := strconv.Atoi(asked.Continue)
+	to := min(p.pods, from+int(asked.Limit))
+	list.(*corev1.PodList).Items = make([]corev1.Pod, to-from)
+	if to < p.pods {
+		list.SetContinue(strconv.Itoa(to))
+	}
+	p.most = max(p.most, len(pagesInMemory))
+	return nil
+}
+
+// TestLivePagesAreGivenBack: all pages are read, in memory one after the other.
+func TestLivePagesAreGivenBack(t *testing.T) {
+	const n = 3*LivePage + 1
+	from := &pager{pods: n}
+	pods, err := Client{Live: from}.LivePods(t.Context())
+	if err != nil || len(pods) != n || from.most == 0 || from.most > livePages {
+		t.Errorf("%d pods, %d pages at a time, %v", len(pods), from.most, err)
+	}
+}

@@ -1,0 +1,91 @@
+package dependents
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/gang"
+)
+
+// KindBudget is the kind of the object that keeps a driver from evictions.
+const KindBudget = "PodDisruptionBudget"
+
+// Kinds are what an attempt has besides pods. They are cached as metadata only: what they hold is never read from the
+// cache. A kind that a submission makes and that is missing here would outlive its attempt. Secrets are not among them:
+// the operator may not read them.
+var Kinds = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), // Spark 4.2 and newer
+	policyv1.SchemeGroupVersion.WithKind(KindBudget),
+}
+
+// KindOf is an object's kind as it tells itself; empty for an object of a Go type that was not given one.
+func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
+
+// AlwaysWatched reports whether an object is of one of Kinds. Another may be of a kind whose watch has not begun yet, and
+// be deleted before it does.
+func AlwaysWatched(object client.Object) bool {
+	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
+}
+
+// IsBudget reports whether an object is a PodDisruptionBudget.
+func IsBudget(object client.Object) bool {
+	_, typed := object.(*policyv1.PodDisruptionBudget)
+	return typed || KindOf(object) == KindBudget
+}
+
+// IsSecret reports whether an object is a Secret.
+func IsSecret(object client.Object) bool {
+	_, typed := object.(*corev1.Secret)
+	return typed || KindOf(object) == "Secret"
+}
+
+// IsPodGroup reports whether an object is by what a batch scheduler knows a gang.
+func IsPodGroup(object client.Object) bool {
+	kind := object.GetObjectKind().GroupVersionKind()
+	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
+}
+
+// includes reports whether an attempt's object is of the part that an action is about.
+func includes(part lifecycle.Part, object client.Object) bool {
+	pod, isPod := object.(*corev1.Pod)
+	switch part {
+	case lifecycle.Attempt:
+		_, isSecret := object.(*corev1.Secret)
+		return !isSecret
+	case lifecycle.DriverPod:
+		return IsBudget(object) || isPod && identity.IsLaunched(pod)
+	case lifecycle.DriverBudget:
+		return IsBudget(object)
+	case lifecycle.Executors:
+		if IsPodGroup(object) {
+			return true
+		}
+		// One that ended by itself is kept for its log as long as the attempt's driver is.
+		ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
+		return isPod && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && !ended
+	}
+	return false
+}
+
+// Targets returns those of the objects that an action is to delete. What is being deleted already is left alone, but for
+// pods that are given no more time. Secrets go by their labels.
+func Targets(objects []client.Object, action lifecycle.Action) []client.Object {
+	var targets []client.Object
+	for _, object := range objects {
+		going := object.GetDeletionTimestamp() != nil && (!action.Force || identity.PodOf(object) == nil)
+		if identity.Attempt(object) == action.Attempt && !going && !identity.IsAuxiliary(object) && !identity.InSet(object) &&
+			includes(action.Part, object) {
+			targets = append(targets, object)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,57 @@
+package dependents
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// The operator makes Secrets for pods that run spark-submit and for Connect servers, and deletes them by the labels that
+// say whose they are. It never reads one, and has no right to: a name does not tell whose a Secret is, so nothing is
+// decided by it (docs/decisions/0005-spark-submit-in-a-pod.md).
+
+// DeleteSecrets deletes the Secrets of an attempt, by whose they are.
+func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt int32) error {
+	err := c.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{
+		identity.AppUIDLabel:  string(owner.GetUID()),
+		identity.AttemptLabel: fmt.Sprint(attempt),
+	})
+	if err != nil {
+		return fmt.Errorf("delete the Secrets of attempt %d: %w", attempt, err)
+	}
+	return nil
+}
+
+// MayHaveSecrets reports whether an attempt was launched by way of spark-submit, as far as anything is left of it that
+// tells. Every Connect server may have a Secret.
+func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) bool {
+	if secrets.Servers {
+		return true
+	}
+	known := false
+	for _, object := range left {
+		if identity.Attempt(object) != attempt {
+			continue
+		}
+		known = true
+		if madeBySubmitter(object) {
+			return true
+		}
+	}
+	return !known && secrets.Runners
+}
+
+func madeBySubmitter(object metav1.Object) bool {
+	if _, isSecret := object.(*corev1.Secret); isSecret {
+		return true
+	}
+	_, bySubmitter := object.GetAnnotations()[lifecycle.SubmitterAnnotation]
+	return bySubmitter || object.GetLabels()[identity.RoleLabel] == identity.RoleSubmitter
+}

@@ -1,0 +1,238 @@
+// Package dependents finds the objects in the cluster that belong to one custom resource, by identity, and reads and
+// deletes them. It decides nothing about them.
+package dependents
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Set are the dependents of one custom resource, as they were seen.
+type Set struct {
+	Drivers    []corev1.Pod
+	Submitters []corev1.Pod // pods that run spark-submit
+	Executors  []corev1.Pod
+	Members    []corev1.Pod                   // the pods of a standalone cluster
+	Strays     []corev1.Pod                   // pods of a standalone cluster whose StatefulSet was replaced and has no successor yet
+	Others     []metav1.PartialObjectMetadata // of Kinds and of optional kinds
+	Runs       []client.Object                // of a kind that starts applications
+	// By what an executor names its driver: the drivers' UIDs, and the applications of Spark that sets have executors of.
+	driverUIDs map[types.UID]bool
+	setDrivers map[identity.SetDriver]bool
+}
+
+// Sort tells drivers, submitters and executors apart and leaves out what only carries the label: the controller of the
+// first two is the custom resource, of the UID given; an executor is owned by the custom resource or by such a driver, or
+// belongs to a set of the driver's. Anybody who may create pods can set a label.
+func Sort(pods []corev1.Pod, uid types.UID) Set {
+	var s Set
+	executors := 0
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
+			executors++
+		}
+		if ref := metav1.GetControllerOfNoCopy(pod); ref == nil || ref.UID != uid {
+			continue
+		}
+		switch {
+		case identity.IsDriver(pod):
+			s.Drivers = append(s.Drivers, *pod)
+		case pod.Labels[identity.RoleLabel] == identity.RoleSubmitter:
+			s.Submitters = append(s.Submitters, *pod)
+		}
+	}
+	if executors > 0 {
+		s.Executors = make([]corev1.Pod, 0, executors)
+		s.indexDrivers()
+	}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor && (identity.OwnedBy(pod, uid) || s.Drives(pod)) {
+			s.Executors = append(s.Executors, *pod)
+		}
+	}
+	byName := func(a, b corev1.Pod) int { return CompareNames(a.Name, b.Name) }
+	slices.SortFunc(s.Drivers, byName)
+	slices.SortFunc(s.Submitters, byName)
+	slices.SortFunc(s.Executors, byName)
+	return s
+}
+
+// indexDrivers prepares Drives. Anybody who may create pods can create thousands of drivers and executors: they are not
+// compared with each other.
+func (s *Set) indexDrivers() {
+	s.driverUIDs, s.setDrivers = map[types.UID]bool{}, map[identity.SetDriver]bool{}
+	for i := range s.Drivers {
+		s.driverUIDs[s.Drivers[i].UID] = true
+		if goesOnWithSets(&s.Drivers[i]) {
+			s.setDrivers[identity.SetDriverOf(&s.Drivers[i])] = true
+		}
+	}
+}
+
+// goesOnWithSets reports whether executors of a set can be a driver's: it has told Spark's id of the application, and
+// has not ended.
+func goesOnWithSets(driver *corev1.Pod) bool {
+	if driver.Labels[submit.SelectorLabel] == "" {
+		return false
+	}
+	switch lifecycle.DriverFacts(driver, overlay.DriverContainer).Phase {
+	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
+		return false
+	}
+	return true
+}
+
+// Drives reports whether a pod is an executor of one of the drivers.
+func (s *Set) Drives(executor *corev1.Pod) bool {
+	if s.driverUIDs == nil {
+		s.indexDrivers()
+	}
+	for _, ref := range executor.OwnerReferences {
+		if s.driverUIDs[ref.UID] {
+			return true
+		}
+	}
+	return identity.InSet(executor) && s.setDrivers[identity.SetDriverOf(executor)]
+}
+
+// CompareNames orders executors as people count them: exec-9 before exec-10.
+func CompareNames(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// Facts reads the dependents into what decisions are made by. The order is fixed, so that the same objects give the same
+// decision. Runs are left out: their kind reads them.
+func (s *Set) Facts() lifecycle.Observed {
+	var seen lifecycle.Observed
+	for i := range s.Drivers {
+		seen.Drivers = append(seen.Drivers, DriverFacts(&s.Drivers[i]))
+	}
+	for i := range s.Submitters {
+		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&s.Submitters[i], submit.RunnerContainer))
+	}
+	for i := range s.Executors {
+		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&s.Executors[i], overlay.ExecutorContainer))
+	}
+	for i := range s.Members {
+		seen.Members = append(seen.Members, lifecycle.MemberFacts(&s.Members[i]))
+	}
+	seen.Beside += len(s.Strays)
+	for i := range s.Others {
+		attempt := identity.Attempt(&s.Others[i])
+		if identity.IsAuxiliary(&s.Others[i]) {
+			seen.Beside++
+			continue
+		}
+		if attempt <= 0 {
+			continue
+		}
+		seen.Remains = append(seen.Remains, attempt)
+		going := s.Others[i].DeletionTimestamp != nil
+		if IsBudget(&s.Others[i]) && !going {
+			seen.Budgets = append(seen.Budgets, attempt)
+		}
+		if IsPodGroup(&s.Others[i]) && !going {
+			seen.Groups = append(seen.Groups, attempt)
+		}
+	}
+	slices.Sort(seen.Remains)
+	seen.Remains = slices.Compact(seen.Remains)
+	return seen
+}
+
+// DriverFacts reads a driver. The version on one that another operator made is that of the Spark which submitted it, in
+// that operator's own image, and tells nothing of the driver's.
+func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
+	d := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
+	if d.AttemptID != "" {
+		d.SparkVersion = ""
+	}
+	return d
+}
+
+// Has reports whether the set has an object, by its UID. Executors, members and runs do not count.
+func (s *Set) Has(object metav1.Object) bool {
+	uid := object.GetUID()
+	hasUID := func(pod corev1.Pod) bool { return pod.UID == uid }
+	return slices.ContainsFunc(s.Drivers, hasUID) || slices.ContainsFunc(s.Submitters, hasUID) ||
+		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
+}
+
+// Behind reports whether pods, read live, are further than this set shows them: one has started, is ready or over, or an
+// executor is missing here. Executors are compared only if they are asked for.
+func (s *Set) Behind(live Set, executors bool) bool {
+	type state struct {
+		phase lifecycle.DriverPhase
+		ready bool
+	}
+	seen := map[types.UID]state{}
+	for i := range s.Drivers {
+		d := DriverFacts(&s.Drivers[i])
+		seen[s.Drivers[i].UID] = state{d.Phase, d.Ready}
+	}
+	for i := range live.Drivers {
+		if d := DriverFacts(&live.Drivers[i]); seen[live.Drivers[i].UID] != (state{d.Phase, d.Ready}) {
+			return true
+		}
+	}
+	if !executors {
+		return false
+	}
+	for i := range s.Executors {
+		seen[s.Executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&s.Executors[i], overlay.ExecutorContainer).Phase}
+	}
+	return slices.ContainsFunc(live.Executors, func(pod corev1.Pod) bool {
+		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod, overlay.ExecutorContainer).Phase}
+	})
+}
+
+// Deletable lists what an attempt may have to lose: all that the set has but members, strays and runs.
+func (s *Set) Deletable() []client.Object {
+	var all []client.Object
+	for i := range s.Drivers {
+		all = append(all, &s.Drivers[i])
+	}
+	for i := range s.Submitters {
+		all = append(all, &s.Submitters[i])
+	}
+	for i := range s.Executors {
+		all = append(all, &s.Executors[i])
+	}
+	for i := range s.Others {
+		all = append(all, &s.Others[i])
+	}
+	return all
+}
+
+// IsStray reports whether a pod of a standalone cluster has lost its StatefulSet. That it had one, a label tells that
+// Kubernetes gives such pods.
+func IsStray(pod *corev1.Pod) bool {
+	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil &&
+		pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name
+}
+
+// AddStray notes a pod that has lost its set.
+func (s *Set) AddStray(pod *corev1.Pod) {
+	stray := *pod
+	stray.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	s.Strays = append(s.Strays, stray)
+}
