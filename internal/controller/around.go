@@ -161,9 +161,16 @@ func (a *around) went(key types.NamespacedName, object client.Object) (was bool)
 	return was
 }
 
-func (a *around) forget(key types.NamespacedName) {
+// nothing notes that nothing stands beside a driver and nothing is to.
+func (a *around) nothing(key types.NamespacedName) {
 	a.tries.Forget(key)
 	a.edits.Forget(key)
+}
+
+// Forget drops all that is remembered of a key.
+func (a *around) Forget(key types.NamespacedName) {
+	a.nothing(key)
+	a.sweeps.Forget(key)
 }
 
 // Unexpected leaves out that an object was deleted which stood beside a driver until a pass deleted it, that driver being over (clear). Its owner is at rest.

@@ -20,6 +20,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lease"
@@ -124,9 +125,9 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	set, before := w.set("c-worker"), w.memberUIDs("c")
 	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
-		known := metadataOnly(statefulSetKind)
+		known := metadataOnly(dependents.StatefulSet)
 		kinds, caches := next.optional.Full()
-		at := slices.Index(kinds, statefulSetKind)
+		at := slices.Index(kinds, dependents.StatefulSet)
 		if at < 0 {
 			return errors.New("its cache of sets is not full yet")
 		}

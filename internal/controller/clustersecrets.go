@@ -40,7 +40,7 @@ func (r *Reconciler) ensureSecret(ctx context.Context, p *pass, object client.Ob
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
 // Where it fails it is tried again with the next change.
 func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.Object) {
-	if !isCluster(r.kind) {
+	if !r.kind.Beside.Sets {
 		return
 	}
 	key, digest := identity.Key(p.stored), digestOf(wanted, nil)

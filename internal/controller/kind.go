@@ -8,10 +8,8 @@ package controller
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -30,14 +28,8 @@ type (
 	Event = kind.Event
 )
 
-// What standalone clusters are made of besides what every application has.
-var (
-	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
-	autoscalerKind  = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
-)
-
-// isCluster reports whether a kind's objects are standalone clusters.
-func isCluster(k Kind) bool { return slices.Contains(k.Definition.Needs, statefulSetKind) }
+// autoscalerKind scales StatefulSets of standalone clusters.
+var autoscalerKind = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 
 // Clock tells the time. The decisions get it as an argument.
 type Clock func() time.Time

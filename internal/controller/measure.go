@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -65,20 +64,5 @@ func (r *Reconciler) measure(p *pass) {
 		case t.To == lifecycle.Ended && driver != nil && !driver.EndedAt.IsZero():
 			r.metrics.Lag(r.kind.Name, t.To, driver.EndedAt, now)
 		}
-	}
-}
-
-// newTraces returns nil where the configuration wants none.
-func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {
-	if cfg.Endpoint == "" {
-		return nil, nil
-	}
-	options := telemetry.TracesOptions{Endpoint: cfg.Endpoint, SamplingRatio: *cfg.SamplingRatio, Version: env.Version}
-	return telemetry.NewTraces(options, env.Log.WithName("traces"), metrics)
-}
-
-func metricsOptions(cfg config.Metrics) telemetry.MetricsOptions {
-	return telemetry.MetricsOptions{
-		Prefix: cfg.Prefix, Labels: *cfg.Labels, SubmitBuckets: cfg.JobSubmitLatencyBuckets, StartBuckets: cfg.JobStartLatencyBuckets,
 	}
 }

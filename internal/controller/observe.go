@@ -33,7 +33,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) (err error) {
 	all := r.observeEnds(p, append(pods, theirs...))
 	p.children = dependents.Sort(all, p.stored.GetUID())
 	p.children.Others = others
-	if isCluster(r.kind) {
+	if r.kind.Beside.Sets {
 		if err := r.dependents().AddMembers(ctx, &p.children, p.stored, all); err != nil {
 			return err
 		}

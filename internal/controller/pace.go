@@ -58,12 +58,12 @@ func (p *paces) wrote(key types.NamespacedName, now time.Time, news bool) {
 
 // over notes that nothing rests any more.
 func (p *paces) over(key types.NamespacedName) {
-	p.Forget(key)
+	p.ByKey.Forget(key)
 	p.shorts.Forget(key)
 }
 
-// gone drops all that is remembered of a key.
-func (p *paces) gone(key types.NamespacedName) {
+// Forget drops all that is remembered of a key.
+func (p *paces) Forget(key types.NamespacedName) {
 	p.over(key)
 	p.news.Forget(key)
 }

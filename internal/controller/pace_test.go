@@ -83,7 +83,7 @@ func TestNewsRest(t *testing.T) {
 	if rest := p.newsRest(other, noon); rest != 0 {
 		t.Errorf("another rests for %s", rest)
 	}
-	if p.gone(key); p.newsRest(key, noon) != 0 || p.news.Len() > 0 {
+	if p.Forget(key); p.newsRest(key, noon) != 0 || p.news.Len() > 0 {
 		t.Error("what is gone is remembered")
 	}
 }

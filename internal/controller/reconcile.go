@@ -178,7 +178,7 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 		return reconcile.Result{RequeueAfter: again}, unswept
 	}
 	r.forget(key)
-	if !isCluster(r.kind) {
+	if !r.kind.Beside.Sets {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, r.dependents().SweepStrays(ctx, key, r.kind.New())
@@ -297,18 +297,14 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 
-// forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which sweep forgets.
+// forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which a sweep forgets.
 func (r *Reconciler) forget(key types.NamespacedName) {
-	r.writes.Forget(key)
-	r.waits.Forget(key)
-	r.around.forget(key)
-	r.around.sweeps.Forget(key)
-	r.paces.gone(key)
-	r.ends.Forget(key)
-	r.lacks.Forget(key)
-	r.sentinels.Forget(key)
+	for _, forget := range []func(types.NamespacedName){
+		r.writes.Forget, r.waits.Forget, r.around.Forget, r.paces.Forget, r.ends.Forget, r.lacks.Forget, r.sentinels.Forget, r.explains.Forget,
+	} {
+		forget(key)
+	}
 	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
-	r.explains.Forget(key)
 	r.metrics.Gone(r.kind.Name, key)
 }
 

@@ -275,3 +275,18 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	}
 	return op, nil
 }
+
+// newTraces returns nil where the configuration wants none.
+func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {
+	if cfg.Endpoint == "" {
+		return nil, nil
+	}
+	options := telemetry.TracesOptions{Endpoint: cfg.Endpoint, SamplingRatio: *cfg.SamplingRatio, Version: env.Version}
+	return telemetry.NewTraces(options, env.Log.WithName("traces"), metrics)
+}
+
+func metricsOptions(cfg config.Metrics) telemetry.MetricsOptions {
+	return telemetry.MetricsOptions{
+		Prefix: cfg.Prefix, Labels: *cfg.Labels, SubmitBuckets: cfg.JobSubmitLatencyBuckets, StartBuckets: cfg.JobStartLatencyBuckets,
+	}
+}

@@ -28,7 +28,9 @@ import (
 // over the pods, and a set that another operator made goes on as it is until somebody edits the cluster.
 
 // isSet reports whether an object is a StatefulSet.
-func isSet(object client.Object) bool { return dependents.KindOf(object) == statefulSetKind.Kind }
+func isSet(object client.Object) bool {
+	return dependents.KindOf(object) == dependents.StatefulSet.Kind
+}
 
 // autoscaled are the names of the StatefulSets whose number of pods an autoscaler among the objects decides.
 func autoscaled(objects []client.Object) (names []string) {
@@ -38,7 +40,7 @@ func autoscaled(objects []client.Object) (names []string) {
 		}
 		if tree, err := appliedTree(object); err == nil {
 			kind, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "kind")
-			if name, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "name"); kind == statefulSetKind.Kind {
+			if name, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "name"); kind == dependents.StatefulSet.Kind {
 				names = append(names, name)
 			}
 		}
@@ -88,7 +90,7 @@ func (r *Reconciler) first(ctx context.Context, p *pass, object client.Object, e
 // ofSetNamed reports whether a pod of a cluster is labelled as one, and kept by a set of a name.
 func ofSetNamed(pod *corev1.Pod, name string) bool {
 	set := metav1.GetControllerOfNoCopy(pod)
-	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, statefulSetKind.GroupKind()) && set.Name == name
+	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
 // takeStrays lets a set begin with as many pods as there are of its name.

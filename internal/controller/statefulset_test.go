@@ -21,7 +21,7 @@ import (
 
 func workerSet(replicas *int32) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "c-worker"}, Spec: appsv1.StatefulSetSpec{Replicas: replicas}}
-	set.SetGroupVersionKind(statefulSetKind)
+	set.SetGroupVersionKind(dependents.StatefulSet)
 	return set
 }
 

@@ -72,7 +72,7 @@ func (r *Reconciler) surround(ctx context.Context, p *pass) {
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].holds(gone, p.now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
 		if wanted.Stays || len(last.made) == 0 || len(p.unwanted(nil)) == 0 {
-			r.around.forget(key)
+			r.around.nothing(key)
 		}
 		p.hear(wanted, nil)
 		return

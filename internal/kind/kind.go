@@ -101,6 +101,9 @@ type Beside struct {
 	// Vital names kinds of it that its clients cannot do without. An object of such a kind that is not wanted any more stays
 	// until those that are stand, and what somebody else changed of one is put back. Without it all of them are of the kinds that come and go with the driver.
 	Vital []string
+	// Sets says that StatefulSets among what is wanted keep the kind's pods, so that each pod belongs to the custom resource
+	// which owns its StatefulSet. Their Secrets are deleted once no pod mounts them.
+	Sets bool
 	// Closed are ports, by name and number, that no Service of the kind has any more, whoever wrote them: an update of a vital Service removes them.
 	Closed map[string]int32
 }

@@ -46,6 +46,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 			}),
 			// Drivers of the cluster reach its master by its Service, and run on.
 			Vital: []string{"Service"},
+			Sets:  true,
 		},
 		Inherited: kind.Inherited{
 			Adopt:     typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
