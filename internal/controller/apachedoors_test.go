@@ -20,6 +20,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -118,7 +119,7 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(expose.GRPCRouteKind)
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
-		later.Add(int64(maxSurroundInterval))
+		later.Add(int64(auxiliary.MaxInterval))
 		w.pokeApache("pi")
 		return w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "pi-grpc"}, route)
 	})

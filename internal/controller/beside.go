@@ -1,101 +1,54 @@
 package controller
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"context"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/sparkoperator/spark-operator/internal/dependents"
-	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 )
 
-// Which objects stand beside a driver, or are what a standalone cluster is made of, and how the cache shows them (surround.go).
-
-// standsBeside guards against a fault in a dialect: a later pass must find the object again, and see whether it differs.
-func standsBeside(object, owner client.Object) error {
-	if object.GetLabels()[lifecycle.ContentLabel] == "" {
-		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
-	}
-	return identity.Verify(object, owner, identity.Attempt(object))
+// keeper brings what stands beside drivers to what is wanted.
+func (r *Reconciler) keeper() auxiliary.Keeper {
+	return auxiliary.Keeper{Client: r.dependents(), Beside: r.kind.Beside, Memory: &r.around}
 }
 
-// clusterAddress is the address of a Service, where it has one.
-func clusterAddress(object client.Object) string {
-	address := ""
-	switch o := object.(type) {
-	case *corev1.Service:
-		address = o.Spec.ClusterIP
-	case *unstructured.Unstructured:
-		address, _, _ = unstructured.NestedString(o.Object, "spec", "clusterIP")
-	}
-	if address == corev1.ClusterIPNone {
-		return ""
-	}
-	return address
+// beside is what the pass knows when it comes to what stands beside the driver.
+func (p *pass) beside() auxiliary.Look {
+	return auxiliary.Look{Owner: p.stored, Set: &p.children, Seen: p.seen, Now: p.now}
 }
 
-// surroundingKinds are the kinds that stand beside drivers, or that a standalone cluster is made of; nothing of another kind is deleted for not being wanted there.
-var surroundingKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscalerKind.Kind}
-
-// unwanted are the surroundings that exist and that nobody wants any more; where nothing is wanted, with the pods that lost their set: no set takes them over.
-func (p *pass) unwanted(wanted []client.Object) []client.Object {
-	var remove []client.Object
-	for i := range p.children.Others {
-		other := &p.children.Others[i]
-		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
-		if identity.IsAuxiliary(other) && slices.Contains(surroundingKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
-			remove = append(remove, other)
-		}
+// surround brings what stands beside the driver to what the kind wants.
+func (r *Reconciler) surround(ctx context.Context, p *pass) {
+	if r.kind.Beside.Wanted == nil {
+		return
 	}
-	if len(wanted) == 0 {
-		for i := range p.children.Strays {
-			remove = append(remove, &p.children.Strays[i])
-		}
-	}
-	return remove
+	p.take(r.keeper().Surround(ctx, p.beside(), r.kind.Beside.Wanted(p.object, p.seen), p.besideFor(ctx)))
 }
 
-// inCache is an object's metadata as the cache shows it; nil where it shows none.
-func (p *pass) inCache(object client.Object) *metav1.PartialObjectMetadata {
-	for i := range p.children.Others {
-		if other := &p.children.Others[i]; nameOf(other) == nameOf(object) {
-			return other
-		}
+// take keeps what came of what stands beside the driver.
+func (p *pass) take(came auxiliary.Outcome) {
+	p.told, p.remove, p.check = came.Told, came.Remove, soonest(p.check, came.Check)
+	if came.Plan != nil {
+		p.plan.Trail, p.plan.Tell = append(p.plan.Trail, came.Plan.Trail...), append(p.plan.Tell, came.Plan.Tell...)
+		p.plan.Next = came.Plan.Next
 	}
-	return nil
 }
 
-// cached is the digest that the cache shows on an object; empty where it shows none, "?" on one that has none.
-func (p *pass) cached(object client.Object) string {
-	other := p.inCache(object)
-	if other == nil {
-		return ""
+// besideFor is how long what stands beside the driver may take in this pass.
+func (p *pass) besideFor(ctx context.Context) time.Duration {
+	var spent time.Duration
+	if !p.spent.began.IsZero() {
+		spent = time.Since(p.spent.began)
 	}
-	if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
-		return content
+	left := passTimeout
+	if end, bounded := ctx.Deadline(); bounded {
+		left = time.Until(end)
 	}
-	return "?"
+	return besideFor(spent, left)
 }
 
-// nameOf tells the objects around one driver apart.
-func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
-
-// digestOf names what is asked for. Where it changes, what was said before does not count any more.
-func digestOf(wanted, remove []client.Object) string {
-	var words []string
-	for _, object := range wanted {
-		words = append(words, nameOf(object)+"="+object.GetLabels()[lifecycle.ContentLabel])
-	}
-	for _, object := range remove {
-		words = append(words, nameOf(object)+"-")
-	}
-	slices.Sort(words)
-	return strings.Join(words, " ")
+// besideFor is as long as the rest of the pass took, so that a Service whose creation is as slow as that of all else is in the same status; within bounds, and no
+// longer than half of the time that is left, as the status is yet to be written.
+func besideFor(spent, left time.Duration) time.Duration {
+	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, left/2)
 }

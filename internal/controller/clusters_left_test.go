@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,17 +84,4 @@ func TestSetThatCannotBeReplacedStays(t *testing.T) {
 		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterLacks("Degraded"), clusterHolds("Progressing", metav1.ConditionFalse))
-}
-
-// TestKeepScaleOfNone: a set without pods is one that an autoscaler leaves alone for ever.
-func TestKeepScaleOfNone(t *testing.T) {
-	t.Parallel()
-	p := &pass{scaled: []string{"c-worker"}}
-	tree := asTree(t, workerSet(new(int32(2)))).Object
-	if err := p.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
-		t.Fatal(err)
-	}
-	if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != 2 {
-		t.Errorf("it is applied with %d pods, want 2", got)
-	}
 }

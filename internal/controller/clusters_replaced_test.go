@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -86,7 +87,7 @@ func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
 				t.Fatal(err)
 			}
 			testkit.Wait(t, "it to be let in", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
-			clock.advance(maxSurroundInterval)
+			clock.advance(auxiliary.MaxInterval)
 			w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
 			w.waitReplaced("c", set, before)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterLacks("Degraded"))

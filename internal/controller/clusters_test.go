@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -191,7 +192,7 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure, clusterHolds("Ready", metav1.ConditionFalse, "exceeded quota"))
 	w.waitEvent(sc, "SparkClusterSchedulingFailure", "exceeded quota")
 	for range 3 {
-		clock.advance(maxSurroundInterval)
+		clock.advance(auxiliary.MaxInterval)
 		looks := clock.looks.Load()
 		w.patchCluster("c", fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 		testkit.Wait(t, "another try", func(context.Context) error { return want(clock.looks.Load() > looks+1, true) })
@@ -200,7 +201,7 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 		t.Errorf("%d states are told of", n)
 	}
 	w.remove(quota)
-	clock.advance(maxSurroundInterval)
+	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"again"}}}`)
 	past := clusterHistory(w.waitCluster("c", sparkv1.ClusterRunningHealthy))
 	if len(past) > 4 || past[1] != sparkv1.ClusterSchedulingFailure {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -122,7 +123,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	}
 	w.remove(quota)
 	w.kubelets()
-	clock.advance(maxSurroundInterval)
+	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
 	testkit.Wait(t, "the other Secret alone", func(context.Context) error {
 		is := secrets()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -194,7 +195,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	}
 	w.untouchedObject(theirs)
 	w.remove(theirs)
-	clock.advance(maxSurroundInterval)
+	clock.advance(auxiliary.MaxInterval)
 	w.pokeServer("x")
 	w.serverService("x-server", selects(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"),
@@ -221,7 +222,7 @@ func TestServiceThatCannotBe(t *testing.T) {
 				t.Error("the server was replaced")
 			}
 			w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
-			clock.advance(maxSurroundInterval)
+			clock.advance(auxiliary.MaxInterval)
 			w.pokeServer("x")
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 			w.serverService("x-server", selects(pod))

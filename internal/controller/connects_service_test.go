@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -80,14 +81,14 @@ func TestServiceIsRenamed(t *testing.T) {
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, step.reason),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		for range 3 {
-			w.lookServer("x", clock, maxSurroundInterval)
+			w.lookServer("x", clock, auxiliary.MaxInterval)
 		}
 		w.serverService("x-server", untouchedService(old), selects(pod))
 	}
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	w.untouchedObject(theirs)
 	w.remove(theirs)
-	clock.advance(maxSurroundInterval)
+	clock.advance(auxiliary.MaxInterval)
 	w.pokeServer("x")
 	w.serverService("taken", selects(pod))
 	w.waitGone(old)
@@ -123,7 +124,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid, says),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		w.waitEvent(sc, apianswer.ReasonInvalid, says)
-		w.lookServer("x", clock, maxSurroundInterval)
+		w.lookServer("x", clock, auxiliary.MaxInterval)
 		w.serverService("x-server", untouchedService(old), selects(pod))
 		w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("x-server"))
@@ -176,9 +177,9 @@ func TestServiceIsEditedByHand(t *testing.T) {
 			pod := w.readyServer(w.server("x"), 1)
 			was := w.serverService("x-server").UID
 			w.editService("x-server", `{"metadata":{"annotations":{"added":"yes"}}}`)
-			clock.advance(lookInterval)
+			clock.advance(auxiliary.LookInterval)
 			w.editService("x-server", patch)
-			clock.advance(lookInterval)
+			clock.advance(auxiliary.LookInterval)
 			w.pokeServer("x")
 			is := w.serverService("x-server", led(pod))
 			if is.UID != was || is.Annotations["added"] != "yes" {
@@ -240,9 +241,9 @@ func TestTwoWantTheServiceOtherwise(t *testing.T) {
 	w.serverService("x-server", led(pod))
 	before := made.since(nil)
 	w.editService("x-server", astray)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, reasonEdited, "again and again"),
-		holds("Ready", metav1.ConditionFalse, reasonEdited), servedBy(""))
-	w.waitEvent(sc, reasonEdited, "managedFields")
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "again and again"),
+		holds("Ready", metav1.ConditionFalse, auxiliary.ReasonEdited), servedBy(""))
+	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
 	for range 10 {
 		w.editService("x-server", `{"metadata":{"annotations":{"at":"`+time.Now().String()+`"}}}`)
 		w.lookServer("x", clock, 0)
@@ -250,7 +251,7 @@ func TestTwoWantTheServiceOtherwise(t *testing.T) {
 	if got := made.since(before); got["PATCH services"] > 0 || got["GET services"] > 2 {
 		t.Errorf("a fight costs %v", got)
 	}
-	clock.advance(editInterval)
+	clock.advance(auxiliary.EditInterval)
 	w.pokeServer("x")
 	w.serverService("x-server", led(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
@@ -275,7 +276,7 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 		}
 	}
 	testkit.Wait(t, "a look", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
-	w.lookServer("x", clock, lookInterval)
+	w.lookServer("x", clock, auxiliary.LookInterval)
 	testkit.Wait(t, "the last look", func(context.Context) error {
 		w.lookServer("x", clock, time.Hour)
 		looks := made.since(before)["GET services"]

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -142,7 +143,7 @@ func TestServiceThatSomebodyDeletes(t *testing.T) {
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	service := w.serverService("x-server")
-	clock.advance(ownTrust)
+	clock.advance(auxiliary.OwnTrust)
 	w.remove(service)
 	w.serverService("x-server", selects(pod), func(s *corev1.Service) error { return want(s.UID != service.UID, true) })
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
@@ -313,7 +314,7 @@ func TestQuietServer(t *testing.T) {
 	stop := w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	sc := w.server("x")
 	w.readyServer(sc, 1)
-	clock.advance(ownTrust)
+	clock.advance(auxiliary.OwnTrust)
 	version := w.getServer("x").ResourceVersion
 	testkit.Wait(t, "the last write", func(context.Context) error { // of what the pace put off
 		was := version

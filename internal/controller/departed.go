@@ -1,8 +1,12 @@
 package controller
 
 import (
+	"context"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"slices"
 )
 
 // Deletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:
@@ -19,5 +23,16 @@ func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 		default:
 		}
 		return true
+	}}
+}
+
+// Unexpected leaves out that an object was deleted which stood beside a driver until a pass deleted it, that driver being over. Its owner is at rest.
+func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
+	if !r.kind.Progress.Concludes { // and may wait for what it had to be gone
+		return predicate.Funcs{}
+	}
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		requests := owner(context.Background(), e.Object)
+		return !slices.ContainsFunc(requests, func(of reconcile.Request) bool { return r.around.Went(of.NamespacedName, e.Object) })
 	}}
 }

@@ -22,6 +22,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -272,16 +273,16 @@ func (l *hostileLife) surround(p *pass) []client.Object {
 	if wanted.Unsettled {
 		return nil
 	}
-	digestOf(wanted.Objects, nil)
+	auxiliary.DigestOf(wanted.Objects, nil)
 	var stand []lifecycle.Surrounding
 	for _, object := range wanted.Objects {
 		l.spent.Renders = true
 		stand = append(stand, lifecycle.Surrounding{Kind: dependents.KindOf(object), Name: object.GetName(), Stands: true})
-		if _, err := appliedTree(object); err != nil {
+		if _, err := auxiliary.AppliedTree(object); err != nil {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
 	}
-	p.hear(wanted, stand)
+	p.take(auxiliary.Tell(wanted, stand, p.now))
 	return wanted.Objects
 }
 

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
@@ -27,9 +25,6 @@ type (
 	// Event is a Kubernetes Event about the custom resource.
 	Event = kind.Event
 )
-
-// autoscalerKind scales StatefulSets of standalone clusters.
-var autoscalerKind = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 
 // Clock tells the time. The decisions get it as an argument.
 type Clock func() time.Time

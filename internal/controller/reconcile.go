@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
@@ -51,7 +52,7 @@ type Reconciler struct {
 	waits    waits
 	budgets  apianswer.Replies // what was said against a driver's budget
 	explains *explain.Explainer
-	around   around
+	around   auxiliary.Memory
 	paces    paces
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
@@ -80,8 +81,6 @@ type pass struct {
 	warnings []string
 	hindered *apianswer.Wait // a deletion or a budget was refused; the rest of the pass went on
 	told     []Event         // about what stands beside the driver
-	scaled   []string        // the StatefulSets among what is wanted whose number of pods an autoscaler decides
-	leftMark string          // of StatefulSets that another operator made and that go on as they are (markOf)
 	remove   []client.Object // what stands beside a driver that does not go on
 	expired  bool            // the custom resource itself was deleted
 	spent    spent
@@ -293,7 +292,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 	}
 	r.ends.Counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
-	r.clear(ctx, p)
+	p.check = soonest(p.check, r.keeper().Clear(ctx, p.beside(), p.remove))
 	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
 }
 

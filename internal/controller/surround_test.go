@@ -20,6 +20,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -94,10 +95,10 @@ func (w *world) poke(name string) {
 func TestBesideFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spent, left, want time.Duration }{
-		{0, passTimeout, surroundTimeout},
-		{surroundTimeout, passTimeout, surroundTimeout},
-		{surroundTimeout + time.Second, passTimeout, surroundTimeout + time.Second},
-		{passTimeout / 2, passTimeout / 2, maxSurroundTimeout},
+		{0, passTimeout, auxiliary.Timeout},
+		{auxiliary.Timeout, passTimeout, auxiliary.Timeout},
+		{auxiliary.Timeout + time.Second, passTimeout, auxiliary.Timeout + time.Second},
+		{passTimeout / 2, passTimeout / 2, auxiliary.MaxTimeout},
 		{10 * time.Second, 12 * time.Second, 6 * time.Second},
 		{0, 4 * time.Second, 2 * time.Second},
 		{0, 0, 0},
@@ -441,7 +442,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 		reason string // of the condition while it fails; empty where nothing is told
 	}{
 		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
-		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, reasonUnavailable},
+		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, auxiliary.ReasonUnavailable},
 		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, apianswer.ReasonForbidden},
 		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, apianswer.ReasonOperatorForbidden},
 		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, apianswer.ReasonInvalid},
@@ -503,50 +504,6 @@ func (w *world) runWith(cfg config.Configuration, clock Clock, change ...func(*E
 	return w.run(op)
 }
 
-// TestStandsBeside: what could not be found again is not created.
-func TestStandsBeside(t *testing.T) {
-	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
-	whole := func() *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"},
-			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
-		}}
-	}
-	if err := standsBeside(whole(), owner); err != nil {
-		t.Error(err)
-	}
-	for name, change := range map[string]func(*corev1.Service){
-		"digest":    func(s *corev1.Service) { delete(s.Labels, lifecycle.ContentLabel) },
-		"owner":     func(s *corev1.Service) { s.OwnerReferences = nil },
-		"identity":  func(s *corev1.Service) { delete(s.Labels, identity.AppUIDLabel) },
-		"namespace": func(s *corev1.Service) { s.Namespace = "other" },
-	} {
-		object := whole()
-		if change(object); standsBeside(object, owner) == nil {
-			t.Errorf("without its %s it may be created", name)
-		}
-	}
-}
-
-// TestSurroundIntervals: each try takes twice as long as the one before, up to a bound, and what is refused longer than weather.
-func TestSurroundIntervals(t *testing.T) {
-	r := &Reconciler{}
-	var got [2][]time.Duration
-	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
-		for failures := range 12 {
-			got[i] = append(got[i], r.judge(t.Context(), make([]lifecycle.Surrounding, 1), []error{err}, failures+1))
-		}
-	}
-	const s = time.Second
-	wantGot := [2][]time.Duration{
-		{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 300 * s, 300 * s, 300 * s},
-		{15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s},
-	}
-	if diff := cmp.Diff(wantGot, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestSurroundingsAreNoRemains: no decision waits for what stands beside a driver, and no attempt's end deletes it behind the back of what watches
 // over it.
 func TestSurroundingsAreNoRemains(t *testing.T) {
@@ -561,25 +518,5 @@ func TestSurroundingsAreNoRemains(t *testing.T) {
 	delete(labels, lifecycle.ContentLabel)
 	if len(p.children.Facts().Remains) != 1 || len(p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
 		t.Error("what belongs to the attempt does not count")
-	}
-}
-
-// TestUnwanted: only what was made to stand beside a driver can go for not being wanted there.
-func TestUnwanted(t *testing.T) {
-	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
-		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-	}
-	content := map[string]string{lifecycle.ContentLabel: "c"}
-	p := &pass{children: dependents.Set{Others: []metav1.PartialObjectMetadata{
-		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
-		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
-		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
-	}}}
-	var got []string
-	for _, o := range p.unwanted([]client.Object{&p.children.Others[1]}) {
-		got = append(got, nameOf(o))
-	}
-	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

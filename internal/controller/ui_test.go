@@ -27,6 +27,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -174,7 +175,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the Ingress", func(context.Context) error {
-		later.Add(int64(maxSurroundInterval))
+		later.Add(int64(auxiliary.MaxInterval))
 		w.poke("pi")
 		return want(condition(w.get("pi"), exposed).Status, metav1.ConditionTrue)
 	})
@@ -218,7 +219,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 		w.poke("pi")
 	}
 	w.ingress("pi-ui-ingress", host("evil.example.com"))
-	later.Store(int64(2 * editInterval))
+	later.Store(int64(2 * auxiliary.EditInterval))
 	w.poke("pi")
 	w.ingress("pi-ui-ingress", host("spark.example.com"))
 	// The create's fields change hands once; then each is one request.
@@ -350,7 +351,7 @@ func TestUIRoute(t *testing.T) {
 	route := &gatewayv1.HTTPRoute{}
 	key := client.ObjectKey{Namespace: w.namespace, Name: "pi-ui-route"}
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
-		later.Add(int64(maxSurroundInterval))
+		later.Add(int64(auxiliary.MaxInterval))
 		w.poke("pi")
 		return w.api.Get(ctx, key, route)
 	})

@@ -1,4 +1,4 @@
-package controller
+package auxiliary
 
 import (
 	"context"
@@ -22,32 +22,32 @@ import (
 // before it goes when no pod is left that was made to mount it.
 
 // ensureSecret creates a Secret that is not known to exist.
-func (r *Reconciler) ensureSecret(ctx context.Context, p *pass, object client.Object) (lifecycle.Surrounding, error) {
+func (k Keeper) ensureSecret(ctx context.Context, p *look, object client.Object) (lifecycle.Surrounding, error) {
 	is := lifecycle.Surrounding{Kind: "Secret", Name: object.GetName()}
-	key := identity.Key(p.stored)
-	if was := r.around.seen(key, object).looked; !was.IsZero() && p.now.Sub(was) < editInterval {
+	key := identity.Key(p.Owner)
+	if was := k.Memory.seen(key, object).looked; !was.IsZero() && p.Now.Sub(was) < EditInterval {
 		is.Stands = true
 		return is, nil
 	}
-	if err := r.client.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return is, fmt.Errorf("create Secret %s: %w", is.Name, err)
 	}
-	r.around.looked(key, object, p.now)
+	k.Memory.looked(key, object, p.Now)
 	is.Stands = true
 	return is, nil
 }
 
 // sweepSecrets deletes the Secrets of a cluster that none of its pods mounts: all but those that are wanted, once every pod is made from what is wanted.
 // Where it fails it is tried again with the next change.
-func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.Object) {
-	if !r.kind.Beside.Sets {
+func (k Keeper) sweepSecrets(ctx context.Context, p *look, wanted []client.Object) {
+	if !k.Beside.Sets {
 		return
 	}
-	key, digest := identity.Key(p.stored), digestOf(wanted, nil)
-	if r.around.swept(key, digest) || !p.allMadeFrom(wanted) {
+	key, digest := identity.Key(p.Owner), DigestOf(wanted, nil)
+	if k.Memory.swept(key, digest) || !p.allMadeFrom(wanted) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, surroundTimeout)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	// By the name: what else is wanted of it, such as a label with the version of Spark, is not brought to one that exists.
 	keep, names := fields.Everything(), []string(nil)
@@ -57,35 +57,35 @@ func (r *Reconciler) sweepSecrets(ctx context.Context, p *pass, wanted []client.
 			names = append(names, nameOf(object))
 		}
 	}
-	r.around.doubtSecrets(key, names) // first: a deletion that got no answer may have been carried out
-	err := r.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.stored.GetNamespace()),
-		client.MatchingLabels{identity.AppUIDLabel: string(p.stored.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
+	k.Memory.doubtSecrets(key, names) // first: a deletion that got no answer may have been carried out
+	err := k.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(p.Owner.GetNamespace()),
+		client.MatchingLabels{identity.AppUIDLabel: string(p.Owner.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // who may not delete any has made none
 		log.FromContext(ctx).Info("Secrets that a cluster had before cannot be deleted", "cause", err.Error())
 		return
 	}
-	r.around.sweep(key, digest)
+	k.Memory.sweep(key, digest)
 }
 
 // allMadeFrom reports whether every pod of a cluster is made from what the StatefulSets among the objects say now; of a cluster that is to have none, whether
 // it has none. Pods whose set is being replaced count: they run on from what they were made from.
-func (p *pass) allMadeFrom(wanted []client.Object) bool {
+func (p *look) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {
 		if !isSet(object) {
 			continue
 		}
-		tree, err := appliedTree(object)
+		tree, err := AppliedTree(object)
 		if err != nil {
 			return false
 		}
 		digest, _, _ := unstructured.NestedString(tree, "spec", "template", "metadata", "annotations", lifecycle.SpecHashAnnotation)
 		made = append(made, digest)
 	}
-	if len(p.seen.Members) == 0 && len(made) > 0 {
+	if len(p.Seen.Members) == 0 && len(made) > 0 {
 		return false // on their way
 	}
 	another := func(generation string) bool { return !slices.Contains(made, generation) }
-	return !slices.ContainsFunc(p.seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
-		!slices.ContainsFunc(p.children.Strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
+	return !slices.ContainsFunc(p.Seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
+		!slices.ContainsFunc(p.Set.Strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })
 }

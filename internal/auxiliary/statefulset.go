@@ -1,9 +1,10 @@
-package controller
+package auxiliary
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,6 +28,9 @@ import (
 // pods living on: their number is the autoscaler's where there is one, what cannot be changed of a set is changed by another set of its name that takes
 // over the pods, and a set that another operator made goes on as it is until somebody edits the cluster.
 
+// autoscaler scales StatefulSets of standalone clusters.
+var autoscaler = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
+
 // isSet reports whether an object is a StatefulSet.
 func isSet(object client.Object) bool {
 	return dependents.KindOf(object) == dependents.StatefulSet.Kind
@@ -35,10 +39,10 @@ func isSet(object client.Object) bool {
 // autoscaled are the names of the StatefulSets whose number of pods an autoscaler among the objects decides.
 func autoscaled(objects []client.Object) (names []string) {
 	for _, object := range objects {
-		if dependents.KindOf(object) != autoscalerKind.Kind {
+		if dependents.KindOf(object) != autoscaler.Kind {
 			continue
 		}
-		if tree, err := appliedTree(object); err == nil {
+		if tree, err := AppliedTree(object); err == nil {
 			kind, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "kind")
 			if name, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "name"); kind == dependents.StatefulSet.Kind {
 				names = append(names, name)
@@ -50,7 +54,7 @@ func autoscaled(objects []client.Object) (names []string) {
 
 // keepScale leaves the number of pods to an autoscaler: what is applied says what there is. To say nothing would take back the number that the set was
 // made with, and let Kubernetes have its default instead. None is no autoscaler's number: it leaves a set without pods alone for ever.
-func (p *pass) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
+func (p *look) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(p.scaled, existing.GetName()) {
 		return nil
 	}
@@ -62,25 +66,25 @@ func (p *pass) keepScale(tree map[string]any, existing *unstructured.Unstructure
 }
 
 // createFirst creates an object, and returns it.
-func (r *Reconciler) createFirst(ctx context.Context, p *pass, object client.Object, existed bool) (client.Object, error) {
-	first, err := r.first(ctx, p, object.DeepCopyObject().(client.Object), existed)
+func (k Keeper) createFirst(ctx context.Context, p *look, object client.Object, existed bool) (client.Object, error) {
+	first, err := k.first(ctx, p, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
 		return nil, err
 	}
-	return first, r.client.Create(ctx, first)
+	return first, k.Create(ctx, first)
 }
 
 // first is what an object is created as. A set that is made anew, and that an autoscaler scales, begins with as many pods as its predecessor left: to begin with
 // fewer would stop them. They are counted live: the cache may not have all of them yet. One that nothing tells of was never there, and costs no read.
-func (r *Reconciler) first(ctx context.Context, p *pass, object client.Object, existed bool) (client.Object, error) {
+func (k Keeper) first(ctx context.Context, p *look, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(p.scaled, name) {
 		return object, nil
 	}
-	if !existed && countOf(name, slices.Concat(p.children.Strays, p.children.Members)) == 0 {
+	if !existed && countOf(name, slices.Concat(p.Set.Strays, p.Set.Members)) == 0 {
 		return object, nil
 	}
-	pods, err := r.dependents().LivePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: p.stored.GetName()})
+	pods, err := k.LivePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: p.Owner.GetName()})
 	if err != nil {
 		return nil, fmt.Errorf("count the pods that it left: %w", err)
 	}
@@ -96,7 +100,7 @@ func ofSetNamed(pod *corev1.Pod, name string) bool {
 // takeStrays lets a set begin with as many pods as there are of its name.
 func takeStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := countOf(object.GetName(), pods)
-	tree, err := appliedTree(object)
+	tree, err := AppliedTree(object)
 	if err != nil {
 		return object
 	}
@@ -126,7 +130,7 @@ const leftContent = "left-"
 func markOf(generation int64) string { return leftContent + strconv.FormatInt(generation, 10) }
 
 // leftAsItIs reports whether an object is a set that another operator made, of which the cache shows this content, and nobody edited the cluster since.
-func (p *pass) leftAsItIs(object client.Object, cached string) bool {
+func (p *look) leftAsItIs(object client.Object, cached string) bool {
 	return isSet(object) && cached == p.leftMark
 }
 
@@ -137,7 +141,7 @@ func isLeft(existing *unstructured.Unstructured) bool {
 
 // markSet gives a set that another operator made for the custom resource our labels, and leaves it as it is: to bring it to what is wanted would restart its
 // pods. It gets more of them where more are wanted, and never fewer: that operator follows no edit, so that people scale its sets themselves.
-func (r *Reconciler) markSet(ctx context.Context, p *pass, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
+func (k Keeper) markSet(ctx context.Context, p *look, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = p.leftMark
 	patch := map[string]any{"metadata": map[string]any{
@@ -151,7 +155,7 @@ func (r *Reconciler) markSet(ctx context.Context, p *pass, object client.Object,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.client.Patch(ctx, existing, client.RawPatch(types.MergePatchType, text)); err != nil {
+	if err := k.Patch(ctx, existing, client.RawPatch(types.MergePatchType, text)); err != nil {
 		return nil, fmt.Errorf("take over StatefulSet %s: %w", existing.GetName(), err)
 	}
 	return existing, nil
@@ -159,15 +163,15 @@ func (r *Reconciler) markSet(ctx context.Context, p *pass, object client.Object,
 
 // replaceSet deletes a set and leaves its pods to the next one of its name, unless the API server would not take that, or gives no answer: then nothing would
 // keep the pods.
-func (r *Reconciler) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
 	next.SetResourceVersion("")
 	// What is said of the old one alone holds no longer once that is gone: that the name is taken, which is said last of all, and that a quota is full with it.
-	if err := r.client.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
+	if err := k.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
 		return fmt.Errorf("make another StatefulSet %s: %w", existing.GetName(), err)
 	}
-	if err := r.dependents().DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+	if err := k.DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
 	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by another, which takes over its pods", existing.GetName())}

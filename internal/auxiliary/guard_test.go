@@ -1,4 +1,4 @@
-package controller
+package auxiliary
 
 import (
 	"testing"
@@ -49,7 +49,7 @@ func TestSaysAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		applied, err := appliedTree(wanted())
+		applied, err := AppliedTree(wanted())
 		if got := saysAll(applied, &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
 			t.Errorf("%s: it says all: %t, %v", name, got, err)
 		}
@@ -61,7 +61,7 @@ func TestEditions(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
 	}
-	a, key := &around{}, namespaced("n", "x")
+	a, key := &Memory{}, types.NamespacedName{Namespace: "n", Name: "x"}
 	if !a.seen(key, object("u", "7")).olderThan(object("u", "7")) {
 		t.Error("what nobody knows needs no look")
 	}
@@ -84,7 +84,7 @@ func TestEditions(t *testing.T) {
 
 // TestKept: of what is not wanted any more a vital object stays while what is wanted of its kind does not stand, and nothing else does.
 func TestKept(t *testing.T) {
-	r := &Reconciler{kind: kinds.SparkConnects(config.Default())}
+	k := Keeper{Beside: kinds.SparkConnects(config.Default()).Beside}
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
@@ -98,12 +98,12 @@ func TestKept(t *testing.T) {
 		{lifecycle.Surrounding{Kind: "Service", Old: true}, 1},
 		{lifecycle.Surrounding{Kind: "Ingress"}, 0},
 	} {
-		if stay, goes := r.kept(remove, []lifecycle.Surrounding{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
+		if stay, goes := k.kept(remove, []lifecycle.Surrounding{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}
-	r.kind.Beside.Vital = nil
-	if stay, _ := r.kept(remove, []lifecycle.Surrounding{{Kind: "Service"}}); len(stay) > 0 {
+	k.Beside.Vital = nil
+	if stay, _ := k.kept(remove, []lifecycle.Surrounding{{Kind: "Service"}}); len(stay) > 0 {
 		t.Error("something stays of a kind that has nothing vital")
 	}
 }

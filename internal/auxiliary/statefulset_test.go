@@ -1,4 +1,4 @@
-package controller
+package auxiliary
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
@@ -41,7 +42,7 @@ func TestAutoscaled(t *testing.T) {
 		s := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name},
 		}}
-		s.SetGroupVersionKind(autoscalerKind)
+		s.SetGroupVersionKind(autoscaler)
 		return s
 	}
 	for name, test := range map[string]struct {
@@ -114,9 +115,9 @@ func TestStrays(t *testing.T) {
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the others are taken for the predecessor's
-			p := &pass{stored: &sparkCluster{}, scaled: test.scaled, children: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}
-			r := &Reconciler{live: &livePods{pods: test.pods}}
-			first, err := r.first(t.Context(), p, object, test.existed)
+			p := &look{scaled: test.scaled, Look: Look{Owner: &sparkv1.SparkCluster{}, Set: &dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
+			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
+			first, err := k.first(t.Context(), p, object, test.existed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +133,7 @@ func TestStrays(t *testing.T) {
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
-		p := &pass{scaled: []string{scaled}}
+		p := &look{scaled: []string{scaled}}
 		tree := asTree(t, workerSet(new(int32(2)))).Object
 		if err := p.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
 			t.Fatal(err)
@@ -148,5 +149,18 @@ func TestMarkOf(t *testing.T) {
 	t.Parallel()
 	if one, other := markOf(1), markOf(math.MaxInt64); one == other || len(other) > 63 {
 		t.Errorf("%q and %q", one, other)
+	}
+}
+
+// TestKeepScaleOfNone: a set without pods is one that an autoscaler leaves alone for ever.
+func TestKeepScaleOfNone(t *testing.T) {
+	t.Parallel()
+	p := &look{scaled: []string{"c-worker"}}
+	tree := asTree(t, workerSet(new(int32(2)))).Object
+	if err := p.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != 2 {
+		t.Errorf("it is applied with %d pods, want 2", got)
 	}
 }

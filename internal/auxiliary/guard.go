@@ -1,4 +1,4 @@
-package controller
+package auxiliary
 
 import (
 	"context"
@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// editInterval is between two times that somebody's edit of what stands beside a driver is put back.
-	editInterval = time.Minute
-	// lookInterval is between two looks at a vital object that others write to, such as a load balancer's controller to its status.
-	lookInterval = ownTrust
-	// reasonEdited is the cause's reason where somebody changes an object again and again.
-	reasonEdited = "EditedAgain"
+	// EditInterval is between two times that somebody's edit of what stands beside a driver is put back.
+	EditInterval = time.Minute
+	// LookInterval is between two looks at a vital object that others write to, such as a load balancer's controller to its status.
+	LookInterval = OwnTrust
+	// ReasonEdited is the cause's reason where somebody changes an object again and again.
+	ReasonEdited = "EditedAgain"
 )
 
 // edited reports whether somebody else changed what stands beside a driver since it was written or last looked at.
@@ -34,68 +34,68 @@ const (
 // An Ingress or a route tells by its generation, and is put back at intervals: two who want it otherwise must not keep each other busy. A StatefulSet does too,
 // and a look tells what an autoscaler did to it. What was edited while no operator ran is not seen. A vital object (Kind.Beside.Vital) tells by its resourceVersion that it may have been changed, and so does one that this
 // process knows nothing of: a look tells (correct).
-func (r *Reconciler) edited(p *pass, object client.Object) bool {
+func (k Keeper) edited(p *look, object client.Object) bool {
 	is := p.inCache(object)
 	var wait time.Duration
-	if r.vital(object) {
-		was := r.around.seen(identity.Key(p.stored), is)
+	if k.vital(object) {
+		was := k.Memory.seen(identity.Key(p.Owner), is)
 		if !was.olderThan(is) {
 			return false
 		}
-		wait = lookInterval - p.now.Sub(was.looked)
+		wait = LookInterval - p.Now.Sub(was.looked)
 	} else {
-		was, known := r.around.written(identity.Key(p.stored), is)
+		was, known := k.Memory.written(identity.Key(p.Owner), is)
 		if !known || is.Generation <= was.generation {
 			return false
 		}
-		wait = editInterval - p.now.Sub(was.at)
+		wait = EditInterval - p.Now.Sub(was.at)
 	}
 	if wait > 0 {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.check = soonest(p.check, wait)
+		p.Check = soonest(p.Check, wait)
 		return false
 	}
 	return true
 }
 
-func (r *Reconciler) vital(object client.Object) bool {
-	return slices.Contains(r.kind.Beside.Vital, dependents.KindOf(object))
+func (k Keeper) vital(object client.Object) bool {
+	return slices.Contains(k.Beside.Vital, dependents.KindOf(object))
 }
 
 // wrote notes an object that was written, if that is how an edit of it will show.
-func (r *Reconciler) wrote(p *pass, object client.Object, at time.Time) {
-	if r.vital(object) || object.GetGeneration() > 0 {
-		r.around.wrote(identity.Key(p.stored), object, at)
+func (k Keeper) wrote(p *look, object client.Object, at time.Time) {
+	if k.vital(object) || object.GetGeneration() > 0 {
+		k.Memory.wrote(identity.Key(p.Owner), object, at)
 	}
 }
 
 // putsBack reports whether an object that was edited, or is not known yet, is to be written. A vital one that says what is wanted is not; one that was put
 // back a moment ago waits, and that is told.
-func (r *Reconciler) putsBack(p *pass, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
-	if !r.vital(existing) && !isSet(existing) {
+func (k Keeper) putsBack(p *look, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
+	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
 	}
-	if r.says(tree, existing) {
-		r.around.looked(identity.Key(p.stored), existing, p.now)
+	if k.says(tree, existing) {
+		k.Memory.looked(identity.Key(p.Owner), existing, p.Now)
 		return false, nil
 	}
-	if !r.vital(existing) {
+	if !k.vital(existing) {
 		return true, nil
 	}
-	if wait := editInterval - p.now.Sub(r.around.seen(identity.Key(p.stored), existing).at); wait > 0 {
-		return false, &causeError{lifecycle.Cause{Reason: reasonEdited, Message: fmt.Sprintf(
-			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", editInterval)}}
+	if wait := EditInterval - p.Now.Sub(k.Memory.seen(identity.Key(p.Owner), existing).at); wait > 0 {
+		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
+			"somebody changes it again and again; it is put back once in %s at most. Find out who by its metadata.managedFields", EditInterval)}}
 	}
 	return true, nil
 }
 
 // says is saysAll, but for what the API server dropped.
-func (r *Reconciler) says(tree map[string]any, existing *unstructured.Unstructured) bool {
+func (k Keeper) says(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if saysAll(tree, existing) {
 		return true
 	}
-	known := declared(r.client.Scheme(), tree)
+	known := declared(k.Scheme(), tree)
 	return known != nil && saysAll(known, existing)
 }
 
@@ -120,14 +120,14 @@ func leads(wanted, existing map[string]any) bool {
 // clearPorts takes the name of a Service's port from another port that somebody gave it. To an apply the two are different entries of one list, and to the
 // API server such a list is invalid. It also removes the ports that another operator wrote and that the kind wants on no Service (Kind.Beside.Closed): an apply
 // would leave them, since they are that operator's fields.
-func (r *Reconciler) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
-	if !r.vital(existing) || existing.GetKind() != "Service" {
+func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
+	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
 	}
 	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
 	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
 	clash := func(is any) bool {
-		if r.closed(is) && !samePort(ports, is) {
+		if k.closed(is) && !samePort(ports, is) {
 			return true
 		}
 		return slices.ContainsFunc(ports, func(wanted any) bool {
@@ -146,17 +146,17 @@ func (r *Reconciler) clearPorts(ctx context.Context, existing *unstructured.Unst
 	if err != nil {
 		return err
 	}
-	if err := r.client.Patch(ctx, existing, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := k.Patch(ctx, existing, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("take back the ports of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
 	return nil
 }
 
 // closed reports whether the kind wants a port, by its name and number, on no Service.
-func (r *Reconciler) closed(is any) bool {
+func (k Keeper) closed(is any) bool {
 	entry, _ := is.(map[string]any)
 	name, _ := entry["name"].(string)
-	number, known := r.kind.Beside.Closed[name]
+	number, known := k.Beside.Closed[name]
 	return known && entry["port"] == int64(number)
 }
 
@@ -192,8 +192,8 @@ func contains(is, wanted any) bool {
 	return reflect.DeepEqual(is, wanted)
 }
 
-// appliedTree is an object as it is applied: what its owner has to say.
-func appliedTree(object client.Object) (map[string]any, error) {
+// AppliedTree is an object as it is applied: what its owner has to say.
+func AppliedTree(object client.Object) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	if !ok {
 		return nil
 	}
-	known, err := appliedTree(object)
+	known, err := AppliedTree(object)
 	if err != nil {
 		return nil
 	}
@@ -225,10 +225,10 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 
 // kept are those of the objects that nobody wants any more which stay for now: vital ones, as long as what is wanted of their kind does not stand. Clients
 // may be connected by them.
-func (r *Reconciler) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
+func (k Keeper) kept(remove []client.Object, wanted []lifecycle.Surrounding) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.Surrounding) bool { return s.Kind == dependents.KindOf(object) && !s.Stands })
-		if r.vital(object) && missing {
+		if k.vital(object) && missing {
 			stay = append(stay, object)
 		} else {
 			goes = append(goes, object)
@@ -238,9 +238,9 @@ func (r *Reconciler) kept(remove []client.Object, wanted []lifecycle.Surrounding
 }
 
 // lost reports whether one of the objects that were there last, though not as they are wanted, is not any more.
-func (p *pass) lost(results []lifecycle.Surrounding) bool {
+func (p *look) lost(results []lifecycle.Surrounding) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.Surrounding) bool {
-		return s.Old && !slices.ContainsFunc(p.children.Others, func(other metav1.PartialObjectMetadata) bool {
+		return s.Old && !slices.ContainsFunc(p.Set.Others, func(other metav1.PartialObjectMetadata) bool {
 			return dependents.KindOf(&other) == s.Kind && other.Name == s.Name && other.DeletionTimestamp == nil
 		})
 	})

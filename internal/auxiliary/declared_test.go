@@ -1,4 +1,4 @@
-package controller
+package auxiliary
 
 import (
 	"context"
@@ -11,9 +11,12 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // setWithFuture is a StatefulSet with a field that nobody knows, in its spec and in a container.
 func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured {
@@ -32,7 +35,7 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 // TestFieldsThatNobodyKnows: a template with a mistake is brought to the API server as often as it is edited, as it was when the object was created.
 func TestFieldsThatNobodyKnows(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
-	r := &Reconciler{client: client.WithFieldOwner(api, identity.FieldOwner)}
+	k := Keeper{Client: dependents.Client{Client: client.WithFieldOwner(api, identity.FieldOwner)}}
 	if err := api.Create(t.Context(), setWithFuture(namespace, 1), client.FieldOwner(identity.FieldOwner)); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +45,7 @@ func TestFieldsThatNobodyKnows(t *testing.T) {
 			if err := api.Get(ctx, client.ObjectKeyFromObject(existing), existing); err != nil {
 				return err
 			}
-			_, err := r.update(ctx, existing, setWithFuture(namespace, replicas).Object)
+			_, err := k.update(ctx, existing, setWithFuture(namespace, replicas).Object)
 			return err
 		})
 		var set appsv1.StatefulSet
@@ -57,11 +60,11 @@ func TestFieldsThatNobodyKnows(t *testing.T) {
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(existing), existing); err != nil {
 		t.Fatal(err)
 	}
-	if !r.says(setWithFuture(namespace, 3).Object, existing) || r.says(setWithFuture(namespace, 4).Object, existing) {
+	if !k.says(setWithFuture(namespace, 3).Object, existing) || k.says(setWithFuture(namespace, 4).Object, existing) {
 		t.Error("what the API server dropped is taken for an edit, or an edit for that")
 	}
 	existing.SetResourceVersion("")
-	if _, err := r.update(t.Context(), existing, setWithFuture(namespace, -1).Object); !apierrors.IsInvalid(err) {
+	if _, err := k.update(t.Context(), existing, setWithFuture(namespace, -1).Object); !apierrors.IsInvalid(err) {
 		t.Errorf("what the API server has against the rest is %v", err)
 	}
 }

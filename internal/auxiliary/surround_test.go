@@ -1,0 +1,122 @@
+package auxiliary
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// TestStandsBeside: what could not be found again is not created.
+func TestStandsBeside(t *testing.T) {
+	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
+	whole := func() *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"},
+			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
+		}}
+	}
+	if err := standsBeside(whole(), owner); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(*corev1.Service){
+		"digest":    func(s *corev1.Service) { delete(s.Labels, lifecycle.ContentLabel) },
+		"owner":     func(s *corev1.Service) { s.OwnerReferences = nil },
+		"identity":  func(s *corev1.Service) { delete(s.Labels, identity.AppUIDLabel) },
+		"namespace": func(s *corev1.Service) { s.Namespace = "other" },
+	} {
+		object := whole()
+		if change(object); standsBeside(object, owner) == nil {
+			t.Errorf("without its %s it may be created", name)
+		}
+	}
+}
+
+// TestSurroundIntervals: each try takes twice as long as the one before, up to a bound, and what is refused longer than weather.
+func TestSurroundIntervals(t *testing.T) {
+	var k Keeper
+	var got [2][]time.Duration
+	for i, err := range []error{errors.New("weather"), apierrors.NewBadRequest("for good")} {
+		for failures := range 12 {
+			got[i] = append(got[i], k.judge(t.Context(), make([]lifecycle.Surrounding, 1), []error{err}, failures+1))
+		}
+	}
+	const s = time.Second
+	wantGot := [2][]time.Duration{
+		{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 300 * s, 300 * s, 300 * s},
+		{15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s},
+	}
+	if diff := cmp.Diff(wantGot, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestUnwanted: only what was made to stand beside a driver can go for not being wanted there.
+func TestUnwanted(t *testing.T) {
+	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
+		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	}
+	content := map[string]string{lifecycle.ContentLabel: "c"}
+	p := &look{Look: Look{Set: &dependents.Set{Others: []metav1.PartialObjectMetadata{
+		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
+		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
+		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
+	}}}}
+	var got []string
+	for _, o := range p.unwanted([]client.Object{&p.Set.Others[1]}) {
+		got = append(got, nameOf(o))
+	}
+	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWent: that an object was deleted which a pass deleted, with nothing else to do beside the driver, is no news, once; whatever else goes is.
+func TestWent(t *testing.T) {
+	t.Parallel()
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
+	service := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
+	service.SetNamespace("ns")
+	service.SetName("pi-ui-svc")
+	const name, other = "Service/pi-ui-svc", "Ingress/pi-ui-ingress"
+	for _, test := range []struct {
+		what string
+		was  *try
+		news []bool // of one deletion after the other
+		left int    // keys that are remembered
+	}{
+		{"deleted by a pass", &try{made: map[string]written{name: {gone, noon}}}, []bool{false, true}, 0},
+		{"with another that is not gone yet", &try{made: map[string]written{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
+		{"with another that could not be deleted", &try{failures: 1, made: map[string]written{name: {gone, noon}}}, []bool{true, true}, 1},
+		{"by somebody else", &try{made: map[string]written{name: {"content", noon}}}, []bool{true}, 1},
+		{"of which nothing is known", nil, []bool{true}, 0},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			var m Memory
+			if test.was != nil {
+				m.note(key, *test.was)
+			}
+			for i, want := range test.news {
+				if got := !m.Went(key, service); got != want {
+					t.Errorf("deletion %d is news: %t", i+1, got)
+				}
+			}
+			if got := m.tries.Len(); got != test.left {
+				t.Errorf("%d keys are remembered, want %d", got, test.left)
+			}
+		})
+	}
+}
