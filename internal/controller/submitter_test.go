@@ -19,7 +19,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/trim"
@@ -445,39 +444,4 @@ func TestUnknownFieldsOfATemplate(t *testing.T) {
 	})
 	w.execute(w.driverOf(app, 1), exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-}
-
-// TestMayHaveSecrets: an attempt's Secrets are deleted where something tells that there are some, or nothing tells anything.
-func TestMayHaveSecrets(t *testing.T) {
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
-	app.Spec.Image = new("image")
-	native, submitted, submitter := *tinyDriver(app, 1), *tinyDriver(app, 1), *tinyDriver(app, 1)
-	submitted.Annotations = map[string]string{lifecycle.SubmitterAnnotation: "s"}
-	submitter.Labels[identity.RoleLabel] = identity.RoleSubmitter
-	for _, c := range []struct {
-		name     string
-		children dependents.Set
-		made     []client.Object
-		off      bool // no attempt may have Secrets
-		want     bool
-	}{
-		{"a driver that the operator made", dependents.Set{Drivers: []corev1.Pod{native}}, nil, false, false},
-		{"a driver that spark-submit made", dependents.Set{Drivers: []corev1.Pod{submitted}}, nil, false, true},
-		{"a pod that submits", dependents.Set{Submitters: []corev1.Pod{submitter}}, nil, false, true},
-		{"made in this pass", dependents.Set{}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 1)}}, false, true},
-		{"of another attempt", dependents.Set{Drivers: []corev1.Pod{native}}, []client.Object{&corev1.Secret{ObjectMeta: tinyMeta(app, "s", 2)}}, false, false},
-		{"nothing is known", dependents.Set{}, nil, false, true},
-		{"nothing is known, and there are none", dependents.Set{}, nil, true, false},
-	} {
-		p := &pass{children: c.children, made: c.made}
-		if got := dependents.MayHaveSecrets(kind.Secrets{Runners: !c.off}, p.having(), 1); got != c.want {
-			t.Errorf("%s: %t, want %t", c.name, got, c.want)
-		}
-		if targets := p.targets(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); slices.ContainsFunc(targets, func(o client.Object) bool {
-			_, is := o.(*corev1.Secret)
-			return is
-		}) {
-			t.Errorf("%s: a Secret is deleted by its name", c.name)
-		}
-	}
 }
