@@ -1,3 +1,6 @@
+// Package auxiliary brings a set of wanted objects beside an owner to what is wanted: it creates, updates in place and
+// deletes them. They are what stands beside a driver for others than Spark (Services, Ingresses, routes), and what a
+// standalone cluster is made of (StatefulSets, autoscalers, budgets, Secrets). No failure holds the owner up.
 package auxiliary
 
 import (
