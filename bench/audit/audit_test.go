@@ -1,137 +1,122 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sparkoperator/spark-operator/bench/figure"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-const operator = "spark-operator/v0.1 (linux/amd64)"
+// start is the second that the times of a test are counted from.
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// line is a line of the log: agent, verb, resource[/subresource], name, status code, when it was received and answered (milliseconds), and the body.
-func line(agent, verb, resource, name string, code, received, done int, body string) string {
-	resource, sub, _ := strings.Cut(resource, "/")
-	stage := complete
-	if verb == "watch" {
-		stage = started
+// line is a line of a log: a request that was received at a time, in seconds, and answered 0.1 s later.
+func line(at float64, agent, verb, path string, code int, body string) string {
+	of := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
+	ref := map[string]string{"namespace": of[0], "resource": of[1]}
+	for i, field := range []string{"name", "subresource"} {
+		if len(of) > i+2 {
+			ref[field] = of[i+2]
+		}
+	}
+	received := start.Add(time.Duration(at * float64(time.Second)))
+	e := map[string]any{
+		"stage": "ResponseComplete", "verb": verb, "requestURI": "/" + path, "userAgent": agent, "objectRef": ref,
+		"requestReceivedTimestamp": received, "stageTimestamp": received.Add(100 * time.Millisecond),
+		"responseStatus": map[string]any{"code": code},
 	}
 	if body != "" {
-		body = `,"requestObject":` + body
+		e["requestObject"] = json.RawMessage(body)
 	}
-	at := func(ms int) string {
-		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond).Format("2006-01-02T15:04:05.000000Z")
+	text, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
 	}
-	return fmt.Sprintf(`{"stage":%q,"verb":%q,"requestURI":"/x","userAgent":%q,"objectRef":{"resource":%q,"subresource":%q,"namespace":"a","name":%q},`+
-		`"responseStatus":{"code":%d},"requestReceivedTimestamp":%q,"stageTimestamp":%q%s}`, stage, verb, agent, resource, sub, name, code, at(received), at(done), body) + "\n"
+	return string(text) + "\n"
 }
 
-func moment0(ms int) time.Time {
-	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
+func labels(app, role string) string {
+	return fmt.Sprintf(`{"metadata":{"labels":{%q:%q,%q:%q}}}`, appLabel, app, roleLabel, role)
 }
 
-func TestWrites(t *testing.T) {
-	log := strings.Join([]string{
-		line(LoadAgent, "create", "sparkapplications", "x", 201, 1, 2, `{"a":1}`),
-		line(operator, "create", "pods", "x-driver", 201, 3, 4, `{"b":22}`),
-		line(operator, "create", "pods", "y-driver", 409, 3, 4, `{"b":22}`),
-		line(operator, "create", "pods", "z-driver", 403, 3, 4, `{"b":22}`),
-		line(operator, "get", "pods", "x-driver", 200, 3, 4, ""),
-		line(operator, "watch", "pods", "", 200, 3, 4, ""),
-		line(operator, "patch", "sparkapplications/status", "x", 200, 5, 6, `{"c":3}`),
-		line(operator, "patch", "sparkapplications/status", "x", 200, 7, 8, `{"c":4}`),
-		line(NodeAgent, "patch", "pods/status", "x-driver", 200, 5, 6, ""),
-		line("kube-scheduler/v1", "create", "pods/binding", "x-driver", 201, 5, 6, ""),
-		strings.Replace(line(operator, "create", "pods", "try", 201, 9, 9, `{}`), `"/x"`, `"/x?dryRun=All"`, 1),
-		strings.Replace(line(operator, "create", "localsubjectaccessreviews", "", 201, 9, 9, `{}`), `"objectRef":{`, `"objectRef":{"apiGroup":"authorization.k8s.io",`, 1),
-		`{"stage":"ResponseComplete","verb":"cre`,
+const operator = "spark-operator/v1"
+
+// whole is the log of two lives and of what does not belong to them: "good" ends well, of "slow" there is no driver.
+func whole() string {
+	state := func(state, more string) string {
+		return fmt.Sprintf(`{"status":{"applicationState":{"state":%q}%s}}`, state, more)
+	}
+	return strings.Join([]string{
+		line(0, LoadAgent, "create", "a/sparkapplications/good", 201, "{}"),
+		line(1, operator, "create", "a/pods/good-driver", 201, labels("good", "driver")),
+		line(1.1, operator, "create", "a/services/good-svc", 500, labels("good", "")),
+		line(1.2, operator, "create", "a/services/good-svc", 201, labels("good", "")),
+		line(1.3, operator, "create", "a/services/good-svc", 409, labels("good", "")),
+		line(1.4, operator, "create", "a/events/e1", 201, `{"involvedObject":{"kind":"SparkApplication","name":"good"}}`),
+		line(1.5, "kube-scheduler/v1", "create", "a/pods/good-driver/binding", 201, "{}"),
+		line(2, NodeAgent, "patch", "a/pods/good-driver/status", 200, `{"status":{"phase":"Running"}}`),
+		line(2.5, operator, "patch", "a/sparkapplications/good/status", 200, state("RUNNING", "")),
+		line(3, NodeAgent, "create", "a/pods/good-exec-1", 201, labels("good", "executor")),
+		line(4, NodeAgent, "patch", "a/pods/good-exec-1/status", 200, `{"status":{"phase":"Running"}}`),
+		line(5, NodeAgent, "patch", "a/pods/good-exec-1/status", 200, `{"status":{"phase":"Succeeded"}}`),
+		line(6, NodeAgent, "patch", "a/pods/good-driver/status", 200, `{"status":{"phase":"Succeeded"}}`),
+		line(8, operator, "patch", "a/sparkapplications/good/status", 200, state("COMPLETED", `,"executorState":{"good-exec-1":"COMPLETED"}`)),
+		line(9, LoadAgent, "create", "a/sparkapplications/slow", 201, "{}"),
+		line(9, operator, "create", "b/pods/other-driver", 201, labels("other", "driver")),
+		line(9, operator, "update", "a/leases/leader", 200, "{}"),
+		line(9, operator, "update", "/nodes/n", 200, "{}"),
+		line(9, operator, "patch", "a/services/good-svc", 200, "{}"),
+		line(9, operator, "get", "a/pods/good-driver", 200, ""),
+		line(99, operator, "patch", "a/pods/good-driver", 200, "{}"),
+		`{"stage":"ResponseComplete","verb":"crea`,
 	}, "")
-	all := Tally{
-		Load:      {"create sparkapplications": {Writes: 1, Bytes: 7}},
-		Operator:  {"create pods": {Writes: 1, Bytes: 8, Conflicts: 1, Refused: 1}, "patch sparkapplications/status": {Writes: 2, Bytes: 14}},
-		Node:      {"patch pods/status": {Writes: 1}},
-		Scheduler: {"create pods/binding": {Writes: 1}},
+}
+
+func TestRead(t *testing.T) {
+	got, err := Read(strings.NewReader(whole()), Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tt := range map[string]struct {
-		scope Scope
-		want  Tally
-	}{
-		"all":             {Scope{}, all},
-		"its namespace":   {Scope{Namespace: func(n string) bool { return n == "a" }}, all},
-		"another":         {Scope{Namespace: func(n string) bool { return n == "b" }}, Tally{}},
-		"from":            {Scope{From: moment0(7)}, Tally{Operator: {"patch sparkapplications/status": {Writes: 1, Bytes: 7}}}},
-		"to":              {Scope{To: moment0(2)}, Tally{Load: all[Load]}},
-		"a moment's only": {Scope{From: moment0(8), To: moment0(8)}, Tally{Operator: {"patch sparkapplications/status": {Writes: 1, Bytes: 7}}}},
-	} {
-		got, err := ReadAccount(strings.NewReader(log), tt.scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.want, got.Tally); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+	writes := map[string]int{Objects: 2, StatusWrites: 2, Events: 1, Others: 1}
+	want := Account{
+		Applications: 2, Launch: []time.Duration{time.Second},
+		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
+		NoDriver: 1, Writes: writes, Most: writes, Refused: 1, Astray: 1, Elsewhere: 1, All: 15,
 	}
-	if got, want := all.Sum(nil, Everybody()...), (Count{Writes: 6, Bytes: 29, Conflicts: 1, Refused: 1}); got != want {
-		t.Errorf("the sum is %+v", got)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answered", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(got.Answered) != 14 { // without the scheduler's
+		t.Errorf("%d answers", len(got.Answered))
+	}
+	if got.Bytes == 0 {
+		t.Error("the operator sent nothing")
+	}
+	double := Account{}
+	double.Add(got)
+	double.Add(got)
+	if double.Writes[Objects] != 4 || double.Most[Objects] != 2 || len(double.Driver) != 4 || double.NoDriver != 2 {
+		t.Errorf("two accounts are %+v", double)
 	}
 }
 
-func TestReadTellsWhichLineIsBroken(t *testing.T) {
-	err := Read(strings.NewReader(line(operator, "create", "pods", "x", 201, 1, 1, "")+"{\n"), func(*Event) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("got %v", err)
+// TestUnreflected: what no status says is counted, also where an older status says more.
+func TestUnreflected(t *testing.T) {
+	early := whole()
+	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)
+	early = strings.ReplaceAll(early, `"good-exec-1":"COMPLETED"`, `"good-exec-1":"PENDING"`)
+	got, err := Read(strings.NewReader(early), Scope{From: start, Namespaces: []string{"a"}, Controller: OperatorAgent})
+	if err != nil || got.NoStatus != 1 || got.NoExecutorStatus != 2 || got.Most[Objects] != 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestWatchesAreTold(t *testing.T) {
-	var watches []string
-	log := line(operator, "watch", "pods", "", 200, 1, 1, "") + line(operator, "patch", "pods", "x", 200, 1, 1, "")
-	err := Read(strings.NewReader(log), func(e *Event) error {
-		if e.Watch() {
-			watches = append(watches, e.Kind())
-		}
-		return nil
-	})
-	if diff := cmp.Diff([]string{"watch pods"}, watches); err != nil || diff != "" {
-		t.Error(err, diff)
+func TestBrokenLine(t *testing.T) {
+	if _, err := Read(strings.NewReader("{\n"), Scope{}); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Error(err)
 	}
-}
-
-// The figures that ranges speak of are all there, and each write counts to one of them.
-func TestTallyFigures(t *testing.T) {
-	tally := Tally{
-		Operator: {
-			"create pods": {Writes: 4}, "create services": {Writes: 8}, "create configmaps": {Writes: 8}, "patch sparkapplications/status": {Writes: 12, Bytes: 400},
-			"create events": {Writes: 8}, "patch events": {Writes: 4}, "delete pods": {Writes: 2, Conflicts: 4, Refused: 2}, "update leases": {Writes: 40, Conflicts: 4},
-		},
-		Node: {"create pods": {Writes: 20}, "patch pods/status": {Writes: 4, Failed: 8}},
-	}
-	got := map[string]float64{}
-	for _, f := range tally.Figures("lives", "operator", 4) {
-		if f.Scenario != "lives" || f.Case != "operator" {
-			t.Errorf("%+v", f)
-		}
-		got[f.Name] = f.Value
-	}
-	for name, want := range map[string]float64{
-		figure.Objects: 5, figure.StatusWrites: 3, figure.EventWrites: 3, figure.OtherWrites: 0.5, figure.Conflicts: 1.5, figure.Writes: 27.5, figure.WriteBytes: 100,
-		"operator: delete pods": 0.5, "operator: delete pods, conflicts": 1, "operator: delete pods, refused": 0.5, "operator: update leases": 10, "node: create pods": 5, "node: patch pods/status, failed": 2,
-		"operator: patch sparkapplications/status, bytes": 100,
-	} {
-		if v, ok := got[name]; !ok || v != want {
-			t.Errorf("%s is %v, %t; want %v", name, v, ok, want)
-		}
-	}
-}
-
-func byName(figures []figure.Figure) map[string]float64 {
-	values := map[string]float64{}
-	for _, f := range figures {
-		values[f.Name] = f.Value
-	}
-	return values
 }

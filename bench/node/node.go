@@ -1,148 +1,389 @@
-// Package node plays the nodes of a cluster, and Spark on them: pods that the scheduler bound run at once, drivers create their executors as Spark does and
-// end as the arguments of their application say (load.Program), and pods whose deletion is asked for go at once.
+// Package node simulates the nodes of a cluster, and Spark on them: pods that the scheduler bound run at once, drivers
+// create their executors as Spark does and end as their application's arguments say (load.Program), and pods whose
+// deletion was asked for go at once.
 //
-// It is a stage runner of its own: kwok's stages know one pod at a time, and what matters here is what a driver does to other pods. All that waits is in one
-// heap, and a bounded number of workers carries it out.
+// The stages of kwok know one pod at a time; what matters here is what a driver does to other pods. Nodes are kinder than
+// real ones: of each pod they leave out the status write for its network and the kubelet's Events, and nothing is pulled.
 package node
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/util/wait"
+	leases "k8s.io/client-go/applyconfigurations/coordination/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
-	"github.com/sparkoperator/spark-operator/bench/world"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bench/load"
+	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Agent is the user agent of the nodes and of what runs on them.
-const Agent = "spark-bench-node"
+const (
+	// nodes have room for 80,000 pods.
+	nodes = 4
+	// workers send requests at the same time.
+	workers = 32
+	// retry is how long a task waits that failed, as an overloaded API server recovers.
+	retry = 2 * time.Second
+	// renew is how often a node's lease is renewed, as a kubelet does. The node's status may be old then.
+	renew = 10 * time.Second
+)
 
-// Nodes is how many nodes there are when nobody says otherwise.
-const Nodes = 4
-
-// Options say what nodes there are. The zero value of a field means its default.
-type Options struct {
-	Nodes   int // default Nodes, which have room for 80,000 pods
-	Workers int // requests at a time; default 32
-}
-
-// Cluster are nodes that are played. Use Start.
+// Cluster is simulated nodes. Use Start.
 type Cluster struct {
-	core kubernetes.Interface
-	dyn  dynamic.Interface
+	core  kubernetes.Interface
+	spark versioned.Interface
+	pods  cache.Store // that are bound to a node
+	tasks workqueue.TypedDelayingInterface[task]
 
-	known     known
-	tasks     *timeline
-	addresses atomic.Int64
-	counts    counts
-
-	first  sync.Once
-	listed chan struct{} // closed once the pods that were there are known
-
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	failing sync.Mutex
-	err     error
+	started, addresses atomic.Int64
+	cancel             context.CancelFunc
+	done               sync.WaitGroup
 }
 
-type counts struct{ running, asked, ended, removed, writes, reads, retried atomic.Int64 }
+// act is what is done to a pod at a moment.
+type act int
 
-// Counts are what was played so far.
-type Counts struct {
-	Running int64 // pods that were started
-	Asked   int64 // executors that drivers created
-	Ended   int64 // pods whose program ended
-	Removed int64 // pods that were taken away after their deletion was asked for
-	Writes  int64 // requests of nodes and drivers that write, also those that were refused; not the nodes' leases
-	Reads   int64
-	Retried int64 // tasks that had to be tried again
+const (
+	start  act = iota // the kubelet has its containers running
+	ask               // the driver creates its executors
+	end               // its program ends
+	remove            // the kubelet takes a pod away whose deletion was asked for
+)
+
+type task struct {
+	act act
+	key string
+	uid types.UID
 }
 
-// Counts returns what was played so far.
-func (c *Cluster) Counts() Counts {
-	return Counts{
-		Running: c.counts.running.Load(), Asked: c.counts.asked.Load(), Ended: c.counts.ended.Load(), Removed: c.counts.removed.Load(),
-		Writes: c.counts.writes.Load(), Reads: c.counts.reads.Load(), Retried: c.counts.retried.Load(),
-	}
+func of(x any, what act) task {
+	pod := x.(*corev1.Pod)
+	return task{what, pod.Namespace + "/" + pod.Name, pod.UID}
 }
 
-// Start makes the nodes and begins to play. The cluster ends with Stop or the context; it is for whoever waits for what it plays to look at Err.
-func Start(ctx context.Context, w *world.World, o Options) (*Cluster, error) {
-	if o.Nodes == 0 {
-		o.Nodes = Nodes
-	}
-	if o.Workers == 0 {
-		o.Workers = 32
-	}
-	core, dyn, err := w.Client(Agent)
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{core: core, dyn: dyn, known: known{pods: map[types.UID]*pod{}}, tasks: newTimeline(), listed: make(chan struct{})}
-	for i := range o.Nodes {
-		if err := c.register(ctx, nodeName(i)); err != nil {
-			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
-		}
-	}
-	ctx, c.stop = context.WithCancel(ctx)
-	due := make(chan task)
-	c.running.Go(func() { c.dispatch(ctx, due) })
-	for range o.Workers {
-		c.running.Go(func() { c.work(ctx, due) })
-	}
-	c.running.Go(func() { c.beat(ctx, o.Nodes) })
-	c.running.Go(func() { c.watch(ctx) })
-	select {
-	case <-c.listed: // many pods take a while, which is not to be in what is measured
-		return c, nil
-	case <-ctx.Done():
-		return nil, errors.Join(context.Cause(ctx), c.Stop())
-	}
-}
-
-// Keep keeps nodes ready without playing anything on them: pods are bound to them and stay as they are. Nodes that Start made are taken as they are. It ends with
-// stop.
-func Keep(ctx context.Context, w *world.World, nodes int) (stop func(), err error) {
-	core, _, err := w.Client(Agent)
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{core: core}
+// Start creates the nodes and simulates them until Stop or the end of the context. It returns once the pods that exist
+// are known.
+func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Interface) (*Cluster, error) {
+	c := &Cluster{core: core, spark: spark, tasks: workqueue.NewTypedDelayingQueue[task]()}
 	for i := range nodes {
-		if err := c.register(ctx, nodeName(i)); err != nil {
+		if err := errors.Join(c.register(ctx, nodeName(i)), c.beat(ctx, nodeName(i))); err != nil {
 			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
 		}
 	}
-	ctx, c.stop = context.WithCancel(ctx)
-	c.running.Go(func() { c.beat(ctx, nodes) })
-	return func() { c.stop(); c.running.Wait() }, nil
-}
-
-// Stop ends the play, and returns what went wrong in it. The pods and nodes stay as they are; after some time without a beat the control plane calls the
-// nodes lost.
-func (c *Cluster) Stop() error {
-	c.stop()
-	c.running.Wait()
-	return c.Err()
-}
-
-// Err is what went wrong first.
-func (c *Cluster) Err() error {
-	c.failing.Lock()
-	defer c.failing.Unlock()
-	return c.err
-}
-
-// fail notes what went wrong. The play goes on: other pods may be waited for.
-func (c *Cluster) fail(err error) {
-	c.failing.Lock()
-	defer c.failing.Unlock()
-	if c.err == nil && !errors.Is(err, context.Canceled) {
-		c.err = err
+	bound := cache.NewListWatchFromClient(core.CoreV1().RESTClient(), "pods", "", fields.OneTermNotEqualSelector("spec.nodeName", ""))
+	informer := cache.NewSharedIndexInformer(bound, &corev1.Pod{}, 0, cache.Indexers{})
+	c.pods = informer.GetStore()
+	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: c.add, UpdateFunc: c.update})
+	if err = errors.Join(err, informer.SetTransform(trim)); err != nil {
+		return nil, err
 	}
+	ctx, c.cancel = context.WithCancel(ctx)
+	for range workers {
+		c.done.Go(func() { c.work(ctx) })
+	}
+	c.done.Go(func() {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			for i := range nodes {
+				_ = c.beat(ctx, nodeName(i))
+			}
+		}, renew)
+	})
+	c.done.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), handler.HasSynced) {
+		return nil, context.Cause(ctx)
+	}
+	return c, nil
+}
+
+// Stop ends the simulation. Pods and nodes stay as they are.
+func (c *Cluster) Stop() {
+	c.cancel()
+	c.tasks.ShutDown()
+	c.done.Wait()
+}
+
+// Started counts the pods that were started.
+func (c *Cluster) Started() int { return int(c.started.Load()) }
+
+func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
+
+// register creates a node that is ready, with more room than anybody asks for.
+func (c *Cluster) register(ctx context.Context, name string) error {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("100k"), corev1.ResourceMemory: resource.MustParse("1Pi"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("1Pi"), corev1.ResourcePods: resource.MustParse("20k"),
+	}
+	now := metav1.Now()
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
+		Status: corev1.NodeStatus{
+			Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: now, LastTransitionTime: now}},
+		},
+	}
+	_, err := c.core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	return err
+}
+
+// beat renews a node's lease, or creates it, as a kubelet does. Only four that are missed make a node lost.
+func (c *Cluster) beat(ctx context.Context, name string) error {
+	lease := leases.Lease(name, corev1.NamespaceNodeLease).WithSpec(leases.LeaseSpec().
+		WithHolderIdentity(name).WithLeaseDurationSeconds(40).WithRenewTime(metav1.NowMicro()))
+	_, err := c.core.CoordinationV1().Leases(corev1.NamespaceNodeLease).Apply(ctx, lease, metav1.ApplyOptions{FieldManager: "kubelet", Force: true})
+	return err
+}
+
+// trim keeps of a cached pod what identifies it.
+func trim(x any) (any, error) {
+	if p, ok := x.(*corev1.Pod); ok {
+		p.ManagedFields, p.Spec.Volumes, p.Spec.Tolerations = nil, nil, nil
+	}
+	return x, nil
+}
+
+// add begins with a pod that was bound to a node. One that runs already is left alone.
+func (c *Cluster) add(x any) {
+	switch pod := x.(*corev1.Pod); {
+	case pod.DeletionTimestamp != nil:
+		c.tasks.Add(of(x, remove))
+	case pod.Status.Phase == corev1.PodPending:
+		c.tasks.Add(of(x, start))
+	}
+}
+
+func (c *Cluster) update(before, after any) {
+	if before.(*corev1.Pod).DeletionTimestamp == nil && after.(*corev1.Pod).DeletionTimestamp != nil {
+		c.tasks.Add(of(after, remove))
+	}
+}
+
+// work carries out tasks when they are due. Nodes that cannot keep up are late.
+func (c *Cluster) work(ctx context.Context) {
+	for {
+		t, shutdown := c.tasks.Get()
+		if shutdown {
+			return
+		}
+		x, _, _ := c.pods.GetByKey(t.key)
+		if pod, ok := x.(*corev1.Pod); ok && pod.UID == t.uid && (pod.DeletionTimestamp == nil || t.act == remove) {
+			err := c.play(ctx, t, pod)
+			gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+			if err != nil && !gone && ctx.Err() == nil {
+				fmt.Fprintf(os.Stderr, "pod %s is tried again: %v\n", t.key, err)
+				c.tasks.AddAfter(t, retry)
+			}
+		}
+		c.tasks.Done(t)
+	}
+}
+
+// play carries out a task and adds what follows from it.
+func (c *Cluster) play(ctx context.Context, t task, p *corev1.Pod) error {
+	driver := p.Labels["spark-role"] == "driver"
+	program, err := load.ReadProgram(p.Spec.Containers[0].Args)
+	if err != nil {
+		return err
+	}
+	switch t.act {
+	case start:
+		if err := c.start(ctx, p, program.Placed); err != nil {
+			return err
+		}
+		if driver {
+			c.tasks.Add(of(p, ask))
+		}
+		return nil
+	case ask:
+		if err := c.ask(ctx, p, program); err != nil {
+			return err
+		}
+		c.tasks.AddAfter(of(p, end), program.Run)
+		return nil
+	case end:
+		if err := c.clean(ctx, p); err != nil {
+			return err
+		}
+		return c.end(ctx, p, program.Exit)
+	}
+	if p.Status.Phase == corev1.PodRunning {
+		code := int32(0) // a driver tells its executors to end before it deletes them
+		if driver {
+			code = 143 // SIGTERM
+		}
+		if err := c.end(ctx, p, code); err != nil {
+			return err
+		}
+	}
+	options := metav1.NewDeleteOptions(0)
+	options.Preconditions = metav1.NewUIDPreconditions(string(p.UID))
+	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
+}
+
+// start runs a pod's containers. A pod without a binding by the scheduler, which leaves a condition, and the driver of
+// such pods stand there only: a write less for each of them saves minutes.
+func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
+	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	if scheduled && !placed {
+		if err := c.patch(ctx, p, creating); err != nil {
+			return err
+		}
+	}
+	address := c.addresses.Add(1)
+	err := c.patch(ctx, p, running, "ADDRESS", fmt.Sprintf("10.%d.%d.%d", address>>16&255, address>>8&255, address&255))
+	if err == nil {
+		c.started.Add(1)
+	}
+	return err
+}
+
+// end writes that a pod's containers ended.
+func (c *Cluster) end(ctx context.Context, p *corev1.Pod, code int32) error {
+	phase := corev1.PodSucceeded
+	if code != 0 {
+		phase = corev1.PodFailed
+	}
+	return c.patch(ctx, p, ended, "PHASE", string(phase), "CODE", fmt.Sprint(code))
+}
+
+// ask creates a driver's executors, and before them the ConfigMap that they mount, as Spark 4.3 does.
+func (c *Cluster) ask(ctx context.Context, p *corev1.Pod, program load.Program) error {
+	if program.Executors == 0 {
+		return nil
+	}
+	// A real driver reads its own pod and the mounted configuration instead.
+	app, err := c.spark.SparkoperatorV1beta2().SparkApplications(p.Namespace).Get(ctx, metav1.GetControllerOf(p).Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	pods, err := executors(app, p, program)
+	if err != nil {
+		return err
+	}
+	for _, made := range configMaps(pods[0]) {
+		if _, err := c.core.CoreV1().ConfigMaps(p.Namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	for _, made := range pods {
+		if _, err := c.core.CoreV1().Pods(p.Namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+const selector = "spark-app-selector" // the label by which a driver finds what it created
+
+// executors are the pods that Spark would create for an application.
+func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Program) (pods []*corev1.Pod, err error) {
+	attempt, err := strconv.ParseInt(p.Labels[lifecycle.AttemptLabel], 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	app.Status.SparkApplicationID = p.Labels[selector] // whatever the status says by now
+	for id := range program.Executors {
+		made, err := application.Dialect{}.Executor(app, int32(attempt), id+1, p.UID, time.Time{})
+		if err != nil {
+			return nil, err
+		}
+		if program.Placed {
+			made.Spec.NodeName = p.Spec.NodeName
+		}
+		pods = append(pods, made)
+	}
+	return pods, nil
+}
+
+// configMaps are those that an executor mounts.
+func configMaps(executor *corev1.Pod) (made []*corev1.ConfigMap) {
+	for _, volume := range executor.Spec.Volumes {
+		if volume.ConfigMap == nil {
+			continue
+		}
+		immutable := true
+		made = append(made, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: volume.ConfigMap.Name, Labels: map[string]string{selector: executor.Labels[selector], "spark-role": "executor"},
+				OwnerReferences: []metav1.OwnerReference{*metav1.GetControllerOf(executor)},
+			},
+			Data: map[string]string{"spark.properties": "spark.kubernetes.namespace=" + executor.Namespace + "\n"}, Immutable: &immutable,
+		})
+	}
+	return made
+}
+
+// clean is what Spark does when its context stops: it deletes the application's Services, executors and ConfigMaps.
+func (c *Cluster) clean(ctx context.Context, p *corev1.Pod) error {
+	all := metav1.ListOptions{LabelSelector: selector + "=" + p.Labels[selector]}
+	executors := metav1.ListOptions{LabelSelector: all.LabelSelector + ",spark-role=executor"}
+	core := c.core.CoreV1()
+	// The typed client has no deletion of several Services.
+	services := core.RESTClient().Delete().Namespace(p.Namespace).Resource("services").VersionedParams(&all, scheme.ParameterCodec)
+	if err := services.Do(ctx).Error(); err != nil {
+		return err
+	}
+	if err := core.Pods(p.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, executors); err != nil {
+		return err
+	}
+	return core.ConfigMaps(p.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, executors)
+}
+
+// The statuses that a kubelet writes of a pod: once it is bound, once its containers run, and once they ended. They are
+// strategic merge patches, with null for what the status before had and this one has not: a patch leaves what it does not
+// name, and a container would wait and run at the same time. They are a conflict if the pod is another one of that name.
+const (
+	creating = `{"metadata":{"uid":"UID"},"status":{"phase":"Pending","hostIP":"192.0.2.1","startTime":"NOW","conditions":[
+{"type":"PodReadyToStartContainers","status":"False","lastTransitionTime":"NOW"},{"type":"Initialized","status":"True","lastTransitionTime":"NOW"},
+{"type":"Ready","status":"False","reason":"ContainersNotReady","message":"containers with unready status: [MAIN]","lastTransitionTime":"NOW"},
+{"type":"ContainersReady","status":"False","reason":"ContainersNotReady","message":"containers with unready status: [MAIN]","lastTransitionTime":"NOW"}],
+"containerStatuses":[{"name":"MAIN","ready":false,"started":false,"restartCount":0,"image":"IMAGE","imageID":"","state":{"waiting":{"reason":"ContainerCreating"}}}]}}`
+	running = `{"metadata":{"uid":"UID"},"status":{"phase":"Running","hostIP":"192.0.2.1","podIP":"ADDRESS","podIPs":[{"ip":"ADDRESS"}],"startTime":"NOW","conditions":[
+{"type":"PodReadyToStartContainers","status":"True","lastTransitionTime":"NOW"},{"type":"Initialized","status":"True","lastTransitionTime":"NOW"},
+{"type":"Ready","status":"True","reason":null,"message":null,"lastTransitionTime":"NOW"},
+{"type":"ContainersReady","status":"True","reason":null,"message":null,"lastTransitionTime":"NOW"}],
+"containerStatuses":[{"name":"MAIN","ready":true,"started":true,"restartCount":0,"image":"IMAGE","imageID":"IMAGE@sha256:DIGEST",
+"containerID":"containerd://DIGEST","state":{"waiting":null,"running":{"startedAt":"NOW"}}}]}}`
+	ended = `{"metadata":{"uid":"UID"},"status":{"phase":"PHASE","conditions":[
+{"type":"Ready","status":"False","reason":"PodEnded","lastTransitionTime":"NOW"},{"type":"ContainersReady","status":"False","reason":"PodEnded","lastTransitionTime":"NOW"}],
+"containerStatuses":[{"name":"MAIN","ready":false,"started":false,"restartCount":0,"image":"IMAGE","imageID":"IMAGE@sha256:DIGEST","containerID":"containerd://DIGEST",
+"state":{"waiting":null,"running":null,"terminated":{"exitCode":CODE,"reason":"Ended","startedAt":"STARTED","finishedAt":"NOW"}}}]}}`
+)
+
+// fill fills in the words of a status.
+func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
+	started := now
+	if p.Status.StartTime != nil {
+		started = p.Status.StartTime.Time
+	}
+	words = append(words, "UID", string(p.UID), "MAIN", p.Spec.Containers[0].Name, "NOW", now.UTC().Format(time.RFC3339),
+		"STARTED", started.UTC().Format(time.RFC3339), "IMAGE", "docker.io/apache/spark:4.1.4", "DIGEST", strings.Repeat("0", 64))
+	return []byte(strings.NewReplacer(words...).Replace(status))
+}
+
+// patch writes a pod's status.
+func (c *Cluster) patch(ctx context.Context, p *corev1.Pod, status string, words ...string) error {
+	text := fill(p, status, time.Now(), words...)
+	_, err := c.core.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")
+	return err
 }

@@ -1,299 +1,184 @@
 package report
 
 import (
-	"bytes"
-	"encoding/xml"
 	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sparkoperator/spark-operator/bench/figure"
-	"github.com/sparkoperator/spark-operator/bench/ranges"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var update = flag.Bool("update", false, "write the golden files, and the page from the newest run that is kept")
-
-// example is a small run, with most of what a run can have.
-func example(t *testing.T) (*figure.Run, []ranges.Verdict) {
-	t.Helper()
-	run, err := figure.Load("testdata/run.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("testdata/ranges.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := ranges.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run, ranges.Check(run, spec)
-}
-
-// golden holds text to a file, which -update writes.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
+func TestFilesAreRead(t *testing.T) {
+	for _, plan := range []string{"full", "quick"} {
+		s, err := Bounds(plan)
+		if err != nil || len(s.Bounds) == 0 {
+			t.Errorf("%s: %v", plan, err)
 		}
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", file, diff)
+	if s, err := Bounds("tiny"); err != nil || len(s.Bounds) != 0 {
+		t.Errorf("a plan without a file: %v", err)
 	}
 }
 
-func TestPage(t *testing.T) {
-	run, verdicts := example(t)
-	page, drawn := Page(run, "bench/runs/example.json", verdicts)
-	golden(t, "page.golden.md", page)
-	for name, picture := range drawn {
-		golden(t, name, picture)
-	}
-	if len(drawn) != 1 {
-		t.Errorf("%d plots of one title", len(drawn))
-	}
-	again, _ := Page(run, "bench/runs/example.json", verdicts)
-	if !bytes.Equal(page, again) {
-		t.Error("the same run is another page")
-	}
-}
-
-// TestPageIsOfTheNewestRun: who changes the page by hand, or keeps a run or changes a range without writing the page, learns of it. -update writes it.
-func TestPageIsOfTheNewestRun(t *testing.T) {
-	const root = "../.."
-	if *update {
-		if err := Write(root); err != nil {
-			t.Fatal(err)
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"a field that is unknown":     "bounds: [{figure: a//b, why: x, most: 3}]",
+		"no why":                      "bounds: [{figure: a//b}]",
+		"a * without a set":           "bounds: [{figure: a/*/b, why: x}]",
+		"a set without a *":           "sets: {s: [x]}\nbounds: [{figure: a//b, each: s, why: x}]",
+		"a set that is unknown":       "bounds: [{figure: a/*/b, each: s, why: x}]",
+		"a minimum above the maximum": "bounds: [{figure: a//b, min: 2, max: 1, why: x}]",
+	} {
+		if _, err := parse([]byte(text)); err == nil {
+			t.Errorf("%s is accepted", name)
 		}
 	}
-	stale, err := Stale(root)
+}
+
+func TestCheck(t *testing.T) {
+	s, err := parse([]byte(`
+sets: {cases: [p, q]}
+bounds:
+- {figure: a//n, min: 1, max: 2, why: inside}
+- {figure: a//n, max: 1, why: outside}
+- {figure: a//none, why: missing}
+- {figure: a//cpu, per: a//ms, min: 500, why: "units of a ratio"}
+- {figure: a//n, per: a//zero, max: 1, why: "a ratio with nothing"}
+- {figure: b/*/n, each: cases, max: 3, why: each}
+- {figure: c//n, why: another scenario}
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stale) > 0 {
-		t.Errorf("%s are not as the newest run in %s has them: go test ./report -update", strings.Join(stale, ", "), Runs)
+	run := &Run{Figures: []Figure{
+		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"}, {ID: "a//zero"},
+		{ID: "b/p/n", Value: 1}, {ID: "b/q/n", Value: 2},
+	}}
+	all := Check(run, s.Only([]string{"a", "b"}))
+	want := []string{"1.5 holds", "1.5 **missed**", "missing **not measured**", "800 holds", "missing **not measured**", "2 holds"}
+	if len(all) != len(want) {
+		t.Fatalf("%d bounds", len(all))
 	}
-}
-
-func TestPrint(t *testing.T) {
-	run, _ := example(t)
-	for i := range 12 { // more than fit beside each other
-		run.Add(figure.Figure{Scenario: "wide", Case: fmt.Sprintf("a case with a name, no. %d", i), Name: strings.Repeat("long ", 20), Value: float64(i)})
+	for i, of := range all {
+		if v := Worst(of); v.Measured()+" "+v.Verdict() != want[i] {
+			t.Errorf("%s: %s %s, want %s", v.Why, v.Measured(), v.Verdict(), want[i])
+		}
 	}
 	var out strings.Builder
-	if err := Print(&out, run); err != nil {
+	if failed := Print(&out, all); failed != 3 || !strings.Contains(out.String(), "a//none") {
+		t.Errorf("%d failed:\n%s", failed, &out)
+	}
+	for want, b := range map[string]Bound{
+		"exactly 2": bound(2, 2), "1 to 2": bound(1, 2), "at least 1": {Min: new(1.0)}, "at most 2": {Max: new(2.0)}, "measured": {},
+	} {
+		if b.Demand() != want {
+			t.Errorf("%q, want %q", b.Demand(), want)
+		}
+	}
+}
+
+func bound(low, high float64) Bound { return Bound{Min: &low, Max: &high} }
+
+func TestAddSaveLoad(t *testing.T) {
+	r := &Run{Plan: "full", Steps: []Step{{Name: "a"}}}
+	r.Add("a", "c", "n", 1, "s")
+	r.Add("a", "", "nothing", math.NaN(), "")
+	r.Add("a", "", "endless", math.Inf(1), "")
+	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
-	for line := range strings.Lines(out.String()) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > terminal {
-			t.Errorf("%d columns: %s", n, line)
-		}
-		for i := range 12 {
-			seen[fmt.Sprint(i)] = seen[fmt.Sprint(i)] || strings.Contains(line, fmt.Sprintf("no. %d", i))
-		}
+	file := filepath.Join(t.TempDir(), "run.json")
+	if err := r.Save(file); err != nil {
+		t.Fatal(err)
 	}
-	for i := range 12 {
-		if !seen[fmt.Sprint(i)] {
-			t.Errorf("case %d is not shown", i)
-		}
+	got, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	golden(t, "tables.golden.txt", []byte(out.String()))
+	want := []Figure{{ID: "a/c/n", Value: 1, Unit: "s"}}
+	if diff := cmp.Diff(want, got.Figures); diff != "" {
+		t.Error(diff)
+	}
+	r.Add("a", "c", "n", 2, "s")
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "a/c/n") {
+		t.Errorf("a figure that was measured twice: %v", err)
+	}
 }
 
 func TestNewest(t *testing.T) {
-	dir := t.TempDir()
-	if _, _, err := Newest(dir); err == nil {
-		t.Error("a run was found where none is")
+	at := func(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
+	runs := []*Run{
+		{Plan: "full", Began: at(1), Steps: []Step{{Name: "a"}, {Name: "b"}, {Name: "c", Error: "x"}},
+			Figures: []Figure{{ID: "a//n", Value: 1}, {ID: "b//n", Value: 1}, {ID: "c//n", Value: 1}}},
+		{Plan: "full", Began: at(2), Steps: []Step{{Name: "a"}, {Name: "b", Error: "x"}},
+			Figures: []Figure{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 2}}},
 	}
-	if err := (&figure.Run{Plan: "full-lives"}).Save(filepath.Join(dir, "part.json")); err != nil {
-		t.Fatal(err)
+	got := Newest(runs)
+	want := []Figure{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 1}}
+	less := cmpopts.SortSlices(func(a, b Figure) bool { return a.ID < b.ID })
+	if diff := cmp.Diff(want, got.Figures, less); diff != "" || len(got.Steps) != 2 || !got.Began.Equal(at(2)) {
+		t.Errorf("%+v\n%s", got, diff)
 	}
-	if _, _, err := Newest(dir); err == nil {
-		t.Error("a part of a plan was taken for a run of it")
-	}
-	measured, failed := []figure.Figure{{Scenario: "s", Name: "n"}}, []string{"deletion"}
-	for _, c := range []struct {
-		name, plan, commit string
-		day                int
-		figures            []figure.Figure
-		failed             []string
-		want               string
-	}{
-		{"b.json", "quick", "1-dirty", 2, measured, nil, "b.json"},
-		{"a.json", "quick", "1-dirty", 3, measured, nil, "a.json"},
-		{"q.json", "quick", "1", 1, measured, nil, "q.json"},
-		{"p.json", "full-lives", "1", 9, measured, nil, "q.json"},
-		{"t.json", "tiny", "1", 9, measured, nil, "q.json"},
-		{"n.json", "full", "1", 9, nil, failed, "q.json"},
-		{"g.json", "full", "2-dirty", 1, measured, failed, "g.json"},
-		{"h.json", "full", "2", 1, measured, failed, "h.json"},
-		{"e.json", "full", "2-dirty", 1, measured, nil, "e.json"},
-		{"c.json", "full", "2", 1, measured, nil, "c.json"},
-		{"d.json", "quick", "2", 4, measured, nil, "c.json"},
-		{"f.json", "full", "3-dirty", 5, measured, nil, "c.json"},
-		{"i.json", "full", "3", 5, measured, failed, "c.json"},
-		{"0.json", "full", "", 2, measured, nil, "0.json"},
+}
+
+func TestFormat(t *testing.T) {
+	for want, got := range map[string]string{
+		"0": Format(0, ""), "0 ms": Format(0, "ms"), "4.57 ms": Format(4.567, "ms"), "45.7": Format(45.67, ""),
+		"4,570 B": Format(4567.2, "B"), "0.0457": Format(0.04567, ""), "100": Format(100, ""), "17.5/s": Format(17.5, "1/s"),
+		"-1,230": Format(-1234.9, ""), "1,230,000": Format(1234567, ""), "0.000015 s": Format(0.000015, "s"),
 	} {
-		run := &figure.Run{Plan: c.plan, Commit: c.commit, Began: time.Date(2026, 1, c.day, 0, 0, 0, 0, time.UTC), Figures: c.figures, Failed: c.failed}
-		if err := run.Save(filepath.Join(dir, c.name)); err != nil {
-			t.Fatal(err)
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
-		if file, run, err := Newest(dir); err != nil || filepath.Base(file) != c.want || run == nil {
-			t.Errorf("with %s the newest is %s, %v, want %s", c.name, file, err, c.want)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "torn.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Newest(dir); err == nil || !strings.Contains(err.Error(), "torn.json") {
-		t.Errorf("of a torn file the error is %v", err)
 	}
 }
 
-// repository makes a repository with a page's directory and one run, and returns its root.
-func repository(t *testing.T) string {
-	t.Helper()
+func TestQuantileAndRate(t *testing.T) {
+	values := []time.Duration{3, 1, 2}
+	for share, want := range map[float64]time.Duration{0: 1, 0.5: 2, 0.99: 3, 1: 3} {
+		if got := Quantile(values, share); got != want {
+			t.Errorf("quantile %v is %d, want %d", share, got, want)
+		}
+	}
+	steady := []time.Time{time.Unix(-1000, 0)} // one in two seconds, but for the first and the last
+	for i := range 18 {
+		steady = append(steady, time.Unix(int64(2*i), 0))
+	}
+	steady = append(steady, time.Unix(1000, 0))
+	if got := Rate(steady); got != 0.5 {
+		t.Errorf("the rate is %v", got)
+	}
+	if got := Rate(nil); !math.IsNaN(got) || Quantile(nil, 0.5) != 0 {
+		t.Errorf("of nothing the rate is %v", got)
+	}
+}
+
+// TestPage: the page of the runs that are kept is what is committed, has at most three pages, and every figure has a
+// place in it, measured or not.
+func TestPage(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{Runs, "docs"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run, _ := example(t)
-	if err := run.Save(filepath.Join(root, Runs, "one.json")); err != nil {
+	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	return root
-}
-
-// TestWrite: what is written is not stale, what is changed or left over is, and is put right by writing again.
-func TestWrite(t *testing.T) {
-	root := repository(t)
-	want := func(when string, stale ...string) {
-		t.Helper()
-		got, err := Stale(root)
+	if err := Write(root); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"performance.md", "performance/memory.svg", "performance/cpu.svg", "performance/latency.svg"} {
+		got, err := os.ReadFile(filepath.Join(root, "docs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(stale, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
+		want, err := os.ReadFile(filepath.Join("../../docs", name))
+		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+			t.Errorf("%s is not what the runs say: go run . -plan '' -page (%v)\n%s", name, err, diff)
 		}
-	}
-	const picture, page = "docs/performance/standing-resident-memory.svg", "docs/performance.md"
-	want("before", page, picture)
-	if err := Write(root); err != nil {
-		t.Fatal(err)
-	}
-	want("written")
-	for name, text := range map[string]string{page: "mine", "docs/performance/old.svg": "<svg/>"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if lines := strings.Count(string(got), "\n"); lines > 150 {
+			t.Errorf("%s has %d lines", name, lines)
 		}
-	}
-	want("changed", page, "docs/performance/old.svg")
-	if err := Write(root); err != nil {
-		t.Fatal(err)
-	}
-	want("written again")
-}
-
-func TestAxis(t *testing.T) {
-	for name, c := range map[string]struct {
-		values []float64
-		want   []float64
-	}{
-		"nothing":            {nil, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
-		"all 0":              {[]float64{0, 0}, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
-		"from 0":             {[]float64{3, 97}, []float64{0, 20, 40, 60, 80, 100}},
-		"one value":          {[]float64{7}, []float64{0, 2, 4, 6, 8}},
-		"far from 0":         {[]float64{1000, 1010}, []float64{1000, 1002, 1004, 1006, 1008, 1010}},
-		"below 0":            {[]float64{-3, 4}, []float64{-4, -2, 0, 2, 4}},
-		"without their dust": {[]float64{0.1, 0.3}, []float64{0, 0.1, 0.2, 0.3}},
-		"large":              {[]float64{0, 123456}, []float64{0, 50_000, 100_000, 150_000}},
-	} {
-		a := axisOver(c.values, 5)
-		if diff := cmp.Diff(c.want, a.ticks); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		for _, v := range c.values {
-			if at := a.at(v, 10, 20); math.IsNaN(at) || at < 10-1e-9 || at > 20+1e-9 {
-				t.Errorf("%s: %v lies at %v, outside", name, v, at)
-			}
-		}
-	}
-}
-
-// TestPlots: whatever is plotted is XML, and has a line for each series.
-func TestPlots(t *testing.T) {
-	many := make([][2]float64, 100)
-	for i := range many {
-		many[i] = [2]float64{float64(i), float64(i * i)}
-	}
-	for name, p := range map[string]*plot{
-		"nothing":    {scenario: "a", title: "b"},
-		"no points":  {scenario: "a", title: "b", lines: []figure.Series{{Name: "l"}}},
-		"one point":  {scenario: "a", title: "b", lines: []figure.Series{{Name: "l", Points: [][2]float64{{1, 1}}}}},
-		"odd words":  {scenario: "<&>", title: `"'`, lines: []figure.Series{{Name: "<l>", X: "&x", Y: "<y", Points: many}}},
-		"many lines": {scenario: "a", title: "b", lines: make([]figure.Series, 20)},
-	} {
-		picture := p.svg()
-		decoder, lines := xml.NewDecoder(bytes.NewReader(picture)), 0
-		for {
-			token, err := decoder.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", name, err, picture)
-			}
-			if e, is := token.(xml.StartElement); is && e.Name.Local == "path" && e.Attr[0].Value == "l" {
-				lines++
-			}
-		}
-		if lines != 2*len(p.lines) { // one in the legend
-			t.Errorf("%s: %d lines of %d series", name, lines, len(p.lines))
-		}
-		if strings.Contains(string(picture), "NaN") {
-			t.Errorf("%s: %s", name, picture)
-		}
-	}
-}
-
-// TestPeersAreBesideOurs: each figure of others has a name of ours beside it that some scenario writes.
-func TestPeersAreBesideOurs(t *testing.T) {
-	scenarios := map[string]bool{}
-	for scenario := range about {
-		scenarios[scenario] = true
-	}
-	for _, p := range append(append([]told{}, published...), alike...) {
-		scenario, _, _ := strings.Cut(p.here, "/")
-		if !scenarios[scenario] || p.who == "" || p.what == "" || p.setup == "" || p.times == 0 {
-			t.Errorf("%+v is not whole", p)
-		}
-	}
-	run, _ := example(t)
-	if got := published[0].ours(run); got != "1,050 applications a minute" {
-		t.Errorf("ours is %q", got)
-	}
-	if got := alike[0].ours(run); got != "not in this run" {
-		t.Errorf("what was not measured is %q", got)
 	}
 }

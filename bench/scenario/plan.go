@@ -2,99 +2,116 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/bench/figure"
-	"github.com/sparkoperator/spark-operator/bench/jvm"
-	"github.com/sparkoperator/spark-operator/bench/load"
-	"github.com/sparkoperator/spark-operator/bench/loads"
-	"github.com/sparkoperator/spark-operator/bench/micro"
-	"github.com/sparkoperator/spark-operator/bench/world"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sparkoperator/spark-operator/bench/report"
 )
 
-// Plans are what can be measured, by name, of the repository at root: quick is for a check of each change, tiny has the scenarios that quick leaves out, at sizes that
-// say nothing but that they can be measured, and full is what docs/performance.md is written from.
-func Plans(root string) map[string][]Step {
-	return map[string][]Step{
-		"quick": quick(),
-		"tiny":  slices.Concat([]Step{microStep(root, "10x")}, tinyRates(), tiny.steps()),
-		"full":  slices.Concat([]Step{microStep(root, "1s")}, full(), large.steps()),
-	}
+// Size is how much each scenario of a plan does.
+type Size struct {
+	// Scenarios are those of the plan; empty for all.
+	Scenarios []string
+	// AtOnce is how many scenarios run at the same time. More than one says nothing about the operator.
+	AtOnce int
+	// Quiet is how long a program has to be idle after a load: longer than the operator debounces, so that all is counted.
+	Quiet time.Duration
+	// CalmLimit bounds the wait for a calm control plane before a load; 0 does not wait. Ease is the time between a
+	// collection of garbage and the reading of the memory.
+	CalmLimit, Ease time.Duration
+
+	Burst, Lives int
+	// Order is who carries the lives, one after the other: o the operator, p the plain program. "oppo" evens out a machine
+	// that becomes slower or faster.
+	Order string
+	// Half is how long lives come at half of the rate; 0 leaves that out.
+	Half                        time.Duration
+	Levels                      [3]int // live applications
+	Probe, Pressing             int
+	Finished                    int
+	Failovers                   int
+	Deleted                     int
+	HostilePods, HostileMaps    int
+	HostileStarts, HostileProbe int
+	Crowd                       int
+	Schedules                   int
+	// ScheduleRoom is the least time for creating the schedules before they are due.
+	ScheduleRoom time.Duration
+	BenchTime    string
+	// Sparks are the versions whose spark-submit is measured, and Submits how often each.
+	Sparks  []string
+	Submits int
 }
 
-// Plan is a plan by its name.
-func Plan(name, root string) ([]Step, error) {
-	steps, ok := Plans(root)[name]
-	if !ok {
-		return nil, fmt.Errorf("no plan %q; there are quick, tiny and full", name)
-	}
-	return steps, nil
+// Plans are the sizes by name. The full one is what the bounds speak of. The quick one is for each change; the tiny one
+// shows that all the rest can be measured, and says nothing else.
+var Plans = map[string]Size{
+	"full": {
+		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
+		Burst: 200, Lives: 400, Order: "oppo", Half: time.Minute, Levels: [3]int{100, 1000, 10000}, Probe: 100, Pressing: 200,
+		Finished: 10000, Failovers: 3, Deleted: 1000, HostilePods: 50000, HostileMaps: 1000, HostileStarts: 3, HostileProbe: 20, Crowd: 5000,
+		Schedules: 1000, ScheduleRoom: 30 * time.Second, BenchTime: "1s", Submits: 3,
+		Sparks: []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"},
+	},
+	"quick": {
+		Scenarios: []string{"lives"},
+		AtOnce:    1, Quiet: 5 * time.Second, CalmLimit: 10 * time.Second, Lives: 60, Order: "op",
+	},
+	"tiny": {
+		AtOnce: 4, Quiet: time.Second, Ease: time.Second,
+		Burst: 5, Lives: 6, Order: "op", Half: 3 * time.Second, Levels: [3]int{3, 6, 9}, Probe: 4, Pressing: 5,
+		Finished: 10, Failovers: 1, Deleted: 10, HostilePods: 50, HostileMaps: 5, HostileStarts: 1, HostileProbe: 3, Crowd: 100,
+		Schedules: 5, ScheduleRoom: 5 * time.Second, BenchTime: "1x", Submits: 1,
+	},
 }
 
-// quick takes less than two minutes on two cores: there are none of the lives that are long.
-func quick() []Step {
-	short := described(loads.Lives)
-	short.Classes = short.Classes[:1]
-	return []Step{
-		{Name: figure.Burst, About: "60 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Limit: 2 * time.Minute, Do: Burst(60)},
-		{Name: figure.Lives, About: "40 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 4 * time.Minute,
-			Do: Lives(short.Sized(40), 16, 40)},
-	}
+// scenarios are all scenarios in their order. Those that are bare have no control plane: they need none, and would be
+// disturbed by one.
+var scenarios = []struct {
+	name  string
+	bare  bool
+	limit time.Duration
+	do    func(*rig)
+}{
+	{"micro", true, 15 * time.Minute, (*rig).micro},
+	{"sizes", true, 5 * time.Minute, (*rig).sizes},
+	{"burst", false, 15 * time.Minute, (*rig).burst},
+	{"lives", false, 25 * time.Minute, (*rig).lives},
+	{"standing", false, 45 * time.Minute, (*rig).standing},
+	{"finished", false, 45 * time.Minute, (*rig).finished},
+	{"failover", false, 10 * time.Minute, (*rig).failover},
+	{"deletion", false, 15 * time.Minute, (*rig).deletion},
+	{"fairness", false, 15 * time.Minute, (*rig).fairness},
+	{"hostile", false, 20 * time.Minute, (*rig).hostile},
+	{"schedules", false, 10 * time.Minute, (*rig).schedules},
 }
 
-// rates is the world of those whose figures are compared: one API server for all of them.
-const rates = "rates"
-
-// full are rates and costs, at the sizes that the bars speak of.
-func full() []Step {
-	return []Step{
-		{Name: figure.Burst, About: "200 driver-only applications at once", World: rates, Scheduler: true, Bodies: true, Do: Burst(200)},
-		{Name: figure.Lives, About: "800 lives of a driver and five executors, faster than they go", World: rates, Scheduler: true, Bodies: true, Limit: 30 * time.Minute,
-			Do: Lives(lives(800), 4, 320)},
-		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(400), time.Minute)},
-		{Name: figure.Submit, About: "the real spark-submit of each Spark line", World: rates, Scheduler: true, Limit: 15 * time.Minute, Do: submit(jvm.Versions()...)},
+// Run runs the scenarios of a plan that are named, or all. A scenario that fails does not keep the others from being
+// measured; all failures are returned.
+func Run(ctx context.Context, size Size, only []string, b Binaries, run *report.Run, commit string, out io.Writer) error {
+	var group errgroup.Group
+	group.SetLimit(size.AtOnce)
+	errs := make([]error, len(scenarios))
+	for i, s := range scenarios {
+		if len(size.Scenarios) > 0 && !slices.Contains(size.Scenarios, s.name) || len(only) > 0 && !slices.Contains(only, s.name) {
+			continue
+		}
+		group.Go(func() error {
+			step := report.Step{Name: s.name, Began: time.Now().UTC().Round(time.Second), Commit: commit}
+			r := &rig{Size: size, run: run, name: s.name}
+			if err := r.play(ctx, s.limit, s.bare, b, s.do, out); err != nil {
+				step.Error, errs[i] = err.Error(), fmt.Errorf("scenario %s: %w", s.name, err)
+			}
+			step.Took = time.Since(step.Began).Round(time.Second).String()
+			fmt.Fprintf(out, "--- %s took %s\n", s.name, step.Took)
+			run.Did(step)
+			return nil
+		})
 	}
-}
-
-// tinyRates are those scenarios of the rates that quick leaves out.
-func tinyRates() []Step {
-	return []Step{
-		{Name: figure.Lives, About: "10 lives of a driver and five executors", World: rates, Scheduler: true, Bodies: true, Do: Lives(lives(10), 2, 10)},
-		{Name: figure.HalfRate, About: "the same at half of that rate", World: rates, Scheduler: true, Bodies: true, Do: HalfRate(lives(10), 10*time.Second)},
-		{Name: figure.Submit, About: "the real spark-submit of one Spark line", World: rates, Scheduler: true, Do: submit("4.1.4")},
-	}
-}
-
-// microStep measures the parts that an operator's work is made of, of the repository at root, each for so long.
-func microStep(root, each string) Step {
-	return Step{
-		Name: figure.Micro, About: "benchmarks of the parts", Bare: true, Limit: 15 * time.Minute,
-		Do: func(ctx context.Context, _ *world.World, s *Sink) error {
-			found, err := micro.Run(ctx, root, each)
-			s.Add(found...)
-			return err
-		},
-	}
-}
-
-// submit runs the real spark-submit of versions of Spark.
-func submit(versions ...string) Func {
-	return func(ctx context.Context, w *world.World, s *Sink) error {
-		return jvm.Measure(ctx, w, s, os.Stderr, versions...)
-	}
-}
-
-// lives are n whole lives of a driver and five executors over the namespaces of ten teams.
-func lives(n int) load.Spec { return described(loads.Lives).Sized(n) }
-
-// described is a load of package loads.
-func described(text []byte) load.Spec {
-	spec, err := load.Parse(text)
-	if err != nil {
-		panic(err) // it is part of the program, and a test reads it
-	}
-	return spec
+	return errors.Join(group.Wait(), errors.Join(errs...), run.Err())
 }

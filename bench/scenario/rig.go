@@ -1,222 +1,338 @@
+// Package scenario is what the bench does to the operator: each scenario loads a control plane of its own in its own way
+// and adds what it measured to a run. A plan is a list of them at sizes that belong together.
+//
+// A scenario ends at the first error, as a test does: check and must throw it, and rig.play catches it.
 package scenario
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
-	"github.com/sparkoperator/spark-operator/bench/figure"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/bench/node"
-	"github.com/sparkoperator/spark-operator/bench/world"
+	"github.com/sparkoperator/spark-operator/bench/report"
+	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
 )
 
-// senders is how many applications are created at a time: more than the API server answers at a time would wait there.
-const senders = 32
+const (
+	// senders is how many applications are created at the same time.
+	senders = 32
+	// idle is the CPU that a program may take within a second and still be called quiet: its lease and timers.
+	idle = 20 * time.Millisecond
+	// calmSpan and calmShare say when the control plane is called calm: it takes so little of a core over a time that is
+	// longer than the pauses of its controllers.
+	calmSpan, calmShare = 2 * time.Second, 0.10
+)
 
-// rig is an operator at work, with nodes that play and a client that sends load.
+// failure is an error that ends a scenario.
+type failure struct{ error }
+
+func check(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// rig is a control plane with simulated nodes and a client that creates load, for the time of a scenario.
 type rig struct {
-	w     *world.World
-	op    *world.Operator
-	nodes *node.Cluster
+	world
+	Size
+	ctx   context.Context
+	run   *report.Run
+	name  string // of the scenario
 	load  dynamic.Interface
+	nodes *node.Cluster
+	used  int // names so far
 }
 
-// raise starts an operator and nodes, and has them carry a few applications, so that no figure has the first connections and caches in it.
-// settings are more YAML of its configuration file.
-func raise(ctx context.Context, w *world.World, settings string) (r *rig, err error) {
-	r = &rig{w: w}
-	if _, r.load, err = w.Client(audit.LoadAgent); err != nil {
-		return nil, err
+// play runs one scenario, in a world of its own unless it is bare.
+func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
+	var cancel context.CancelFunc
+	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than its limit of %s", limit))
+	defer cancel()
+	defer func() {
+		switch thrown := recover().(type) {
+		case nil:
+		case failure:
+			err = errors.Join(thrown.error, err)
+		default:
+			panic(thrown)
+		}
+	}()
+	r.Binaries = b
+	if !bare {
+		defer func() { err = errors.Join(err, r.down()) }()
+		r.up(out)
+		_, r.load = r.clients(audit.LoadAgent)
+		core, _ := r.clients(audit.NodeAgent)
+		r.nodes = must(node.Start(r.ctx, core, must(versioned.NewForConfig(r.config))))
+		defer r.nodes.Stop()
 	}
-	if r.op, err = w.StartOperator(ctx, world.OperatorOptions{Settings: settings}); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	if r.nodes, err = node.Start(ctx, w, node.Options{}); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	if err := r.warm(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("warm-up: %w", err), r.close())
-	}
-	return r, nil
+	do(r)
+	return nil
 }
 
-// warm has the operator carry a few applications.
-func (r *rig) warm(ctx context.Context) error {
-	return r.through(ctx, load.Spec{Classes: []load.Class{{
-		Name: fresh("warm"), Namespace: warmNamespace, Count: 10, Executors: 2, Run: load.For(100 * time.Millisecond),
-	}}})
+// fresh returns a name that this world has not had.
+func (r *rig) fresh(name string) string {
+	r.used++
+	return fmt.Sprintf("%s-%d", name, r.used)
 }
 
-// through has the operator carry a load of which nothing is noted.
-func (r *rig) through(ctx context.Context, spec load.Spec) error {
-	return r.pass(ctx, spec, func(send func() (time.Time, error)) error {
-		if _, err := send(); err != nil {
+// add adds a figure of the scenario.
+func (r *rig) add(in, name string, value float64, unit string) {
+	r.run.Add(r.name, in, name, value, unit)
+}
+
+func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
+func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
+
+// with has a program carry a few applications, so that no figure has its first connections in it, and runs f while the
+// program is at work.
+func (r *rig) with(agent string, f func(*program)) {
+	p := r.start(agent)
+	defer p.kill()
+	warm := one(load.Class{Name: r.fresh("warm"), Count: 10, Executors: 2, Run: 100 * time.Millisecond})
+	r.namespaces(warm.Namespaces()...)
+	r.through(warm)
+	r.quiet(p, time.Second)
+	f(p)
+	p.stop()
+}
+
+// ends notes when the applications of a load end.
+type ends struct {
+	mu    sync.Mutex
+	exits map[string]int32 // of the drivers that have not ended
+	last  time.Time
+	err   error
+	all   chan struct{}
+}
+
+func (e *ends) see(x any) {
+	app := x.(*unstructured.Unstructured)
+	key, state := app.GetNamespace()+"/"+app.GetName(), stateOf(app)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	exit, ours := e.exits[key]
+	if !ours || state != "COMPLETED" && state != "FAILED" {
+		return
+	}
+	if (state == "FAILED") != (exit != 0) {
+		e.err = fmt.Errorf("application %s is %s; its driver exits with %d", key, state, exit)
+	}
+	delete(e.exits, key)
+	if e.last = time.Now(); len(e.exits) == 0 {
+		close(e.all)
+	}
+}
+
+// stateOf is the state in an application's status.
+func stateOf(app *unstructured.Unstructured) string {
+	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
+	return state
+}
+
+// through creates a load and returns when the last of its applications ended. It fails if other applications failed than
+// were meant to: an operator that fails applications is not fast.
+func (r *rig) through(spec load.Spec) time.Time {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	e := &ends{exits: map[string]int32{}, all: make(chan struct{})}
+	for _, a := range spec.Applications() {
+		e.exits[a.Namespace+"/"+a.Name] = a.Program.Exit
+	}
+	for _, name := range spec.Namespaces() {
+		watch := dynamicinformer.NewFilteredDynamicInformer(r.load, applications, name, 0, cache.Indexers{}, nil).Informer()
+		handler := must(watch.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: e.see, UpdateFunc: func(_, x any) { e.see(x) }}))
+		go watch.RunWithContext(ctx)
+		cache.WaitForCacheSync(ctx.Done(), handler.HasSynced)
+	}
+	r.send(spec)
+	select {
+	case <-ctx.Done():
+	case <-e.all:
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.exits) > 0 {
+		check(fmt.Errorf("%d of %d applications have not ended: %w", len(e.exits), spec.Count(), context.Cause(ctx)))
+	}
+	check(e.err)
+	return e.last
+}
+
+// send creates the applications of a load, each at its moment. What cannot be kept up with is late and never dropped.
+func (r *rig) send(spec load.Spec) {
+	all, began := spec.Applications(), time.Now()
+	r.each(len(all), func(ctx context.Context, i int) error {
+		if err := pause(ctx, all[i].At-time.Since(began)); err != nil {
 			return err
 		}
-		_, err := settleFor(ctx, time.Second, r.op.Usage)
+		_, err := r.load.Resource(applications).Namespace(all[i].Namespace).Create(ctx, all[i].Object, metav1.CreateOptions{})
 		return err
 	})
 }
 
-// close stops the operator and the nodes, and returns what went wrong in them.
-func (r *rig) close() error {
-	var errs []error
-	if r.op != nil {
-		errs = append(errs, r.op.Stop())
+// calm waits until the control plane does next to nothing. What comes before a measurement leaves work behind (garbage
+// collection, Endpoints) that would be in what is measured. A control plane that stays busy is noted.
+func (r *rig) calm() {
+	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
+		before, began := r.components(), time.Now()
+		check(pause(r.ctx, calmSpan))
+		var sum time.Duration
+		for who, took := range r.components() {
+			sum += took - before[who]
+		}
+		if sum.Seconds() < calmShare*time.Since(began).Seconds() {
+			return
+		}
 	}
-	if r.nodes != nil {
-		errs = append(errs, r.nodes.Stop())
+	if r.CalmLimit > 0 {
+		r.run.Note("%s: the control plane was still busy after %s.", r.name, r.CalmLimit)
 	}
-	return errors.Join(errs...)
 }
 
-// carry sends a load and waits until all of it has ended and the operator is quiet.
-func (r *rig) carry(ctx context.Context, spec load.Spec) (b bill, err error) {
-	err = r.pass(ctx, spec, func(send func() (time.Time, error)) (err error) {
-		b, err = charge(ctx, r.w, r.op, send)
-		return err
+// quiet waits until a program has done nothing worth naming for so long, and returns since when. One that does not
+// become quiet within a minute is noted, and counts as quiet from then on.
+func (r *rig) quiet(p *program, long time.Duration) (since time.Time) {
+	began := time.Now()
+	since = began
+	second, cpu := began, p.usage().cpu
+	r.until("the program to be quiet", func() bool {
+		u, now := p.usage(), time.Now()
+		switch {
+		case u.cpu-cpu > idle:
+			since, second, cpu = now, now, u.cpu
+		case now.Sub(second) >= time.Second:
+			second, cpu = now, u.cpu
+		}
+		if now.Sub(began) > time.Minute+long {
+			r.run.Note("%s: the program was not quiet within a minute.", r.name)
+			since = now
+			return true
+		}
+		return now.Sub(since) > long
 	})
-	return b, err
+	return since
 }
 
-// pass does what a load needs before and after it, and has around call send, which sends the load and returns when all of it has ended, with the moment of the last
-// end.
-func (r *rig) pass(ctx context.Context, spec load.Spec, around func(send func() (time.Time, error)) error) error {
-	for _, name := range spec.Namespaces() {
-		if err := r.w.Namespace(ctx, name); err != nil {
-			return err
-		}
-	}
-	seen, err := watchEnds(ctx, r.load, spec) // whose watch is opened again by the replay
-	if err != nil {
-		return err
-	}
-	defer seen.stop()
-	err = around(func() (time.Time, error) {
-		if _, err := load.Send(ctx, r.load, spec, senders); err != nil {
-			return time.Time{}, err
-		}
-		return seen.wait(ctx)
-	})
-	if err := errors.Join(err, r.nodes.Err()); err != nil {
-		return err
-	}
-	return seen.held(spec)
+// bill is what carrying a load took, and how the load fared.
+type bill struct {
+	audit.Account
+	apps  int
+	rates []float64                // applications a second, of each load
+	cpu   time.Duration            // of the program, until it was quiet after the end: what it debounced is paid for
+	parts map[string]time.Duration // of the control plane and of the bench, until the end
+	span  time.Duration            // until the end
+	peak  int64
 }
 
-// measure carries a load and notes its figures in a case of a scenario: rates, cost, latencies and writes; and how the operator was meanwhile. It begins when the
-// control plane has done what came before.
-func (r *rig) measure(ctx context.Context, spec load.Spec, s *Sink, scenario, in string) (bill, error) {
-	if err := calmWorld(ctx, r.w); err != nil {
-		return bill{}, err
+// carry has a program carry a load.
+func (r *rig) carry(p *program, spec load.Spec) bill {
+	r.namespaces(spec.Namespaces()...)
+	r.calm()
+	used, before, began := p.usage(), r.components(), time.Now()
+	ended := r.through(spec)
+	b := bill{apps: spec.Count(), span: ended.Sub(began), parts: map[string]time.Duration{}}
+	for who, took := range r.components() {
+		b.parts[who] = took - before[who]
 	}
-	b, seen, err := r.sampled(ctx, spec)
-	if err != nil {
-		return b, err
-	}
-	s.Plot(courses(scenario, seen)...)
-	account, err := r.heard(scope(b, spec))
-	if err != nil {
-		return b, err
-	}
-	n := spec.Count()
-	b.sustained = perApplication(account.Answered, n)
-	s.Add(perSecond(scenario, in, b.sustained)...)
-	s.Add(figure.Figure{Scenario: scenario, Case: in, Name: untilLast, Value: float64(n) / b.took().Seconds(), Unit: "1/s"})
-	enter(b, seen, account, n, s, scenario, in)
-	return b, nil
+	since := r.quiet(p, r.Quiet)
+	last := p.usage()
+	b.peak, b.cpu = last.peak, last.cpu-used.cpu
+	scope := audit.Scope{From: began, To: since.Add(r.Quiet), Namespaces: spec.Namespaces(), Controller: p.agent}
+	log := must(os.Open(filepath.Join(r.dir, "audit.log")))
+	defer func() { _ = log.Close() }()
+	b.Account = must(audit.Read(log, scope))
+	// The rate is that of the writes: that of the ends would favour a program that begins all before it ends any.
+	b.rates = []float64{report.Rate(b.Answered) * float64(b.apps) / float64(len(b.Answered))}
+	return b
 }
 
-// sampled carries a load, and looks at the operator meanwhile.
-func (r *rig) sampled(ctx context.Context, spec load.Spec) (bill, []world.Sample, error) {
-	samples := r.op.Sample(ctx, sampleEvery)
-	b, err := r.carry(ctx, spec)
-	seen, e := samples.Stop()
-	return b, seen, errors.Join(err, e)
-}
-
-// untilLast is a rate that has in it how the work began, and how few were left in the end.
-const untilLast = "applications a second, from the first creation to the last end"
-
-// perApplication is how many applications a second writes were made for, of which these were answered, of so many applications in all. It is taken of the writes and
-// not of the ends of the applications, as an operator that begins all before it goes on with any would have its ends in a short time, of work that it did before; and
-// clients that go on with as many at a time as they are would have theirs in heaps.
-func perApplication(answered []time.Time, apps int) float64 {
-	return figure.Sustained(answered) * float64(apps) / float64(len(answered))
-}
-
-// note adds what a load that was carried cost, and how it fared: CPU, the queue, latencies and writes. It returns how many applications a second were carried
-// (perApplication).
-func (r *rig) note(b bill, seen []world.Sample, spec load.Spec, s *Sink, scenario, in string) (sustained float64, err error) {
-	account, err := r.heard(scope(b, spec))
-	if err != nil {
-		return 0, err
+// merge adds the bill of another load of the same program.
+func (b *bill) merge(o bill) {
+	if b.parts == nil {
+		b.parts = map[string]time.Duration{}
 	}
-	enter(b, seen, account, spec.Count(), s, scenario, in)
-	return perApplication(account.Answered, spec.Count()), nil
-}
-
-// enter adds what so many applications cost, and how they fared.
-func enter(b bill, seen []world.Sample, account audit.Account, n int, s *Sink, scenario, in string) {
-	s.Add(b.figures(scenario, in, n)...)
-	if most, looked := deepest(seen); looked {
-		s.Add(figure.Figure{Scenario: scenario, Case: in, Name: figure.QueueDepth, Value: most})
+	b.Add(o.Account)
+	b.apps, b.rates, b.cpu, b.span, b.peak = b.apps+o.apps, append(b.rates, o.rates...), b.cpu+o.cpu, b.span+o.span, max(b.peak, o.peak)
+	for who, took := range o.parts {
+		b.parts[who] += took
 	}
-	s.Add(account.Figures(scenario, in, n)...)
-	s.Name(account.Outliers(scenario, in)...)
 }
 
-// scope is what of the audit log was done for a load.
-func scope(b bill, spec load.Spec) audit.Scope {
-	in := map[string]bool{}
-	for _, name := range spec.Namespaces() {
-		in[name] = true
+// rate is how many applications a second were carried, as a mean over the loads.
+func (b *bill) rate() (mean float64) {
+	for _, r := range b.rates {
+		mean += r / float64(len(b.rates))
 	}
-	return audit.Scope{From: b.began, To: b.quiet.Add(calm), Namespace: func(name string) bool { return in[name] }}
+	return mean
 }
 
-// heard reads the audit log once for all that is computed from it.
-func (r *rig) heard(of audit.Scope) (audit.Account, error) {
-	return audit.ReadFile(r.w.AuditLog(), of, audit.ReadAccount)
-}
-
-// sampleEvery is how often the operator's process is looked at.
-const sampleEvery = 250 * time.Millisecond
-
-// deepest is the most keys that waited whenever the metrics were looked at, and whether they were.
-func deepest(samples []world.Sample) (most float64, looked bool) {
-	for _, s := range samples {
-		if s.Looked {
-			most, looked = max(most, s.Depth), true
-		}
+// note adds the figures of a bill.
+func (r *rig) note(in string, b bill) {
+	n := float64(b.apps)
+	r.add(in, "applications a second", b.rate(), "1/s")
+	r.add(in, "CPU an application", b.cpu.Seconds()*1000/n, "ms")
+	r.megabytes(in, "resident, peak", b.peak)
+	all := b.cpu
+	for who, took := range b.parts {
+		all += took
+		r.seconds(in, "CPU of "+who, took)
 	}
-	return most, looked
+	r.add(in, "share of all cores", all.Seconds()/b.span.Seconds()/float64(runtime.NumCPU()), "")
+	for name, lags := range map[string][]time.Duration{
+		"creation to driver pod": b.Launch, "driver event to status": b.Driver, "executor event to status": b.Executor,
+	} {
+		r.seconds(in, name+", p50", report.Quantile(lags, 0.5))
+		r.seconds(in, name+", p99", report.Quantile(lags, 0.99))
+	}
+	r.add(in, "applications without a driver pod", float64(b.NoDriver), "")
+	r.add(in, "driver events without a status", float64(b.NoStatus), "")
+	r.add(in, "executor events without a status", float64(b.NoExecutorStatus), "")
+	for _, class := range audit.Classes {
+		r.add(in, class+" an application", float64(b.Writes[class])/n, "")
+		r.add(in, class+", most of one life", float64(b.Most[class]), "")
+	}
+	r.add(in, "writes an application", float64(b.Writes[audit.Objects]+b.Writes[audit.StatusWrites]+b.Writes[audit.Events]+b.Writes[audit.Others])/n, "")
+	r.add(in, "bytes sent an application", float64(b.Bytes)/n, "B")
+	r.add(in, "everybody's writes an application", float64(b.All)/n, "")
+	r.add(in, "refused writes an application", float64(b.Refused)/n, "")
+	r.add(in, "writes for no application", float64(b.Astray), "")
+	r.add(in, "writes for other applications", float64(b.Elsewhere), "")
 }
 
-// courses are plots of how an operator was over time.
-func courses(scenario string, samples []world.Sample) []figure.Series {
-	line := func(title, y string, samples []world.Sample, of func(i int) float64) figure.Series {
-		points := make([][2]float64, len(samples))
-		for i, s := range samples {
-			points[i] = [2]float64{s.At.Seconds(), of(i)}
-		}
-		return figure.Series{Scenario: scenario, Title: title, Name: figure.Operator, X: "time, s", Y: y, Points: points}
-	}
-	looks := slices.DeleteFunc(slices.Clone(samples), func(s world.Sample) bool { return !s.Looked })
-	return []figure.Series{
-		line("Queue depth", "keys", looks, func(i int) float64 { return looks[i].Depth }),
-		line("Resident memory", "MB", samples, func(i int) float64 { return float64(samples[i].Resident) / 1e6 }),
-		line("Operator CPU", "cores", samples, func(i int) float64 {
-			if i == 0 {
-				return 0
-			}
-			return (samples[i].CPU - samples[i-1].CPU).Seconds() / (samples[i].At - samples[i-1].At).Seconds()
-		}),
+// rest returns what a program keeps resident at rest, after a collection of garbage: when the next one is due is chance.
+func (r *rig) rest(p *program) usage {
+	r.quiet(p, time.Second)
+	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))
+	check(pause(r.ctx, r.Ease))
+	return p.usage()
+}
+
+// clear deletes the applications of namespaces and waits until nothing is left of them.
+func (r *rig) clear(namespaces ...string) {
+	for _, name := range namespaces {
+		check(r.load.Resource(applications).Namespace(name).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		r.empty(name)
 	}
 }

@@ -1,105 +1,42 @@
 package scenario
 
 import (
-	"context"
-	"errors"
-	"io"
-	"strings"
+	"reflect"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sparkoperator/spark-operator/bench/figure"
-	"github.com/sparkoperator/spark-operator/bench/world"
 )
 
-// record is what happened to worlds and steps, in its order.
-type record struct{ did []string }
-
-func (r *record) worlds(_ context.Context, s Step) (*world.World, error) {
-	r.did = append(r.did, "world for "+s.Name)
-	return &world.World{Dir: ""}, nil
-}
-
-func (r *record) step(name, in string, err error) Step {
-	return Step{Name: name, World: in, Do: func(_ context.Context, _ *world.World, s *Sink) error {
-		r.did = append(r.did, name)
-		s.Add(figure.Figure{Scenario: name, Value: 1})
-		return err
-	}}
-}
-
-func TestRunSharesWorlds(t *testing.T) {
-	var r record
-	var s Sink
-	bad := errors.New("bad")
-	bare := r.step("h", "", nil)
-	bare.Bare = true
-	err := Run(t.Context(), []Step{
-		r.step("a", "x", nil), r.step("b", "x", bad), r.step("c", "x", nil), r.step("d", "x", nil), r.step("e", "", nil), r.step("f", "", nil), r.step("g", "y", nil), bare,
-	}, r.worlds, &s, io.Discard)
-	if !errors.Is(err, bad) || !strings.Contains(err.Error(), "scenario b") {
-		t.Errorf("%v", err)
-	}
-	want := []string{"world for a", "a", "b", "world for c", "c", "d", "world for e", "e", "world for f", "f", "world for g", "g", "h"}
-	if diff := cmp.Diff(want, r.did); diff != "" {
-		t.Error(diff)
-	}
-	if len(s.Figures) != 8 {
-		t.Errorf("%d figures", len(s.Figures))
-	}
-	if diff := cmp.Diff([]string{"b"}, s.Failed); diff != "" {
+func TestBenchmarks(t *testing.T) {
+	got := benchmarks(`goos: linux
+pkg: github.com/sparkoperator/spark-operator/dialect/sparkoperator/application
+BenchmarkStep
+BenchmarkStep/5-executors-2   	     100	       301.2 ns/op	      16 B/op	       2 allocs/op
+BenchmarkRender 	     100	      1000 ns/op	 0 B/op	       0 allocs/op
+PASS
+`)
+	want := map[string][3]float64{"dialect/sparkoperator Step 5-executors": {301.2, 16, 2}, "dialect/sparkoperator Render": {1000, 0, 0}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestRunIsBounded(t *testing.T) {
-	var r record
-	var s Sink
-	slow := Step{Name: "slow", Limit: time.Millisecond, Do: func(ctx context.Context, _ *world.World, _ *Sink) error {
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}}
-	ctx, cancel := context.WithCancel(t.Context())
-	stop := Step{Name: "stop", Do: func(context.Context, *world.World, *Sink) error { cancel(); return nil }}
-	err := Run(ctx, []Step{slow, stop, r.step("never", "", nil)}, r.worlds, &s, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "limit of 1ms") {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{"world for slow", "world for stop"}, r.did); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestPick(t *testing.T) {
-	steps := []Step{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	for names, want := range map[string]string{"": "a b c", "c a": "a c"} {
-		got, err := Pick(steps, strings.Fields(names))
-		var have []string
-		for _, s := range got {
-			have = append(have, s.Name)
-		}
-		if err != nil || strings.Join(have, " ") != want {
-			t.Errorf("%q: %v, %v, want %s", names, have, err, want)
-		}
-	}
-	if _, err := Pick(steps, []string{"d"}); err == nil || !strings.Contains(err.Error(), "a, b, c") {
-		t.Error(err)
-	}
-}
-
+// TestPlans: quick and tiny together measure what full does, all sizes of the full plan are set.
 func TestPlans(t *testing.T) {
-	for name, steps := range Plans("..") {
-		known := map[string]bool{}
-		for _, s := range steps {
-			if s.Name == "" || s.About == "" || s.Do == nil || known[s.Name] {
-				t.Errorf("plan %s: step %q is not whole, or there twice", name, s.Name)
-			}
-			known[s.Name] = true
+	if len(Plans["full"].Scenarios)+len(Plans["tiny"].Scenarios) != 0 {
+		t.Error("a plan leaves out scenarios")
+	}
+	full := reflect.ValueOf(Plans["full"])
+	for i := range full.NumField() {
+		if name := full.Type().Field(i).Name; name != "Scenarios" && full.Field(i).IsZero() {
+			t.Errorf("the full plan has no %s", name)
 		}
 	}
-	if _, err := Plan("none", ".."); err == nil {
-		t.Error("a plan was found that nobody made")
+	lives := whole("team", Plans["full"].Lives)
+	if n := lives.Count(); n != 400 || len(lives.Namespaces()) != 10 {
+		t.Errorf("%d lives over %v", n, lives.Namespaces())
+	}
+	if len(whole("few", 5).Applications()) != 5 {
+		t.Error("5 lives are not 5")
 	}
 }

@@ -1,0 +1,386 @@
+// Package audit reads the API server's audit log: who wrote what, and how long after its cause. The times are the API
+// server's own.
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// User agents of the bench's clients, which tell them apart in the log. LoadAgent creates applications, NodeAgent is
+// the nodes and the drivers on them, PlainAgent the plain client-go program (package plain).
+const (
+	LoadAgent     = "spark-bench-load"
+	NodeAgent     = "spark-bench-node"
+	PlainAgent    = "spark-bench-plain"
+	OperatorAgent = "spark-operator/"
+)
+
+// event is what is read of an audit.k8s.io/v1 Event.
+type event struct {
+	Stage     string    `json:"stage"`
+	Verb      string    `json:"verb"`
+	URI       string    `json:"requestURI"`
+	UserAgent string    `json:"userAgent"`
+	Received  time.Time `json:"requestReceivedTimestamp"`
+	Done      time.Time `json:"stageTimestamp"`
+	Object    struct {
+		Group       string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+	Status struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	// Body is what was sent, as JSON whatever the encoding was.
+	Body json.RawMessage `json:"requestObject"`
+}
+
+// write reports whether the event is the answer to a request that writes. Dry runs write nothing; nor do questions that
+// are asked by creating a review.
+func (e *event) write() bool {
+	switch e.Verb {
+	case "create", "update", "patch", "delete", "deletecollection":
+		question := e.Object.Group == "authorization.k8s.io" || e.Object.Group == "authentication.k8s.io"
+		return e.Stage == "ResponseComplete" && !question && !strings.Contains(e.URI, "dryRun=")
+	}
+	return false
+}
+
+func (e *event) ok() bool { return e.Status.Code < http.StatusMultipleChoices }
+
+// kind is the request in two words, such as "patch pods/status".
+func (e *event) kind() string {
+	if e.Object.Subresource != "" {
+		return e.Verb + " " + e.Object.Resource + "/" + e.Object.Subresource
+	}
+	return e.Verb + " " + e.Object.Resource
+}
+
+// class is the figure that a controller's write counts to; empty for leases, which do not count.
+func (e *event) class() string {
+	switch e.kind() {
+	case "create pods", "create configmaps", "create services":
+		return Objects
+	case "patch sparkapplications/status", "update sparkapplications/status":
+		return StatusWrites
+	case "create events", "patch events":
+		return Events
+	case "create leases", "update leases", "patch leases":
+		return ""
+	}
+	return Others
+}
+
+// body is what is read of an object that is written: metadata, an Event's subject, a pod's phase, and of an
+// application's status the states of the driver and of the executors.
+type body struct {
+	Metadata struct {
+		Labels map[string]string
+	}
+	InvolvedObject struct{ Kind, Name string }
+	Status         struct {
+		Phase            string
+		ApplicationState struct{ State string }
+		ExecutorState    map[string]string
+	}
+}
+
+func (e *event) body() (b body) {
+	if json.Unmarshal(e.Body, &b) != nil {
+		return body{} // a JSON patch, or options
+	}
+	return b
+}
+
+// Classes of what a controller writes.
+const (
+	Objects      = "objects created" // pods, ConfigMaps, Services
+	StatusWrites = "status writes"
+	Events       = "events" // created, and counted up
+	Others       = "other writes"
+)
+
+// Classes are all of them.
+var Classes = []string{Objects, StatusWrites, Events, Others}
+
+// Scope is what is looked at of a log: writes that were answered in a time, for applications in some namespaces, and
+// the controller that carries them, by the begin of its user agent.
+type Scope struct {
+	From, To   time.Time
+	Namespaces []string
+	Controller string
+}
+
+// Account is what is computed from the log for a load. Accounts of several loads of one controller can be merged (Add).
+type Account struct {
+	Applications int
+	// Launch is from each application's creation to its driver pod's. Driver is from the status of a driver pod (it
+	// runs, it ended) to the controller's status write that reflects it; Executor the same of executors. A write that
+	// was answered before its cause counts as 0.
+	Launch, Driver, Executor []time.Duration
+	// NoDriver counts applications without a driver pod; NoStatus and NoExecutorStatus changes that no status reflects.
+	NoDriver, NoStatus, NoExecutorStatus int
+	// Writes are the controller's by class; Most those of the application with the most that ended COMPLETED.
+	Writes, Most map[string]int
+	// Refused are the controller's writes that were answered with a 4xx.
+	Refused int
+	// Astray are the controller's writes in the time that are for no application at all, in any namespace, leases left
+	// out; Elsewhere those for applications of other namespaces.
+	Astray, Elsewhere int
+	// All counts everybody's writes for the load; Bytes is what the controller sent, as JSON.
+	All, Bytes int
+	// Answered are when the writes of load, controller and nodes were, for the load. Add leaves them out: rates are of
+	// one load.
+	Answered []time.Time
+}
+
+// Add merges another account into this one.
+func (a *Account) Add(b Account) {
+	if a.Writes == nil {
+		a.Writes, a.Most = map[string]int{}, map[string]int{}
+	}
+	for _, class := range Classes {
+		a.Writes[class] += b.Writes[class]
+		a.Most[class] = max(a.Most[class], b.Most[class])
+	}
+	for into, lags := range map[*[]time.Duration][]time.Duration{&a.Launch: b.Launch, &a.Driver: b.Driver, &a.Executor: b.Executor} {
+		*into = append(*into, lags...)
+	}
+	for into, n := range map[*int]int{
+		&a.Applications: b.Applications, &a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
+		&a.Refused: b.Refused, &a.Astray: b.Astray, &a.Elsewhere: b.Elsewhere, &a.All: b.All, &a.Bytes: b.Bytes,
+	} {
+		*into += n
+	}
+}
+
+// Read reads a log. A last line without its end is still being written and is left out.
+func Read(in io.Reader, s Scope) (Account, error) {
+	r := reader{scope: s, owners: map[object]owner{}, lives: map[object]*life{}}
+	r.Writes, r.Most = map[string]int{}, map[string]int{}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			r.conclude()
+			return r.Account, nil
+		}
+		if bytes.Contains(line, []byte(`"verb":"get"`)) || bytes.Contains(line, []byte(`"verb":"list"`)) {
+			continue // most lines of a busy log
+		}
+		var e event
+		if err := errors.Join(err, json.Unmarshal(line, &e)); err != nil {
+			return r.Account, fmt.Errorf("audit log, line %d: %w", n, err)
+		}
+		if e.write() {
+			r.see(&e)
+		}
+	}
+}
+
+// object is an object of a resource; owner is whose it is.
+type (
+	object struct{ resource, namespace, name string }
+	owner  struct{ app, role string }
+)
+
+// life is what happened to an application in the time.
+type life struct {
+	created, launched time.Time
+	driver            pod
+	executors         map[string]*pod
+	writes            map[string]int
+	good              bool
+}
+
+// pod has the changes of a pod's phase, and what the application's status said of the pod.
+type pod struct{ changes, said []change }
+
+type change struct {
+	received, done time.Time
+	ended          bool // or it runs
+}
+
+type reader struct {
+	Account
+	scope  Scope
+	owners map[object]owner
+	lives  map[object]*life
+}
+
+const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
+
+// owner finds the application that a write is for: the application itself, the subject of an Event, or what an object's
+// labels said when it was created, which may be before the time that is looked at.
+func (r *reader) owner(e *event, b body) (owner, bool) {
+	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
+	switch {
+	case at.resource == "sparkapplications":
+		return owner{app: at.name}, true
+	case at.resource == "events" && b.InvolvedObject.Kind == "SparkApplication":
+		return owner{app: b.InvolvedObject.Name}, true
+	case at.resource == "events":
+		at.resource, at.name = "pods", b.InvolvedObject.Name
+	case e.Verb == "create" && b.Metadata.Labels[appLabel] != "" && e.ok():
+		r.owners[at] = owner{b.Metadata.Labels[appLabel], b.Metadata.Labels[roleLabel]}
+	}
+	of, ok := r.owners[at]
+	return of, ok
+}
+
+func (r *reader) see(e *event) {
+	var b body
+	if len(e.Body) > 0 {
+		b = e.body()
+	}
+	of, known := r.owner(e, b)
+	if e.Done.Before(r.scope.From) || !r.scope.To.IsZero() && e.Done.After(r.scope.To) {
+		return
+	}
+	controller := strings.HasPrefix(e.UserAgent, r.scope.Controller)
+	inside := slices.Contains(r.scope.Namespaces, e.Object.Namespace)
+	switch {
+	case controller && e.ok() && !known && e.class() != "":
+		r.Astray++
+	case controller && e.ok() && known && !inside:
+		r.Elsewhere++
+	}
+	if !inside {
+		return
+	}
+	if controller && e.Status.Code >= 400 && e.Status.Code < 500 {
+		r.Refused++
+	}
+	if !e.ok() {
+		return
+	}
+	r.All++
+	if controller {
+		r.Bytes += len(e.Body)
+	}
+	if controller || strings.HasPrefix(e.UserAgent, LoadAgent) || strings.HasPrefix(e.UserAgent, NodeAgent) {
+		r.Answered = append(r.Answered, e.Done)
+	}
+	if known {
+		r.write(e, b, of, controller)
+	}
+}
+
+// write notes a write for an application.
+func (r *reader) write(e *event, b body, of owner, controller bool) {
+	key := object{"", e.Object.Namespace, of.app}
+	l := r.lives[key]
+	if l == nil {
+		l = &life{executors: map[string]*pod{}, writes: map[string]int{}}
+		r.lives[key] = l
+	}
+	if class := e.class(); controller && class != "" {
+		r.Writes[class]++
+		l.writes[class]++
+	}
+	switch kind := e.kind(); {
+	case kind == "create sparkapplications":
+		l.created = e.Done
+	case kind == "create pods" && of.role == "driver" && l.launched.IsZero():
+		l.launched = e.Done
+	case kind == "patch pods/status":
+		l.changed(e, b, of)
+	case controller && e.class() == StatusWrites:
+		l.told(e, b)
+	}
+}
+
+// changed notes that a pod's status says that it runs or ended.
+func (l *life) changed(e *event, b body, of owner) {
+	phase := b.Status.Phase
+	if phase != "Running" && phase != "Succeeded" && phase != "Failed" {
+		return
+	}
+	p := &l.driver
+	if of.role == "executor" {
+		p = l.executor(e.Object.Name)
+	}
+	if ended := phase != "Running"; len(p.changes) == 0 || p.changes[len(p.changes)-1].ended != ended {
+		p.changes = append(p.changes, change{e.Received, e.Done, ended})
+	}
+}
+
+func (l *life) executor(name string) *pod {
+	if l.executors[name] == nil {
+		l.executors[name] = &pod{}
+	}
+	return l.executors[name]
+}
+
+// told notes what a write of an application's status says. A patch has only what it changes.
+func (l *life) told(e *event, b body) {
+	at := change{received: e.Received, done: e.Done}
+	switch b.Status.ApplicationState.State {
+	case "RUNNING":
+		l.driver.said = append(l.driver.said, at)
+	case "SUCCEEDING", "FAILING", "COMPLETED", "FAILED", "PENDING_RERUN":
+		at.ended = true
+		l.driver.said = append(l.driver.said, at)
+		l.good = b.Status.ApplicationState.State == "COMPLETED"
+	}
+	for name, state := range b.Status.ExecutorState {
+		if state == "RUNNING" || state == "COMPLETED" || state == "FAILED" {
+			p := l.executor(name)
+			p.said = append(p.said, change{e.Received, e.Done, state != "RUNNING"})
+		}
+	}
+}
+
+// lags pairs each change with the first status that reflects it, and counts those without one. A status that was
+// written before the change was sent is about another pod of the name; the statuses of executors may be ahead, as a
+// driver that ended well took them along.
+func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
+	for _, c := range p.changes {
+		i := slices.IndexFunc(p.said, func(s change) bool {
+			return (s.ended || !c.ended) && (!follows || !s.done.Before(c.received))
+		})
+		if i < 0 {
+			missed++
+			continue
+		}
+		took = append(took, max(0, p.said[i].done.Sub(c.done)))
+	}
+	return took, missed
+}
+
+// conclude computes what follows from whole lives, of the applications that were created in the time.
+func (r *reader) conclude() {
+	for _, l := range r.lives {
+		if l.created.IsZero() {
+			continue
+		}
+		r.Applications++
+		if l.launched.IsZero() {
+			r.NoDriver++
+		} else {
+			r.Launch = append(r.Launch, max(0, l.launched.Sub(l.created)))
+		}
+		took, missed := l.driver.lags(true)
+		r.Driver, r.NoStatus = append(r.Driver, took...), r.NoStatus+missed
+		for _, x := range l.executors {
+			took, missed := x.lags(false)
+			r.Executor, r.NoExecutorStatus = append(r.Executor, took...), r.NoExecutorStatus+missed
+		}
+		if l.good {
+			for _, class := range Classes {
+				r.Most[class] = max(r.Most[class], l.writes[class])
+			}
+		}
+	}
+}

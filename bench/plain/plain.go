@@ -1,0 +1,347 @@
+// Package plain is the program that the operator is compared with: what a life of an application costs if a program only
+// watches and writes the same through client-go. It is the limit of the operator's rate and the yardstick of its CPU.
+//
+// It does this, no more and no less:
+//   - It watches SparkApplications (generated typed client, JSON), pods with Spark's role label (typed, protobuf), and
+//     the metadata of managed Services and ConfigMaps (protobuf), each by one shared informer for all namespaces without
+//     managed fields. These are the watches of the operator on what a life touches. The operator's watches on kinds
+//     of which a life has no objects are left out.
+//   - For a new application it creates the objects that the operator creates: two ConfigMaps, the driver's headless
+//     Service and the driver pod, built by the same library (package application, 0.1 to 0.4 ms), and the web UI's
+//     Service. Then it patches the status to SUBMITTED.
+//   - When the driver pod runs it patches the status to RUNNING; when as many executors run as the application asks for
+//     it patches their states; when the driver pod ended it patches COMPLETED or FAILED, with the executors' states. A
+//     patch is a JSON merge patch with all of the status.
+//   - Client-go's recorder emits three Events for a life, as the operator does.
+//   - As many workers as the operator has by default take keys from client-go's queue, which tries again after errors.
+//
+// It leaves out all that an operator is for: no validation, adoption, retries, deadlines, deletion, classes in the queue,
+// turns of namespaces, metrics, leader election, conditions, or log of what happens; it does not survive a restart. A
+// status has fewer bytes than the operator's, which favours this program.
+package plain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bench/audit"
+	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
+	"github.com/sparkoperator/spark-operator/client/clientset/versioned/scheme"
+	"github.com/sparkoperator/spark-operator/client/informers/externalversions"
+	listers "github.com/sparkoperator/spark-operator/client/listers/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Command is the argument by which the bench's own binary becomes this program. An address follows it, where the program
+// reports that it is ready.
+const Command = "plain"
+
+// workers is the operator's default.
+const workers = 16
+
+// byApplication is the index of pods by the namespace and name of their application.
+const byApplication = "application"
+
+// stage is how far an application is.
+type stage int
+
+const (
+	unknown stage = iota
+	submitted
+	runs
+	staffed // all executors run
+	over
+)
+
+// known is what the program remembers of an application: the last status that it wrote.
+type known struct {
+	stage  stage
+	status v1beta2.SparkApplicationStatus
+}
+
+type program struct {
+	core   kubernetes.Interface
+	spark  versioned.Interface
+	apps   listers.SparkApplicationLister
+	pods   cache.Indexer
+	queue  workqueue.TypedRateLimitingInterface[string]
+	events record.EventRecorder
+
+	mu   sync.Mutex
+	seen map[string]known
+}
+
+// Main runs the program on the cluster of KUBECONFIG until the context ends. It reports at an address that it is ready.
+func Main(ctx context.Context, address string) error {
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+	if err != nil {
+		return err
+	}
+	config.QPS, config.UserAgent = -1, audit.PlainAgent
+	p := &program{seen: map[string]known{}, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())}
+	if err := p.watch(ctx, config); err != nil {
+		return err
+	}
+	events := record.NewBroadcaster(record.WithContext(ctx))
+	defer events.Shutdown()
+	events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: p.core.CoreV1().Events("")})
+	p.events = events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "plain"})
+	server := &http.Server{Addr: address, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ReadHeaderTimeout: time.Second}
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() { p.work(ctx) })
+	}
+	context.AfterFunc(ctx, func() {
+		p.queue.ShutDown()
+		_ = server.Close()
+	})
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	running.Wait()
+	return nil
+}
+
+// watch makes the clients, and the informers, which have all that exists when it returns.
+func (p *program) watch(ctx context.Context, config *rest.Config) (err error) {
+	binary := rest.CopyConfig(config)
+	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	if p.core, err = kubernetes.NewForConfig(binary); err != nil {
+		return err
+	}
+	if p.spark, err = versioned.NewForConfig(config); err != nil {
+		return err
+	}
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	apps := externalversions.NewSharedInformerFactoryWithOptions(p.spark, 0, externalversions.WithTransform(strip))
+	pods := informers.NewSharedInformerFactoryWithOptions(p.core, 0, informers.WithTransform(strip),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = submit.RoleLabel + " in (driver,executor)" }))
+	others := metadatainformer.NewFilteredSharedInformerFactory(meta, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = sparkoperator.LabelAppUID })
+	kept := []cache.SharedIndexInformer{others.ForResource(corev1.SchemeGroupVersion.WithResource("services")).Informer(), others.ForResource(corev1.SchemeGroupVersion.WithResource("configmaps")).Informer()}
+	for _, other := range kept {
+		if err := other.SetTransform(strip); err != nil {
+			return err
+		}
+	}
+	app, pod := apps.Sparkoperator().V1beta2().SparkApplications(), pods.Core().V1().Pods().Informer()
+	p.apps, p.pods = app.Lister(), pod.GetIndexer()
+	if err := pod.AddIndexers(cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }}); err != nil {
+		return err
+	}
+	enqueue := func(x any) { p.queue.Add(keyOf(x)) }
+	changed := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, x any) { enqueue(x) }}
+	for _, informer := range []cache.SharedIndexInformer{app.Informer(), pod} {
+		if _, err := informer.AddEventHandler(changed); err != nil {
+			return err
+		}
+	}
+	apps.Start(ctx.Done())
+	pods.Start(ctx.Done())
+	others.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), app.Informer().HasSynced, pod.HasSynced, kept[0].HasSynced, kept[1].HasSynced) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// strip leaves out of a cached object what nobody reads.
+func strip(x any) (any, error) {
+	if object, ok := x.(metav1.Object); ok {
+		object.SetManagedFields(nil)
+	}
+	return x, nil
+}
+
+// keyOf is the namespace and name of an application, or of a pod's.
+func keyOf(x any) string {
+	switch x := x.(type) {
+	case *v1beta2.SparkApplication:
+		return x.Namespace + "/" + x.Name
+	case *corev1.Pod:
+		return x.Namespace + "/" + x.Labels[sparkoperator.LabelAppName]
+	}
+	return ""
+}
+
+func (p *program) work(ctx context.Context) {
+	for {
+		key, shutdown := p.queue.Get()
+		if shutdown {
+			return
+		}
+		if err := p.pass(ctx, key); err == nil {
+			p.queue.Forget(key)
+		} else if ctx.Err() == nil {
+			fmt.Println(key, err)
+			p.queue.AddRateLimited(key)
+		}
+		p.queue.Done(key)
+	}
+}
+
+// pass does what is next for an application. Only one pass of a key runs at a time.
+func (p *program) pass(ctx context.Context, key string) error {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return err
+	}
+	app, err := p.apps.SparkApplications(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	is := p.seen[key]
+	p.mu.Unlock()
+	if is.stage == over || is.stage == unknown && app.Status.AppState.State != "" {
+		return nil
+	}
+	next, reason := is, ""
+	next.status = *is.status.DeepCopy()
+	if is.stage == unknown {
+		if next.status, err = p.launch(ctx, app); err != nil {
+			return err
+		}
+		next.stage, reason = submitted, "SparkApplicationSubmitted"
+	} else if reason, err = p.follow(app, key, &next); err != nil {
+		return err
+	}
+	if next.stage == is.stage {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"status": next.status})
+	if err != nil {
+		return err
+	}
+	if _, err := p.spark.SparkoperatorV1beta2().SparkApplications(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		return err
+	}
+	if reason != "" {
+		p.events.Eventf(app, corev1.EventTypeNormal, reason, "SparkApplication %s is %s", name, next.status.AppState.State)
+	}
+	p.mu.Lock()
+	p.seen[key] = next
+	p.mu.Unlock()
+	return nil
+}
+
+// launch creates an application's objects, and returns its first status.
+func (p *program) launch(ctx context.Context, app *v1beta2.SparkApplication) (v1beta2.SparkApplicationStatus, error) {
+	now := metav1.Now()
+	objects, _, err := application.Dialect{}.BuildAttempt(app, 1, now.Time)
+	if err != nil {
+		return v1beta2.SparkApplicationStatus{}, err
+	}
+	driver := objects.Driver
+	ui := expose.DriverService(expose.Service{
+		Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIServiceSuffix), Labels: objects.Before[0].GetLabels(),
+		Owner:    *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication")),
+		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
+		Port:     4040, TargetPort: 4040, PortName: "spark-driver-ui-port",
+	})
+	for _, object := range append(objects.Before, driver, ui) {
+		if err := p.create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return v1beta2.SparkApplicationStatus{}, err
+		}
+	}
+	return v1beta2.SparkApplicationStatus{
+		SparkApplicationID: driver.Labels["spark-app-selector"], SubmissionID: driver.Labels[sparkoperator.LabelSubmissionID],
+		LastSubmissionAttemptTime: now, SubmissionAttempts: 1, ExecutionAttempts: 1, ObservedGeneration: app.Generation,
+		AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted},
+		DriverInfo: v1beta2.DriverInfo{
+			PodName: driver.Name, WebUIServiceName: ui.Name, WebUIPort: 4040, WebUIAddress: ui.Spec.ClusterIP + ":4040",
+		},
+	}, nil
+}
+
+func (p *program) create(ctx context.Context, object submit.Object) (err error) {
+	core, options := p.core.CoreV1(), metav1.CreateOptions{}
+	switch object := object.(type) {
+	case *corev1.Pod:
+		_, err = core.Pods(object.Namespace).Create(ctx, object, options)
+	case *corev1.ConfigMap:
+		_, err = core.ConfigMaps(object.Namespace).Create(ctx, object, options)
+	case *corev1.Service:
+		var made *corev1.Service
+		if made, err = core.Services(object.Namespace).Create(ctx, object, options); err == nil {
+			object.Spec.ClusterIP = made.Spec.ClusterIP
+		}
+	default:
+		err = fmt.Errorf("%T is not created", object)
+	}
+	return err
+}
+
+// follow brings an application's status up to its pods', and returns the reason of the Event about it, if any.
+func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known) (reason string, err error) {
+	pods, err := p.pods.ByIndex(byApplication, key)
+	if err != nil {
+		return "", err
+	}
+	var driver corev1.PodPhase
+	executors, running := map[string]v1beta2.ExecutorState{}, int32(0)
+	for _, x := range pods {
+		pod := x.(*corev1.Pod)
+		switch {
+		case pod.Labels[submit.RoleLabel] == submit.RoleDriver:
+			driver = pod.Status.Phase
+		case pod.Status.Phase == corev1.PodRunning:
+			executors[pod.Name] = v1beta2.ExecutorStateRunning
+			running++
+		case pod.Status.Phase == corev1.PodSucceeded:
+			executors[pod.Name] = v1beta2.ExecutorStateCompleted
+		}
+	}
+	s, wanted := &next.status, app.Spec.Executor.Instances
+	switch {
+	case driver == corev1.PodSucceeded || driver == corev1.PodFailed:
+		next.stage, reason = over, "SparkDriverCompleted"
+		s.AppState.State, s.TerminationTime = v1beta2.ApplicationStateCompleted, metav1.Now()
+		if driver == corev1.PodFailed {
+			s.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: "driver container failed with ExitCode: 1"}
+			reason = "SparkDriverFailed"
+		}
+		for name, state := range s.ExecutorState { // their pods may be gone
+			if executors[name] = state; driver == corev1.PodSucceeded {
+				executors[name] = v1beta2.ExecutorStateCompleted
+			}
+		}
+		s.ExecutorState = executors
+	case driver == corev1.PodRunning && next.stage == submitted:
+		next.stage, reason = runs, "SparkDriverRunning"
+		s.AppState.State = v1beta2.ApplicationStateRunning
+	case next.stage == runs && wanted != nil && running >= *wanted:
+		next.stage, s.ExecutorState = staffed, executors
+	}
+	return reason, nil
+}

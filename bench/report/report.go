@@ -1,0 +1,308 @@
+// Package report is what a run measured, whether that is as demanded, and docs/performance.md.
+package report
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Bound is a demand on a  Without Min and Max it demands that the figure is there.
+type Bound struct {
+	// Figure is an identity. A * in it stands for each text of the set Each, or a range over scenarios and cases.
+	Figure string `json:"figure"`
+	Each   string `json:"each,omitempty"`
+	// Per is the figure that it is divided by; a * in it stands for the same text.
+	Per string   `json:"per,omitempty"`
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	// Why says what is demanded.
+	Why string `json:"why"`
+}
+
+// Spec is a file of bounds.
+type Spec struct {
+	Sets   map[string][]string `json:"sets"`
+	Bounds []Bound             `json:"bounds"`
+}
+
+// Bounds returns the bounds of a plan; there are none of a plan without a file.
+func Bounds(plan string) (Spec, error) {
+	text, err := files.ReadFile(plan + ".yaml")
+	if err != nil {
+		return Spec{}, nil
+	}
+	return parse(text)
+}
+
+// parse reads bounds strictly: a misspelled field would be a bound that holds nothing.
+func parse(text []byte) (s Spec, err error) {
+	if err := yaml.UnmarshalStrict(text, &s); err != nil {
+		return s, err
+	}
+	for _, b := range s.Bounds {
+		_, known := s.Sets[b.Each]
+		switch {
+		case b.Figure == "" || b.Why == "":
+			err = fmt.Errorf("the bound on %q has no figure or no why", b.Figure)
+		case strings.Contains(b.Figure, "*") != (b.Each != "") || b.Each != "" && !known:
+			err = fmt.Errorf("the bound on %q and its set %q do not fit", b.Figure, b.Each)
+		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
+			err = fmt.Errorf("the bound on %q has a minimum above its maximum", b.Figure)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Only leaves the bounds on figures of some scenarios.
+func (s Spec) Only(scenarios []string) Spec {
+	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
+		return !slices.Contains(scenarios, scenario(b.Figure)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
+	})
+	return s
+}
+
+// Verdict is how a figure is in its bound.
+type Verdict struct {
+	Bound
+	ID    string // with the * replaced
+	Value float64
+	Unit  string // empty for a ratio of two figures
+	// Missing figures do not hold their bound.
+	Missing, Holds bool
+}
+
+// Check holds a run's figures against bounds: for each bound a verdict on each of its figures.
+func Check(run *Run, s Spec) (all [][]Verdict) {
+	for _, b := range s.Bounds {
+		texts := s.Sets[b.Each]
+		if b.Each == "" {
+			texts = []string{""}
+		}
+		var of []Verdict
+		for _, text := range texts {
+			of = append(of, b.check(run, text))
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+func (b Bound) check(run *Run, text string) Verdict {
+	v := Verdict{Bound: b, ID: strings.ReplaceAll(b.Figure, "*", text)}
+	f, ok := run.Value(v.ID)
+	if v.Missing = !ok; v.Missing {
+		return v
+	}
+	v.Value, v.Unit = f.Value, f.Unit
+	if b.Per != "" {
+		per, ok := run.Value(strings.ReplaceAll(b.Per, "*", text))
+		if v.Missing = !ok || per.Value == 0; v.Missing {
+			return v
+		}
+		scale := 1.0
+		if f.Unit == "s" && per.Unit == "ms" {
+			scale = 1000
+		}
+		v.Value, v.Unit = scale*f.Value/per.Value, ""
+	}
+	v.Holds = (b.Min == nil || v.Value >= *b.Min) && (b.Max == nil || v.Value <= *b.Max)
+	return v
+}
+
+// Worst returns the verdict that is farthest out of its bound, or nearest to it.
+func Worst(of []Verdict) Verdict {
+	room := func(v Verdict) float64 {
+		switch {
+		case v.Missing:
+			return math.Inf(-1)
+		case v.Min != nil && v.Max != nil:
+			return min(*v.Max-v.Value, v.Value-*v.Min)
+		case v.Max != nil:
+			return *v.Max - v.Value
+		case v.Min != nil:
+			return v.Value - *v.Min
+		}
+		return math.Inf(1)
+	}
+	return slices.MinFunc(of, func(a, b Verdict) int { return cmp.Compare(room(a), room(b)) })
+}
+
+// Demand is the bound in words.
+func (b Bound) Demand() string {
+	format := func(v float64) string { return Format(v, "") }
+	switch {
+	case b.Min != nil && b.Max != nil && *b.Min == *b.Max:
+		return "exactly " + format(*b.Max)
+	case b.Min != nil && b.Max != nil:
+		return format(*b.Min) + " to " + format(*b.Max)
+	case b.Min != nil:
+		return "at least " + format(*b.Min)
+	case b.Max != nil:
+		return "at most " + format(*b.Max)
+	}
+	return "measured"
+}
+
+// Measured is the value in words.
+func (v Verdict) Measured() string {
+	if v.Missing {
+		return "missing"
+	}
+	return Format(v.Value, v.Unit)
+}
+
+// Verdict in words.
+func (v Verdict) Verdict() string {
+	return map[bool]string{v.Holds: "holds", v.Missing: "**not measured**", !v.Holds && !v.Missing: "**missed**"}[true]
+}
+
+// Print writes the worst verdict of each bound that is no mere demand to measure, and all that do not hold. It returns
+// how many figures do not.
+func Print(out io.Writer, all [][]Verdict) (failed int) {
+	for _, of := range all {
+		worst := Worst(of)
+		for _, v := range of {
+			if !v.Holds {
+				failed++
+			}
+			if !v.Holds || v.ID == worst.ID && v.Min != v.Max {
+				fmt.Fprintf(out, "%-10s %-90s %12s, %s: %s\n", v.Verdict(), v.ID, v.Measured(), v.Demand(), v.Why)
+			}
+		}
+	}
+	return failed
+}
+
+//go:embed page.md.tmpl
+var pageText string
+
+// Write writes the page of a repository and its plots.
+func Write(root string) error {
+	files, err := filepath.Glob(filepath.Join(root, "bench/runs/*-full*.json"))
+	if err != nil || len(files) == 0 {
+		return errors.Join(err, errors.New("bench/runs has no full run"))
+	}
+	var runs []*Run
+	for _, file := range files {
+		run, err := Load(file)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, run)
+	}
+	run := Newest(runs)
+	page, err := Render(run)
+	if err != nil {
+		return err
+	}
+	svgs, err := plots(run)
+	if err != nil {
+		return err
+	}
+	for name, svg := range svgs {
+		if err := os.WriteFile(filepath.Join(root, "docs/performance", name+".svg"), []byte(svg), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(root, "docs/performance.md"), []byte(page), 0o644)
+}
+
+// Render is the page of a run.
+func Render(run *Run) (string, error) {
+	spec, err := Bounds("full")
+	if err != nil {
+		return "", err
+	}
+	var worst []Verdict
+	for _, of := range Check(run, spec) {
+		if v := Worst(of); v.Min != nil || v.Max != nil {
+			worst = append(worst, v)
+		}
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"f": func(id string) string {
+		f, ok := run.Value(id)
+		if !ok {
+			return "not measured"
+		}
+		return Format(f.Value, f.Unit)
+	}}).Parse(pageText)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.Execute(&out, map[string]any{
+		"Run": run, "Bounds": worst, "Columns": []string{"standing/low", "standing/middle", "standing/high", "finished/many"},
+		"Rows": map[string]string{
+			"resident, at rest": "%s/resident, at rest", "resident, peak": "%s/resident, peak", "CPU of a life, at 4 a second": "%s/CPU an application",
+			"lives a second, at full rate": "%s, full rate/applications a second", "CPU of a life, at full rate": "%s, full rate/CPU an application",
+			"driver event to status, p99, at 4 a second": "%s/driver event to status, p99", "driver event to status, p99, at full rate": "%s, full rate/driver event to status, p99",
+		},
+		"Loads": []string{"lives/operator", "lives/half rate", "burst/operator", "lives/plain"},
+		"Lines": []string{"applications a second", "CPU an application", "resident, peak", "creation to driver pod, p50", "creation to driver pod, p99",
+			"driver event to status, p50", "driver event to status, p99", "executor event to status, p99", "objects created an application",
+			"status writes an application", "events an application", "everybody's writes an application", "share of all cores"},
+	})
+	return out.String(), err
+}
+
+//go:embed plot.svg.tmpl
+var plotText string
+
+// plots are SVGs by name, each of two figures at the three levels of live applications.
+func plots(run *Run) (map[string]string, error) {
+	svgs := map[string]string{}
+	for name, of := range map[string][5]string{
+		"memory": {"Resident memory, MB", "peak", "standing/%s/resident, peak", "at rest", "standing/%s/resident, at rest"},
+		"cpu": {"CPU of the operator for a life beside them, ms", "at full rate", "standing/%s, full rate/CPU an application",
+			"at 4 a second", "standing/%s/CPU an application"},
+		"latency": {"Driver event to status at full rate, s", "p99", "standing/%s, full rate/driver event to status, p99",
+			"p50", "standing/%s, full rate/driver event to status, p50"},
+	} {
+		svg, err := plot(run, of[0], [2]string{of[1], of[3]}, [2]string{of[2], of[4]})
+		if err != nil {
+			return nil, err
+		}
+		svgs[name] = svg
+	}
+	return svgs, nil
+}
+
+// plot draws two lines over 100, 1,000 and 10,000 live applications. A figure that is missing is drawn at 0.
+func plot(run *Run, title string, names, ids [2]string) (string, error) {
+	var values [2][3]float64
+	most := math.SmallestNonzeroFloat64
+	for line, id := range ids {
+		for i, level := range []string{"low", "middle", "high"} {
+			f, _ := run.Value(fmt.Sprintf(id, level))
+			values[line][i], most = f.Value, max(most, f.Value)
+		}
+	}
+	var lines [2]string
+	for line, of := range values {
+		for i, v := range of {
+			lines[line] += fmt.Sprintf("%d,%.1f ", 100+150*i, 220-180*v/most)
+		}
+	}
+	var out strings.Builder
+	err := template.Must(template.New("plot").Parse(plotText)).Execute(&out, map[string]any{
+		"Title": title, "Names": names, "Lines": lines, "Half": Format(most/2, ""), "Most": Format(most, ""),
+	})
+	return out.String(), err
+}

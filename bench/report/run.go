@@ -1,0 +1,176 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+)
+
+// Figure is one measurement.
+type Figure struct {
+	// ID is SCENARIO/CASE/NAME; the case may be empty.
+	ID    string  `json:"id"`
+	Value float64 `json:"value"`
+	// Unit is empty for counts and ratios. MB are 10^6 bytes.
+	Unit string `json:"unit,omitempty"`
+}
+
+// Step is a scenario that ran.
+type Step struct {
+	Name   string    `json:"name"`
+	Began  time.Time `json:"began"`
+	Took   string    `json:"took"`
+	Commit string    `json:"commit"`
+	// Error is empty if the scenario measured all that it measures.
+	Error string `json:"error,omitempty"`
+}
+
+// Run is what one run measured. Its methods may be called concurrently.
+type Run struct {
+	Began   time.Time         `json:"began"`
+	Plan    string            `json:"plan"`
+	Machine map[string]string `json:"machine"`
+	Steps   []Step            `json:"steps"`
+	Figures []Figure          `json:"figures"`
+	// Notes are sentences about how something was measured.
+	Notes []string `json:"notes,omitempty"`
+
+	mu  sync.Mutex
+	err error
+}
+
+// Add adds a figure. A value that is not a finite number is left out, so that a bound on it fails. A second figure
+// with the same identity is an error (Err), as a bound would be held against one of them and the page show the other.
+func (r *Run) Add(scenario, in, name string, value float64, unit string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := scenario + "/" + in + "/" + name
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return
+	}
+	if slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.ID == id }) {
+		r.err = errors.Join(r.err, fmt.Errorf("figure %s was measured twice", id))
+		return
+	}
+	r.Figures = append(r.Figures, Figure{ID: id, Value: value, Unit: unit})
+}
+
+// Note adds a sentence.
+func (r *Run) Note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// Did adds a scenario that ran.
+func (r *Run) Did(s Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Steps = append(r.Steps, s)
+}
+
+// Err returns what was wrong with the figures that were added.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Value returns the figure with an identity.
+func (r *Run) Value(id string) (Figure, bool) {
+	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.ID == id })
+	if i < 0 {
+		return Figure{}, false
+	}
+	return r.Figures[i], true
+}
+
+// scenario returns the first part of an identity.
+func scenario(id string) string {
+	name, _, _ := strings.Cut(id, "/")
+	return name
+}
+
+// Save writes the run to a file.
+func (r *Run) Save(file string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// Load reads a run from a file.
+func Load(file string) (*Run, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
+}
+
+// Newest assembles one run from several of the same plan: of each scenario the newest measurement that has no error. A
+// scenario that ran again alone thereby replaces that part of an older whole run.
+func Newest(runs []*Run) *Run {
+	out := &Run{}
+	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return b.Began.Compare(a.Began) }) {
+		for _, s := range r.Steps {
+			if s.Error != "" || slices.ContainsFunc(out.Steps, func(known Step) bool { return known.Name == s.Name }) {
+				continue
+			}
+			if len(out.Steps) == 0 {
+				out.Began, out.Plan, out.Machine = r.Began, r.Plan, r.Machine
+			}
+			out.Steps = append(out.Steps, s)
+			for _, f := range r.Figures {
+				if scenario(f.ID) == s.Name {
+					out.Figures = append(out.Figures, f)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Format writes a value with three digits that count, commas between thousands, and its unit: "4.57 ms", "17.5/s".
+func Format(value float64, unit string) string {
+	text := message.NewPrinter(language.English).Sprint(number.Decimal(value, number.Precision(3), number.MaxFractionDigits(9)))
+	if per, ok := strings.CutPrefix(unit, "1/"); ok {
+		return text + "/" + per
+	}
+	return strings.TrimSpace(text + " " + unit)
+}
+
+// Quantile returns the smallest of values that a share of them does not pass; 0 if there are none.
+func Quantile(values []time.Duration, share float64) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
+}
+
+// Rate returns how many a second of these moments there are between the tenth and the ninetieth in a hundred, so that
+// neither the start nor the tail counts. It is NaN for fewer than two.
+func Rate(moments []time.Time) float64 {
+	at := slices.SortedFunc(slices.Values(moments), time.Time.Compare)
+	if len(at) == 0 {
+		return math.NaN()
+	}
+	from, to := len(at)/10, len(at)-1-len(at)/10
+	return float64(to-from) / at[to].Sub(at[from]).Seconds()
+}

@@ -1,0 +1,181 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/bench/audit"
+	"github.com/sparkoperator/spark-operator/bench/plain"
+)
+
+// goRuntime sets Go's runtime as the chart's values controller.go do, in both programs. The memory limit is left out.
+var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
+
+// environment leaves out variables that would change Go's runtime.
+func environment(of []string) []string {
+	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"}, name)
+	})
+}
+
+// program is a process that carries applications: the operator, or the plain program that it is compared with.
+type program struct {
+	agent         string // begins its user agent
+	cmd           *exec.Cmd
+	log           string
+	ended         chan struct{}
+	health, pprof string // addresses
+}
+
+// start runs a program for all namespaces and waits until it is ready. Several may run at once. The operator is as its
+// chart installs it: elected, with its log and all of its settings at their defaults.
+func (r *rig) start(agent string) *program {
+	ports := freePorts(3)
+	file := filepath.Join(r.dir, strings.ReplaceAll(ports[0], ":", "-"))
+	p := &program{agent: agent, ended: make(chan struct{}), health: ports[0], pprof: ports[1], log: file + ".log"}
+	if agent == audit.PlainAgent {
+		p.cmd = exec.Command(must(os.Executable()), plain.Command, p.health)
+	} else {
+		text := fmt.Sprintf("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nleaderElection: {namespace: default}\n"+
+			"metrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\n", ports[2], p.health, p.pprof)
+		check(os.WriteFile(file, []byte(text), 0o600))
+		p.cmd = exec.Command(r.Operator, "controller", "start", "--config", file)
+		p.cmd.Args[0] = "spark-operator" // of which its user agent is made
+	}
+	log := must(os.Create(p.log))
+	defer func() { _ = log.Close() }()
+	p.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig()), goRuntime...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // if the bench is killed
+	check(p.run())
+	ready := false
+	defer func() {
+		if !ready {
+			p.kill()
+		}
+	}()
+	r.until("the program to be ready", func() bool {
+		p.alive()
+		return r.get("http://"+p.health+"/readyz") == nil
+	})
+	ready = true
+	return p
+}
+
+// run starts the process. The kernel ends it with the thread that started it, which therefore only waits for it.
+func (p *program) run() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	return <-started
+}
+
+// alive ends the scenario if the process ended by itself.
+func (p *program) alive() {
+	select {
+	case <-p.ended:
+		text, _ := os.ReadFile(p.log)
+		check(fmt.Errorf("the program ended: %s\n%s", p.cmd.ProcessState, text[max(0, len(text)-4000):]))
+	default:
+	}
+}
+
+// stop asks the process to end, and waits until it did.
+func (p *program) stop() {
+	p.alive()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		check(errors.New("the program did not end within a minute of being asked to"))
+	}
+}
+
+// kill ends the process at once, as a crash would. It may have ended before.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// freePorts finds addresses that nobody listens on.
+func freePorts(n int) (found []string) {
+	for range n {
+		l := must(net.Listen("tcp", "127.0.0.1:0"))
+		defer func() { _ = l.Close() }() // once all are found, so that they differ
+		found = append(found, l.Addr().String())
+	}
+	return found
+}
+
+func (r *rig) get(url string) error {
+	resp, err := http.DefaultClient.Do(must(http.NewRequestWithContext(r.ctx, http.MethodGet, url, nil)))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s", url, resp.Status)
+	}
+	return errors.Join(err, resp.Body.Close())
+}
+
+// usage is what a process took so far.
+type usage struct {
+	cpu      time.Duration // user and system time, in steps of 10 ms
+	resident int64         // bytes, now
+	peak     int64         // bytes, the most so far
+}
+
+func (p *program) usage() usage { return usageOf(p.cmd.Process.Pid) }
+
+// usageOf reads what a process took from /proc/PID (proc(5)), which costs that process nothing.
+func usageOf(pid int) usage {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	return must(parseUsage(must(os.ReadFile(filepath.Join(dir, "stat"))), must(os.ReadFile(filepath.Join(dir, "status")))))
+}
+
+func parseUsage(stat, status []byte) (u usage, err error) {
+	// The second field, the command's name, may hold blanks and brackets: count from its last bracket.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return u, errors.New("stat is not as proc(5) has it")
+	}
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return u, err
+		}
+		u.cpu += time.Duration(ticks) * (time.Second / 100) // USER_HZ is 100 wherever Go runs on Linux
+	}
+	for line := range strings.Lines(string(status)) {
+		for prefix, into := range map[string]*int64{"VmRSS:": &u.resident, "VmHWM:": &u.peak} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				if _, err := fmt.Sscanf(rest, "%d kB", into); err != nil {
+					return u, fmt.Errorf("%s %w", prefix, err)
+				}
+				*into <<= 10
+			}
+		}
+	}
+	return u, nil
+}

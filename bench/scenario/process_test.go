@@ -1,0 +1,63 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestParseUsage(t *testing.T) {
+	stat := "12 (a (b) c) S 1 12 12 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 8 0 100 1000 200 18446744073709551615"
+	got, err := parseUsage([]byte(stat), []byte("Name:\ta\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n"))
+	if want := (usage{cpu: 3 * time.Second, resident: 1 << 20, peak: 2 << 20}); got != want || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := parseUsage([]byte("12 (a) S 1"), nil); err == nil {
+		t.Error("a short line is read")
+	}
+}
+
+// TestGoRuntime: the programs that are measured have the settings of Go's runtime that the chart installs, and no
+// others.
+func TestGoRuntime(t *testing.T) {
+	text, err := os.ReadFile("../../charts/spark-operator/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Controller struct {
+			Go struct{ MaxProcs, GCPercent int }
+		}
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	installed := values.Controller.Go
+	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent)}
+	if diff := cmp.Diff(want, goRuntime); diff != "" {
+		t.Errorf("(-chart +bench):\n%s", diff)
+	}
+	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1"}
+	if diff := cmp.Diff([]string{"PATH=/bin", "GOGCX=1"}, environment(given)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProgramEnds: a program that ended by itself ends its scenario, and the error says so.
+func TestProgramEnds(t *testing.T) {
+	p := &program{cmd: exec.Command("true"), ended: make(chan struct{})}
+	if err := p.run(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	err := (&rig{}).play(t.Context(), time.Minute, true, Binaries{}, func(*rig) { p.stop() }, nil)
+	if err == nil || !strings.Contains(err.Error(), "ended") {
+		t.Error(err)
+	}
+}

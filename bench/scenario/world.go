@@ -1,0 +1,213 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+)
+
+// Resources that scenarios create or wait for.
+var (
+	applications = schema.GroupVersionResource{Group: "sparkoperator.k8s.io", Version: "v1beta2", Resource: "sparkapplications"}
+	scheduled    = applications.GroupVersion().WithResource("scheduledsparkapplications")
+	pods         = corev1.SchemeGroupVersion.WithResource("pods")
+	services     = corev1.SchemeGroupVersion.WithResource("services")
+	configMaps   = corev1.SchemeGroupVersion.WithResource("configmaps")
+)
+
+// Binaries are what a world is made of.
+type Binaries struct {
+	// Root is the repository, from which definitions are read and binaries built.
+	Root string
+	// Operator and Local are the binaries spark-operator and sparklocal. Empty: Build compiles them.
+	Operator, Local string
+}
+
+// Build compiles the binaries that are not given into dir.
+func (b *Binaries) Build(ctx context.Context, dir string) error {
+	for _, of := range []struct {
+		into              *string
+		name, module, pkg string
+	}{{&b.Local, "sparklocal", "local", "./cmd/sparklocal"}, {&b.Operator, "spark-operator", "", "./cmd/spark-operator"}} {
+		if *of.into != "" {
+			continue
+		}
+		*of.into = filepath.Join(dir, of.name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", *of.into, of.pkg)
+		cmd.Dir, cmd.Env = filepath.Join(b.Root, of.module), append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", of.pkg, err, text)
+		}
+	}
+	return nil
+}
+
+// world is a control plane of its own on loopback, with clients without a limit of their own.
+type world struct {
+	Binaries
+	config *rest.Config
+	core   kubernetes.Interface // protobuf
+	dyn    dynamic.Interface
+	meta   metadata.Interface
+	dir    string // of all that the control plane writes; it goes with it
+}
+
+// up starts a control plane (etcd, API server, controller manager, scheduler) with an audit log that has bodies, and
+// installs the definitions.
+func (r *rig) up(out io.Writer) {
+	r.dir = must(os.MkdirTemp("", "spark-bench-"))
+	cmd := exec.CommandContext(r.ctx, r.Local, "up", "--control-plane-only", "--scheduler", "--audit", "--audit-bodies",
+		"--dir", r.dir, "--owner-pid", strconv.Itoa(os.Getpid()))
+	cmd.Stdout, cmd.Stderr = out, out
+	check(cmd.Run())
+	r.config = must(clientcmd.BuildConfigFromFlags("", r.kubeconfig()))
+	r.config.QPS = -1
+	r.core, r.dyn = r.clients("spark-bench")
+	r.meta = must(metadata.NewForConfig(r.config))
+	r.install()
+}
+
+// down ends the control plane and removes its directory. Programs are ended before.
+func (r *rig) down() error {
+	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("end the control plane: %w\n%s", err, text)
+	}
+	return os.RemoveAll(r.dir)
+}
+
+func (r *rig) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
+
+// clients returns clients with a user agent of their own, which tells actors apart in the audit log, and with
+// connections of their own, so that no actor waits behind another.
+func (r *rig) clients(agent string) (kubernetes.Interface, dynamic.Interface) {
+	config := rest.CopyConfig(r.config)
+	config.UserAgent = agent
+	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext // connections are shared by equal configurations
+	dyn := must(dynamic.NewForConfig(config))
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	return must(kubernetes.NewForConfig(config)), dyn
+}
+
+// namespaces creates namespaces, in which drivers may do what Spark needs, and waits until pods are admitted.
+func (r *rig) namespaces(names ...string) {
+	for _, name := range names {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := r.core.CoreV1().Namespaces().Create(r.ctx, ns, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+			check(err)
+		}
+		_, err := r.core.RbacV1().RoleBindings(name).Create(r.ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "edit"}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: name}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		}, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			check(err)
+		}
+		r.until("the service account of "+name, func() bool {
+			_, err := r.core.CoreV1().ServiceAccounts(name).Get(r.ctx, "default", metav1.GetOptions{})
+			return found(err)
+		})
+	}
+}
+
+// found reports whether something was found, and ends the scenario at any other error.
+func found(err error) bool {
+	if !apierrors.IsNotFound(err) {
+		check(err)
+	}
+	return err == nil
+}
+
+// empty waits until nothing is left in a namespace of applications and of what belongs to them.
+func (r *rig) empty(namespace string) {
+	for _, of := range []schema.GroupVersionResource{applications, pods, services, configMaps} {
+		r.until("the end of "+of.Resource+" in "+namespace, func() bool {
+			list := must(r.meta.Resource(of).Namespace(namespace).List(r.ctx, metav1.ListOptions{Limit: 2})).Items
+			return len(list) == 0 || len(list) == 1 && list[0].Name == "kube-root-ca.crt" // which each namespace has
+		})
+	}
+}
+
+// install creates the definitions and waits until they can be written: the API server holds back writes to a definition
+// for 2 s, which would be in what is measured.
+func (r *rig) install() {
+	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {
+		var crd unstructured.Unstructured
+		check(yaml.Unmarshal(must(os.ReadFile(file)), &crd.Object))
+		must(definitions.Create(r.ctx, &crd, metav1.CreateOptions{}))
+	}
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	r.until("the definitions", func() bool {
+		_, err := r.dyn.Resource(applications).Namespace("default").Create(r.ctx, application("try", "default"), dry)
+		return found(err)
+	})
+}
+
+// until polls a condition until it holds or the scenario's time is over.
+func (r *rig) until(what string, done func() bool) {
+	for !done() {
+		if r.ctx.Err() != nil {
+			check(fmt.Errorf("waiting for %s: %w", what, context.Cause(r.ctx)))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// pause waits for a time or for the end of the context, which is its error.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// each calls f for 0 to n-1 from many workers, until the first error.
+func (r *rig) each(n int, f func(ctx context.Context, i int) error) {
+	group, ctx := errgroup.WithContext(r.ctx)
+	group.SetLimit(senders)
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	check(group.Wait(), context.Cause(r.ctx))
+}
+
+// components is the CPU that each process of the control plane, and the bench, took so far.
+func (r *rig) components() map[string]time.Duration {
+	var state struct {
+		Components []struct {
+			Name string
+			PID  int
+		}
+	}
+	check(json.Unmarshal(must(os.ReadFile(filepath.Join(r.dir, "state.json"))), &state))
+	all := map[string]time.Duration{"the bench": usageOf(os.Getpid()).cpu}
+	for _, c := range state.Components {
+		all[c.Name] = usageOf(c.PID).cpu
+	}
+	return all
+}
