@@ -189,6 +189,10 @@ func Read(in io.Reader, s Scope) (Account, error) {
 	}
 }
 
+func (s Scope) during(e *event) bool {
+	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
+}
+
 // object is an object of a resource; owner is whose it is.
 type (
 	object struct{ resource, namespace, name string }
@@ -240,40 +244,40 @@ func (r *reader) owner(e *event, b body) (owner, bool) {
 }
 
 func (r *reader) see(e *event) {
-	var b body
-	if len(e.Body) > 0 {
-		b = e.body()
-	}
+	b := e.body()
 	of, known := r.owner(e, b)
-	if e.Done.Before(r.scope.From) || !r.scope.To.IsZero() && e.Done.After(r.scope.To) {
+	if !r.scope.during(e) {
 		return
 	}
 	controller := strings.HasPrefix(e.UserAgent, r.scope.Controller)
 	inside := slices.Contains(r.scope.Namespaces, e.Object.Namespace)
 	switch {
-	case controller && e.ok() && !known && e.class() != "":
+	case !e.ok():
+		if inside && controller && e.Status.Code < http.StatusInternalServerError {
+			r.Refused++
+		}
+		return
+	case controller && !known && e.class() != "":
 		r.Astray++
-	case controller && e.ok() && known && !inside:
+	case controller && known && !inside:
 		r.Elsewhere++
 	}
-	if !inside {
-		return
+	if inside {
+		r.count(e, controller)
+		if known {
+			r.write(e, b, of, controller)
+		}
 	}
-	if controller && e.Status.Code >= 400 && e.Status.Code < 500 {
-		r.Refused++
-	}
-	if !e.ok() {
-		return
-	}
+}
+
+// count counts a write for the load.
+func (r *reader) count(e *event, controller bool) {
 	r.All++
 	if controller {
 		r.Bytes += len(e.Body)
 	}
 	if controller || strings.HasPrefix(e.UserAgent, LoadAgent) || strings.HasPrefix(e.UserAgent, NodeAgent) {
 		r.Answered = append(r.Answered, e.Done)
-	}
-	if known {
-		r.write(e, b, of, controller)
 	}
 }
 

@@ -305,14 +305,31 @@ func (p *program) create(ctx context.Context, object submit.Object) (err error) 
 // follow brings an application's status up to its pods', and returns the reason of the Event about it, if any.
 func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known) (reason string, err error) {
 	pods, err := p.pods.ByIndex(byApplication, key)
-	if err != nil {
-		return "", err
+	driver, running, executors := phases(pods)
+	s, wanted := &next.status, app.Spec.Executor.Instances
+	switch {
+	case driver == corev1.PodSucceeded:
+		next.stage, reason, s.AppState.State = over, "SparkDriverCompleted", v1beta2.ApplicationStateCompleted
+		for name := range s.ExecutorState { // their pods may be gone
+			executors[name] = v1beta2.ExecutorStateCompleted
+		}
+		s.ExecutorState, s.TerminationTime = executors, metav1.Now()
+	case driver == corev1.PodFailed:
+		next.stage, reason, s.TerminationTime = over, "SparkDriverFailed", metav1.Now()
+		s.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: "driver container failed with ExitCode: 1"}
+	case driver == corev1.PodRunning && next.stage == submitted:
+		next.stage, reason, s.AppState.State = runs, "SparkDriverRunning", v1beta2.ApplicationStateRunning
+	case next.stage == runs && wanted != nil && running >= *wanted:
+		next.stage, s.ExecutorState = staffed, executors
 	}
-	var driver corev1.PodPhase
-	executors, running := map[string]v1beta2.ExecutorState{}, int32(0)
+	return reason, err
+}
+
+// phases returns the phase of an application's driver, how many executors run, and the executors' states.
+func phases(pods []any) (driver corev1.PodPhase, running int32, executors map[string]v1beta2.ExecutorState) {
+	executors = map[string]v1beta2.ExecutorState{}
 	for _, x := range pods {
-		pod := x.(*corev1.Pod)
-		switch {
+		switch pod := x.(*corev1.Pod); {
 		case pod.Labels[submit.RoleLabel] == submit.RoleDriver:
 			driver = pod.Status.Phase
 		case pod.Status.Phase == corev1.PodRunning:
@@ -322,26 +339,5 @@ func (p *program) follow(app *v1beta2.SparkApplication, key string, next *known)
 			executors[pod.Name] = v1beta2.ExecutorStateCompleted
 		}
 	}
-	s, wanted := &next.status, app.Spec.Executor.Instances
-	switch {
-	case driver == corev1.PodSucceeded || driver == corev1.PodFailed:
-		next.stage, reason = over, "SparkDriverCompleted"
-		s.AppState.State, s.TerminationTime = v1beta2.ApplicationStateCompleted, metav1.Now()
-		if driver == corev1.PodFailed {
-			s.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: "driver container failed with ExitCode: 1"}
-			reason = "SparkDriverFailed"
-		}
-		for name, state := range s.ExecutorState { // their pods may be gone
-			if executors[name] = state; driver == corev1.PodSucceeded {
-				executors[name] = v1beta2.ExecutorStateCompleted
-			}
-		}
-		s.ExecutorState = executors
-	case driver == corev1.PodRunning && next.stage == submitted:
-		next.stage, reason = runs, "SparkDriverRunning"
-		s.AppState.State = v1beta2.ApplicationStateRunning
-	case next.stage == runs && wanted != nil && running >= *wanted:
-		next.stage, s.ExecutorState = staffed, executors
-	}
-	return reason, nil
+	return driver, running, executors
 }
