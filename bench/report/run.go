@@ -135,7 +135,9 @@ func Newest(runs []*Run) *Run {
 			if len(out.Steps) == 0 {
 				out.Began, out.Plan, out.Machine = r.Began, r.Plan, r.Machine
 			}
-			out.Steps = append(out.Steps, s)
+			if out.Steps = append(out.Steps, s); !slices.ContainsFunc(r.Notes, func(n string) bool { return slices.Contains(out.Notes, n) }) {
+				out.Notes = append(out.Notes, r.Notes...)
+			}
 			for _, f := range r.Figures {
 				if scenario(f.ID) == s.Name {
 					out.Figures = append(out.Figures, f)

@@ -58,7 +58,7 @@ func (r *rig) probe(n int) load.Spec {
 }
 
 // lives has the operator and the plain program carry whole lives, one after the other on the same API server, each
-// offered more than it carries. Then lives come to the operator at half of its rate.
+// offered more than it carries. Then lives come to each at half of the operator's rate.
 func (r *rig) lives() {
 	sum := map[rune]*bill{'o': {}, 'p': {}}
 	for _, who := range r.Order {
@@ -67,6 +67,7 @@ func (r *rig) lives() {
 			if b.rate() > 18 {
 				check(fmt.Errorf("%.1f applications a second were carried of 20 that came: more have to come for a limit to be seen", b.rate()))
 			}
+			r.run.Note("lives: %s: %.1f ms of CPU an application, %.2f a second", p.agent, b.cpu.Seconds()*1000/float64(b.apps), b.rate())
 			sum[who].merge(b)
 		})
 	}
@@ -75,14 +76,16 @@ func (r *rig) lives() {
 	if r.Half == 0 {
 		return
 	}
-	r.with(audit.OperatorAgent, func(p *program) {
-		half := whole(r.fresh("half"), 40)
-		half.Classes = half.Classes[:1]
-		c := &half.Classes[0]
-		c.Rate = sum['o'].rate() / 2
-		c.Count = max(1, int(c.Rate*r.Half.Seconds()))
-		r.note("half rate", r.carry(p, half))
-	})
+	for _, of := range [][2]string{{audit.OperatorAgent, "half rate"}, {audit.PlainAgent, "plain, half rate"}} {
+		r.with(of[0], func(p *program) {
+			half := whole(r.fresh("half"), 40)
+			half.Classes = half.Classes[:1]
+			c := &half.Classes[0]
+			c.Rate = sum['o'].rate() / 2
+			c.Count = max(1, int(c.Rate*r.Half.Seconds()))
+			r.note(of[1], r.carry(p, half))
+		})
+	}
 }
 
 // burst has the operator take driver-only applications at once, and measures the real spark-submit of each Spark line on
@@ -434,17 +437,19 @@ func (r *rig) schedules() {
 		if room := time.Until(due); room < time.Second {
 			check(fmt.Errorf("the schedules were created only %s before they are due", room))
 		}
-		ctx, cancel := context.WithTimeout(r.ctx, time.Until(due)+time.Minute)
+		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
+		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // a minute without any is the end
 		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: of}))
 		late, runs := []time.Duration{}, map[string]int{}
 		for e := range events.ResultChan() {
 			if run, ok := e.Object.(*metav1.PartialObjectMetadata); ok && e.Type == watch.Added {
 				late = append(late, time.Since(due))
 				runs[run.Labels[of]]++
+				last.Reset(time.Minute)
 			}
 			if len(runs) == r.Schedules {
-				time.AfterFunc(r.Quiet, cancel) // until then none may come a second time
+				last.Reset(r.Quiet) // until then none may come a second time
 			}
 		}
 		r.seconds("", "due to application, most", report.Quantile(late, 1))
