@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

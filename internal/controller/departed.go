@@ -2,11 +2,12 @@ package controller
 
 import (
 	"context"
+	"slices"
+
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"slices"
 )
 
 // Deletions lets the events of a kind's own objects through, and notes the deletions among them before they come to the queue; once leads is closed, that is:

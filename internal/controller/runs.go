@@ -17,15 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/runs"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
-
-// observeRuns finds the runs in the cache and reads them into facts.
-func (r *Reconciler) observeRuns(ctx context.Context, p *pass) (err error) {
-	p.children.Runs, p.seen.Runs, err = runs.Observe(ctx, r.client, r.kind.Runs, p.stored)
-	return err
-}
 
 func (r *Reconciler) actOnRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	switch action.Verb {

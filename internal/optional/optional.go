@@ -6,10 +6,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"slices"
 	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
