@@ -28,14 +28,16 @@ import (
 )
 
 const (
-	// Timeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the status from being written. Where the
-	// rest of the pass took longer, it is the API server that is slow, and they may take up to MaxTimeout.
-	Timeout    = 5 * time.Second
+	// Timeout bounds what a pass spends on surroundings: an admission webhook that does not answer must not keep the
+	// status from being written.
+	Timeout = 5 * time.Second
+	// MaxTimeout bounds it where the rest of the pass took longer, so that it is the API server that is slow.
 	MaxTimeout = 10 * time.Second
-	// A surrounding that is refused is asked for again after refusedInterval, and one that met weather after lookAgain; each time it takes twice as
-	// long, up to MaxInterval.
+	// refusedInterval is after how long a surrounding that is refused is asked for again. One that met weather is after
+	// lookAgain. Each time it takes twice as long, up to MaxInterval.
 	refusedInterval = 15 * time.Second
-	MaxInterval     = 5 * time.Minute
+	// MaxInterval is the longest time between two tries.
+	MaxInterval = 5 * time.Minute
 	// weatherTries is how often weather may hinder a surrounding before anybody is told.
 	weatherTries = 3
 	// OwnTrust is how long what was just written is believed although the cache does not show it.
