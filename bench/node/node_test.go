@@ -32,8 +32,8 @@ func TestStatusPatches(t *testing.T) {
 		{running, []string{"ADDRESS", "10.0.0.1"}, corev1.PodRunning, corev1.ConditionTrue},
 		{ended, []string{"PHASE", "Failed", "CODE", "1"}, corev1.PodFailed, corev1.ConditionFalse},
 	} {
-		patch, err := fill(p, step.patch, noon, step.words...), error(nil)
-		if now, err = strategicpatch.StrategicMergePatch(now, patch, &corev1.Pod{}); err != nil {
+		var err error
+		if now, err = strategicpatch.StrategicMergePatch(now, fill(p, step.patch, noon, step.words...), &corev1.Pod{}); err != nil {
 			t.Fatal(err)
 		}
 		var pod corev1.Pod
@@ -66,25 +66,22 @@ func TestStatusPatches(t *testing.T) {
 func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	t.Helper()
 	spec := load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 1, Executors: 2, Run: time.Second, Fail: 1}}}
-	for _, a := range spec.Applications() {
-		text, err := json.Marshal(a.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		app := &v1beta2.SparkApplication{}
-		if err := json.Unmarshal(text, app); err != nil {
-			t.Fatal(err)
-		}
-		app.UID = "app"
-		objects, _, err := application.Dialect{}.BuildAttempt(app, 1, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod := objects.Driver
-		pod.UID, pod.Spec.NodeName, pod.Status.Phase = "driver", "node-1", corev1.PodPending
-		return app, pod
+	text, err := json.Marshal(spec.Applications()[0].Object)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil, nil
+	app := &v1beta2.SparkApplication{}
+	if err := json.Unmarshal(text, app); err != nil {
+		t.Fatal(err)
+	}
+	app.UID = "app"
+	objects, _, err := application.Dialect{}.BuildAttempt(app, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := objects.Driver
+	pod.UID, pod.Spec.NodeName, pod.Status.Phase = "driver", "node-1", corev1.PodPending
+	return app, pod
 }
 
 // TestDriver: the load's word reaches the node through what the operator makes, and the executors are the driver's.

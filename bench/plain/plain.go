@@ -226,7 +226,8 @@ func (p *program) pass(ctx context.Context, key string) error {
 	if is.stage == over || is.stage == unknown && app.Status.AppState.State != "" {
 		return nil
 	}
-	next, reason := is, ""
+	next := is
+	var reason string
 	next.status = *is.status.DeepCopy()
 	if is.stage == unknown {
 		if next.status, err = p.launch(ctx, app); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Bound is a demand on a  Without Min and Max it demands that the figure is there.
+// Bound is a demand on a figure. Without Min and Max it demands that the figure is there.
 type Bound struct {
 	// Figure is an identity. A * in it stands for each text of the set Each, or a range over scenarios and cases.
 	Figure string `json:"figure"`
@@ -42,8 +43,11 @@ type Spec struct {
 // Bounds returns the bounds of a plan; there are none of a plan without a file.
 func Bounds(plan string) (Spec, error) {
 	text, err := files.ReadFile(plan + ".yaml")
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return Spec{}, nil
+	case err != nil:
+		return Spec{}, err
 	}
 	return parse(text)
 }
