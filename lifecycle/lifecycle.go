@@ -374,3 +374,14 @@ type Plan struct {
 	// that comes or goes would cost more than a process that begins to count anew.
 	Lacks Lacks
 }
+
+// Soonest returns the shorter of two waits such as Plan.Check. A wait of 0 or less is none.
+func Soonest(a, b time.Duration) time.Duration {
+	switch {
+	case a <= 0:
+		return max(b, 0)
+	case b <= 0:
+		return a
+	}
+	return min(a, b)
+}

@@ -53,7 +53,7 @@ func (k Keeper) edited(p *look, object client.Object) bool {
 	if wait > 0 {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.Check = soonest(p.Check, wait)
+		p.Check = lifecycle.Soonest(p.Check, wait)
 		return false
 	}
 	return true

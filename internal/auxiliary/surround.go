@@ -98,7 +98,7 @@ func Tell(wanted kind.Surroundings, results []lifecycle.Surrounding, now time.Ti
 // hear is Tell for the rest of a look.
 func (p *look) hear(wanted kind.Surroundings, results []lifecycle.Surrounding) {
 	heard := Tell(wanted, results, p.Now)
-	p.Told, p.Plan, p.Check = heard.Told, heard.Plan, soonest(p.Check, heard.Check)
+	p.Told, p.Plan, p.Check = heard.Told, heard.Plan, lifecycle.Soonest(p.Check, heard.Check)
 }
 
 // Surround brings what stands beside the driver to what the kind wants, within a time: it creates, updates in place and
@@ -133,7 +133,7 @@ func (k Keeper) surround(ctx context.Context, p *look, wanted kind.Surroundings,
 		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
 	if p.Now.Before(last.until) {
-		p.Check = soonest(p.Check, last.until.Sub(p.Now))
+		p.Check = lifecycle.Soonest(p.Check, last.until.Sub(p.Now))
 		p.hear(wanted, last.results)
 		return
 	}
@@ -145,7 +145,7 @@ func (k Keeper) surround(ctx context.Context, p *look, wanted kind.Surroundings,
 	next := k.bring(ctx, p, within, wanted, remove, last)
 	next.asked = asked
 	if !next.until.IsZero() {
-		p.Check = soonest(p.Check, next.until.Sub(p.Now))
+		p.Check = lifecycle.Soonest(p.Check, next.until.Sub(p.Now))
 	}
 	k.Memory.note(key, next)
 	p.hear(wanted, next.results)
@@ -166,13 +166,13 @@ func (k Keeper) Clear(ctx context.Context, at Look, remove []client.Object) time
 	next := k.bring(ctx, p, Timeout, kind.Surroundings{}, remove, last)
 	next.asked = asked
 	if next.failures > 0 {
-		p.Check = soonest(p.Check, next.until.Sub(p.Now))
+		p.Check = lifecycle.Soonest(p.Check, next.until.Sub(p.Now))
 	} else {
 		for _, object := range remove {
 			next.made[nameOf(object)] = written{gone, p.Now} // until the cache shows it
 		}
 		if last.failures > 0 {
-			p.Check = soonest(p.Check, lookAgain) // what the status says against it holds no longer, and that it is gone is no news (Went)
+			p.Check = lifecycle.Soonest(p.Check, lookAgain) // what the status says against it holds no longer, and that it is gone is no news (Went)
 		}
 	}
 	k.Memory.note(key, next)
@@ -207,7 +207,7 @@ func (k Keeper) bring(ctx context.Context, p *look, within time.Duration, wanted
 			was = written{content, p.Now}
 		}
 		if next.made[name] = was; was.at.Before(p.Now) || !dependents.AlwaysWatched(object) { // else its coming brings the next look
-			p.Check = soonest(p.Check, OwnTrust-p.Now.Sub(was.at)) // somebody may have deleted it since
+			p.Check = lifecycle.Soonest(p.Check, OwnTrust-p.Now.Sub(was.at)) // somebody may have deleted it since
 		}
 	}
 	if errors.Join(errs...) == nil {
@@ -428,15 +428,4 @@ func (k Keeper) readTree(ctx context.Context, object client.Object) (*unstructur
 		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
 	}
 	return tree, nil
-}
-
-// soonest returns the shorter of two waits, where 0 means none.
-func soonest(a, b time.Duration) time.Duration {
-	switch {
-	case a <= 0:
-		return max(b, 0)
-	case b <= 0:
-		return a
-	}
-	return min(a, b)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // keeper brings what stands beside drivers to what is wanted.
@@ -27,7 +28,7 @@ func (r *Reconciler) surround(ctx context.Context, p *pass) {
 
 // take keeps what came of what stands beside the driver.
 func (p *pass) take(came auxiliary.Outcome) {
-	p.told, p.remove, p.check = came.Told, came.Remove, soonest(p.check, came.Check)
+	p.told, p.remove, p.check = came.Told, came.Remove, lifecycle.Soonest(p.check, came.Check)
 	if came.Plan != nil {
 		p.plan.Trail, p.plan.Tell = append(p.plan.Trail, came.Plan.Trail...), append(p.plan.Tell, came.Plan.Tell...)
 		p.plan.Next = came.Plan.Next

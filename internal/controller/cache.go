@@ -39,10 +39,10 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trim.Pod}},
 	}
 	for _, kind := range dependents.Kinds {
-		options.ByObject[metadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
+		options.ByObject[identity.MetadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
 	if cfg.Namespaces.Selector != "" {
-		options.ByObject[metadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
+		options.ByObject[identity.MetadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
 	if cfg.WatchesAll() {
 		return options // what is outside may come in at any time

@@ -125,7 +125,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	set, before := w.set("c-worker"), w.memberUIDs("c")
 	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
-		known := metadataOnly(dependents.StatefulSet)
+		known := identity.MetadataOnly(dependents.StatefulSet)
 		kinds, caches := next.optional.Full()
 		at := slices.Index(kinds, dependents.StatefulSet)
 		if at < 0 {
@@ -281,7 +281,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 	next := &late{r.client, over}
 	r.client = next
 	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
-		known := metadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
+		known := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
 		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
 			return err
 		}

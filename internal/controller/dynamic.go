@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
@@ -19,7 +20,7 @@ func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 func wakesOf(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaces(func(name string) {
-			namespace := metadataOnly(namespaceKind)
+			namespace := identity.MetadataOnly(namespaceKind)
 			namespace.SetName(name)
 			for _, request := range inside(ctx, namespace) {
 				queue.Add(request)

@@ -41,7 +41,7 @@ func (r *Reconciler) probe(ctx context.Context, p *pass, action lifecycle.Action
 
 // explained takes an explanation, and asks for a look when it is worth while to ask again.
 func (p *pass) explained(answer explain.Answer) lifecycle.Cause {
-	p.check = soonest(p.check, answer.Again)
+	p.check = lifecycle.Soonest(p.check, answer.Again)
 	p.seen.Unasked = p.seen.Unasked || answer.Unasked
 	return answer.Cause
 }

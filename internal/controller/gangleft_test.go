@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -72,7 +73,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 	kind := tinyKind()
 	kind.Executors.Remembers = typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
 	kind.Inherited.GroupLeft = typed.With(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
-		group := metadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		group := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
 		return group
 	})

@@ -8,10 +8,6 @@ package controller
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
@@ -29,7 +25,3 @@ type (
 
 // Clock tells the time. The decisions get it as an argument.
 type Clock func() time.Time
-
-func metadataOnly(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
-	return identity.MetadataOnly(kind)
-}

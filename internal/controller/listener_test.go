@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
@@ -80,7 +81,7 @@ func TestListener(t *testing.T) {
 
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "old"}}
 	must(w.api.Create(ctx, old))
-	l := feed.NewListener(metadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
+	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
 	var first, second, late heard
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	ears := []*feed.Ear{l.Ear(true, first.handler()), l.Ear(true, second.handler(), noChanges)}

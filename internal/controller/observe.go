@@ -9,6 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/runs"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // dependents is how the custom resources' dependents are read, created and deleted.
@@ -66,7 +67,7 @@ func (r *Reconciler) inheritGroup(ctx context.Context, p *pass) {
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("it cannot be found out whether another operator left a pod group", "cause", err.Error())
-		p.check = soonest(p.check, maxLookAgain)
+		p.check = lifecycle.Soonest(p.check, maxLookAgain)
 	case existing != nil:
 		p.children.Others = append(p.children.Others, *existing)
 		p.seen = p.children.Facts()

@@ -231,7 +231,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, p *
 	}
 	if held != nil {
 		after, err := r.wait(ctx, key, p, held)
-		return reconcile.Result{RequeueAfter: soonest(result.RequeueAfter, after)}, err
+		return reconcile.Result{RequeueAfter: lifecycle.Soonest(result.RequeueAfter, after)}, err
 	}
 	if p.hindered == nil {
 		r.waits.Forget(key)
@@ -285,15 +285,15 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	case p.rest > 0:
-		return reconcile.Result{RequeueAfter: soonest(soonest(p.plan.Check, p.check), p.rest)}, nil
+		return reconcile.Result{RequeueAfter: lifecycle.Soonest(lifecycle.Soonest(p.plan.Check, p.check), p.rest)}, nil
 	}
 	if written {
 		r.tell(ctx, p)
 	}
 	r.ends.Counted(key, p.ends)
 	r.metrics.Is(r.subject(p.object), r.standing(p.object))
-	p.check = soonest(p.check, r.keeper().Clear(ctx, p.beside(), p.remove))
-	return reconcile.Result{RequeueAfter: soonest(p.plan.Check, p.check)}, nil
+	p.check = lifecycle.Soonest(p.check, r.keeper().Clear(ctx, p.beside(), p.remove))
+	return reconcile.Result{RequeueAfter: lifecycle.Soonest(p.plan.Check, p.check)}, nil
 }
 
 // forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which a sweep forgets.
@@ -305,15 +305,4 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	}
 	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 	r.metrics.Gone(r.kind.Name, key)
-}
-
-// soonest returns the shorter of two waits, where 0 means none.
-func soonest(a, b time.Duration) time.Duration {
-	switch {
-	case a <= 0:
-		return max(b, 0)
-	case b <= 0:
-		return a
-	}
-	return min(a, b)
 }

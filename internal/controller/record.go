@@ -68,7 +68,7 @@ func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMeta
 	if err != nil {
 		return nil, err
 	}
-	target := metadataOnly(gvk)
+	target := identity.MetadataOnly(gvk)
 	target.SetNamespace(stored.GetNamespace())
 	target.SetName(stored.GetName())
 	return target, nil

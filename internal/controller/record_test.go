@@ -321,14 +321,6 @@ func TestPassIsOverBeforeTheShutdown(t *testing.T) {
 	}
 }
 
-func TestSoonest(t *testing.T) {
-	for _, test := range [][3]time.Duration{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {-1, 5, 5}, {-1, 0, 0}} {
-		if diff := cmp.Diff(test[2], soonest(test[0], test[1])); diff != "" {
-			t.Errorf("soonest(%d, %d): %s", test[0], test[1], diff)
-		}
-	}
-}
-
 func TestSkippedWritesAreNotTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

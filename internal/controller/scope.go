@@ -70,7 +70,7 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	case s.selector == nil:
 		return false, nil
 	}
-	namespace := metadataOnly(namespaceKind)
+	namespace := identity.MetadataOnly(namespaceKind)
 	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
 		if apierrors.IsNotFound(err) {
 			return false, nil

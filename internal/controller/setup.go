@@ -205,7 +205,7 @@ func (op *Operator) watchChildren(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	op.pods = feed.NewListener(objects[0], op.GetCache())
 	for _, kind := range dependents.Kinds {
-		object := metadataOnly(kind)
+		object := identity.MetadataOnly(kind)
 		objects, op.others = append(objects, object), append(op.others, feed.NewListener(object, op.GetCache()))
 	}
 	for _, object := range objects {

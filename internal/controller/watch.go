@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/queue"
 	"github.com/sparkoperator/spark-operator/internal/runs"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
@@ -70,7 +71,7 @@ func attach(ctx context.Context, op *Operator, kind Kind, gvk schema.GroupVersio
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
 	if scope.selector != nil {
-		work = work.WatchesMetadata(metadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
+		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {
 		work = work.WatchesRawSource(wakesOf(scope.live, inside))
