@@ -35,7 +35,7 @@ const (
 //   - Of its status, only the value at fault is left out: the rest remembers which attempts there were.
 //
 // Into is a pointer to the custom resource as a type without an UnmarshalJSON of its own, and spec and status are pointers to its parts, which may be emptied. Decode also returns the
-// length of the spec in bytes. An error means that the text is no JSON object, that it has a part twice, or that its metadata cannot be read.
+// length in bytes of the spec that was read, 0 if it was not. An error means that the text is no JSON object, that it has a part twice, or that its metadata cannot be read.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
 	if string(bytes.TrimSpace(data)) == "null" { // which changes nothing, as of any type
 		return "", 0, nil
@@ -58,6 +58,7 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	fault = parts.decodeSpec(kind, into)
 	if fault != "" {
 		empty(spec)
+		specBytes = 0
 	}
 	if unread := parts.decodeStatus(into, status); fault == "" {
 		fault = unread

@@ -38,13 +38,34 @@ var customKind = Kind{Spec: ShapeOf[resourceSpec](), Status: ShapeOf[resourceSta
 
 func decode(t *testing.T, in string) (customResource, string) {
 	t.Helper()
+	got, fault, _ := decodeLength(t, in)
+	return got, fault
+}
+
+func decodeLength(t *testing.T, in string) (got customResource, fault string, specBytes int) {
+	t.Helper()
 	// What was there before must not shine through.
 	into := customResource{Spec: resourceSpec{Count: 7}, Status: resourceStatus{Attempt: 7}}
-	fault, _, err := Decode([]byte(in), customKind, &into, &into.Spec, &into.Status)
+	fault, specBytes, err := Decode([]byte(in), customKind, &into, &into.Spec, &into.Status)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return into, fault
+	return into, fault, specBytes
+}
+
+// A spec has the length of its text if it was read, whatever becomes of the status. Who keeps no long specs need not ask again for one that cannot be read.
+func TestDecodeTellsTheLengthOfASpec(t *testing.T) {
+	for in, want := range map[string]int{
+		`{"spec": {"count":1} }`:                        len(`{"count":1}`),
+		`{"spec":{"count":1},"status":{"attempt":"x"}}`: len(`{"count":1}`),
+		`{"spec":{"count":"one"}}`:                      0,
+		`{"spec":{"count":1},"metadata":{"labels":{` + strings.Repeat(`"a":"b",`, MaxEntries) + `"c":"d"}}}`: 0,
+		`{"status":{"attempt":1}}`: 0,
+	} {
+		if _, _, got := decodeLength(t, in); got != want {
+			t.Errorf("%.100s: %d bytes, want %d", in, got, want)
+		}
+	}
 }
 
 func TestDecodeLeavesOutTheSpecThatExceedsALimit(t *testing.T) {

@@ -33,13 +33,14 @@ const (
 // paces remembers since when a status is not written for its crowd alone.
 type paces struct {
 	memory.ByKey[types.NamespacedName, unwritten]
-	// news is when a write last told of executors that failed (Kind.Crowd.News): the first is told at once, and each write tells of a few only.
+	// news is when the last write for the crowd alone was, of a kind that has news of executors that failed (Kind.Crowd.News). They come soon after it at
+	// the earliest, and each write tells of a few only.
 	news memory.ByKey[types.NamespacedName, time.Time]
 	// shorts is since when there are too few executors of those whose status rests, so that this begins once and not with each look; zero where there are enough.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
-// newsRest is how long the news of executors that failed is to wait after the last.
+// newsRest is how long the news of executors that failed is to wait after the last write of the crowd.
 func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration {
 	last, known := p.news.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < quiet {
@@ -48,10 +49,10 @@ func (p *paces) newsRest(key types.NamespacedName, now time.Time) time.Duration 
 	return 0
 }
 
-// wrote notes that a status was written: whatever rested is in it.
-func (p *paces) wrote(key types.NamespacedName, now time.Time, news bool) {
+// wrote notes that a status was written: whatever rested is in it. News waits a while after a write for the crowd alone.
+func (p *paces) wrote(key types.NamespacedName, now time.Time, crowd bool) {
 	p.over(key)
-	if news {
+	if crowd {
 		p.news.Set(key, now)
 	}
 }

@@ -57,7 +57,7 @@ func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
 		return false, err
 	}
 	r.writes.wrote(target)
-	r.paces.wrote(identity.Key(p.stored), p.now, news)
+	r.paces.wrote(identity.Key(p.stored), p.now, crowd && r.kind.Crowd.News)
 	return true, nil
 }
 
