@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -318,14 +319,7 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
-	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
-		if app.Annotations[v1beta2.RunNowAnnotation] == "" {
-			return lifecycle.Plan{}
-		}
-		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
-	})
-	r := &Reconciler{kind: kind, client: w.api}
+	r := &Reconciler{kind: tinyKind(), client: w.api}
 	app := w.application("pi")
 	stale := &pass{stored: w.get("pi")}
 	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
@@ -334,11 +328,13 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	if err := r.expire(t.Context(), stale); err == nil || stale.expired {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
-	w.runTiny(kind)
-	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1beta2.RunNowAnnotation+`":"now"}}}`))); err != nil {
-		t.Fatal(err)
+	now := &pass{stored: w.get("pi")}
+	if err := r.expire(t.Context(), now); err != nil || !now.expired {
+		t.Errorf("not deleted: %v", err)
 	}
-	w.waitGone(app)
+	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {
+		t.Errorf("it is there: %v", err)
+	}
 }
 
 func TestSettleGivesUp(t *testing.T) {

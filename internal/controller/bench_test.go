@@ -24,8 +24,8 @@ import (
 func BenchmarkPass(b *testing.B) {
 	const executors = 5
 	w := newWorld(b)
-	r := w.sweeper()
-	r.kind = kinds.SparkApplications(config.Default())
+	op := w.runIdle()
+	r := w.reconciler(op, func(*Options) {})
 	app := w.application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	pass := func(ctx context.Context) error {
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
@@ -38,7 +38,7 @@ func BenchmarkPass(b *testing.B) {
 			if err := pass(ctx); err != nil {
 				return err
 			}
-			if err := r.client.Get(ctx, client.ObjectKeyFromObject(app), &cached); err != nil {
+			if err := op.GetClient().Get(ctx, client.ObjectKeyFromObject(app), &cached); err != nil {
 				return err
 			}
 			for _, hold := range holds {

@@ -19,7 +19,6 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -203,7 +202,7 @@ func TestLeaderAwaits(t *testing.T) {
 	unknown := *w.application("unknown")
 	edit(&unknown)
 	r := &Reconciler{
-		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lead: &lease.Lead{}, scope: &scope{names: []string{w.namespace}},
+		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lead: &lease.Lead{}, scope: everywhere{},
 	}
 	catchUp := func() {
 		if err := r.catchUp(t.Context()); err != nil {
@@ -275,11 +274,10 @@ func TestLateEndTakesNothing(t *testing.T) {
 	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	stop()
 
-	r := w.sweeper()
-	r.kind, r.lead = kinds.SparkApplications(config.Default()), &lease.Lead{}
-	r.lead.Extend(time.Now().Add(time.Hour))
-	next := &late{r.client, over}
-	r.client = next
+	op, lead := w.runIdle(), &lease.Lead{}
+	lead.Extend(time.Now().Add(time.Hour))
+	next := &late{op.GetClient(), over}
+	r := w.reconciler(op, func(o *Options) { o.Lead, o.Client = lead, next })
 	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
 		known := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
 		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
@@ -289,14 +287,14 @@ func TestLateEndTakesNothing(t *testing.T) {
 	})
 	look := func() reconcile.Result {
 		t.Helper()
-		result, err := r.pass(t.Context(), reconcile.Request{NamespacedName: identity.Key(app)})
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: identity.Key(app)})
 		if err != nil {
 			t.Error(err)
 		}
 		return result
 	}
 	for pass := range 2 {
-		if result := look(); result.RequeueAfter != lookAgain {
+		if result := look(); result.RequeueAfter != time.Second {
 			t.Errorf("pass %d looks again after %s", pass, result.RequeueAfter)
 		}
 		if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,38 +27,48 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
 // In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
 
-// sweeper is a reconciler with the caches of an operator that reconciles nothing by itself.
-func (w *world) sweeper(change ...func(*Environment)) *Reconciler {
+// sweeper is a reconciler that reads caches, of what the operator watches for it.
+func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
 	w.t.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	cfg := testConfig(w.namespace)
-	op, err := newOperator(w.t.Context(), cfg, env)
+	rc, scheme := testkit.Rest(w.t), w.api.Scheme()
+	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.run(op)
-	if _, err := op.GetCache().GetInformer(w.t.Context(), &v1beta2.SparkApplication{}); err != nil {
+	watched := []client.Object{&corev1.Pod{}}
+	for _, kind := range dependents.Kinds {
+		watched = append(watched, identity.MetadataOnly(kind))
+	}
+	for _, object := range watched {
+		if err := caches.IndexField(w.t.Context(), object, identity.CacheIndex, identity.IndexKeys); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if _, err := caches.GetInformer(w.t.Context(), &v1beta2.SparkApplication{}, cache.BlockUntilSynced(false)); err != nil {
 		w.t.Fatal(err)
 	}
-	if !op.GetCache().WaitForCacheSync(w.t.Context()) {
+	go func() { _ = caches.Start(w.t.Context()) }()
+	if !caches.WaitForCacheSync(w.t.Context()) {
 		w.t.Fatal("the caches are not full")
 	}
-	scope, err := newScope(cfg.Namespaces, op.GetClient())
+	cached, err := client.New(rc, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: caches}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	cached = client.WithFieldOwner(cached, identity.FieldOwner)
+	for _, over := range wrap {
+		cached = over(cached)
+	}
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	return &Reconciler{
-		explains: explain.New(op.GetAPIReader(), op.GetClient(), nil),
-		kind:     tinyKind(), client: op.GetClient(), live: op.GetAPIReader(), events: op.recorder, metrics: op.metrics, traces: op.traces, clock: time.Now,
-		limit: time.Minute, scope: scope, optional: op.optional, rush: op.rush.on,
+		kind: tinyKind(), client: cached, live: w.api, clock: time.Now, limit: time.Minute, scope: everywhere{}, explains: explain.New(w.api, cached, nil),
+		metrics: metrics, events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
 	}
 }
 
@@ -192,9 +204,7 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			r := w.sweeper(func(env *Environment) {
-				env.wrap = func(c client.Client) client.Client { race.Client = c; return race }
-			})
+			r := w.sweeper(func(c client.Client) client.Client { race.Client = c; return race })
 			app := w.application("pi")
 			w.create(tinyDriver(app, 1))
 			w.configMap(app, "conf", appRef(app))
@@ -257,9 +267,7 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	keeps := &webhookless{}
-	r := w.sweeper(func(env *Environment) {
-		env.wrap = func(c client.Client) client.Client { keeps.Client = c; return keeps }
-	})
+	r := w.sweeper(func(c client.Client) client.Client { keeps.Client = c; return keeps })
 	other, app := w.application("other"), w.application("pi")
 	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
 	w.waitCached(r, other.UID, 1)

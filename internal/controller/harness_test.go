@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
@@ -103,13 +104,20 @@ func serveAlone(w *world, cfg config.Configuration, clock Clock, kind func(*Oper
 	return w.run(op)
 }
 
-func (w *world) environment() Environment {
+// logger writes to the world's log, and to the test's.
+func (w *world) logger() logr.Logger {
+	w.t.Helper()
 	log, err := telemetry.NewLogger(io.MultiWriter(w.log, testLog{w.t}), "info", "text")
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return log
+}
+
+func (w *world) environment() Environment {
+	w.t.Helper()
 	w.registry = prometheus.NewRegistry() // each operator begins to count anew, as a process does
-	return Environment{Rest: testkit.Rest(w.t), Log: log, Registerer: w.registry, SkipNameValidation: true}
+	return Environment{Rest: testkit.Rest(w.t), Log: w.logger(), Registerer: w.registry, SkipNameValidation: true}
 }
 
 // testLog shows the operator's log with the test's, when that fails or with -v.
@@ -146,6 +154,35 @@ func (w *world) run(op *Operator) (stop func()) {
 	})
 	w.t.Cleanup(stop)
 	return stop
+}
+
+// runIdle starts an operator that reconciles nothing by itself, and waits until its caches have the SparkApplications.
+func (w *world) runIdle() *Operator {
+	w.t.Helper()
+	op, err := newOperator(w.t.Context(), testConfig(w.namespace), w.environment())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(op)
+	if _, err := op.GetCache().GetInformer(w.t.Context(), &v1beta2.SparkApplication{}); err != nil {
+		w.t.Fatal(err)
+	}
+	if !op.GetCache().WaitForCacheSync(w.t.Context()) {
+		w.t.Fatal("the caches are not full")
+	}
+	return op
+}
+
+// reconciler makes one of SparkApplications from what an operator has, for passes that a test asks for.
+func (w *world) reconciler(op *Operator, change func(*Options)) *Reconciler {
+	w.t.Helper()
+	options := Options{
+		Kind: kinds.SparkApplications(config.Default()), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
+		Clock: time.Now, Scope: everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
+		ShutdownTimeout: time.Minute,
+	}
+	change(&options)
+	return New(options)
 }
 
 // runTiny starts an operator with the tiny kind.

@@ -263,7 +263,7 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	r := &Reconciler{
 		scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
 		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
-		events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+		events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
 	}
 	for pass := 1; pass <= 3; pass++ {
 		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -289,7 +289,7 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 		r := &Reconciler{
 			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
 			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
-			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+			events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
 			t.Fatal(err)

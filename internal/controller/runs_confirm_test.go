@@ -114,7 +114,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 		r := &Reconciler{
 			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
 			kind: kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
-			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)

@@ -336,7 +336,7 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 		r := &Reconciler{
 			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
 			kind: tinySchedules(), client: blindToRuns{w.api}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
-			events: telemetry.NewRecorder(w.api, w.api, w.environment().Log, metrics),
+			events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"k8s.io/apimachinery/pkg/types"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ import (
 // TestWaits: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
 func TestWaits(t *testing.T) {
 	var w waits
-	key := namespaced("ns", "pi")
+	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	for _, test := range []struct {
 		at          time.Duration
 		why         string
@@ -86,10 +87,10 @@ func TestOperatorLacksARight(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.application("pi")
-	env, now := w.environment(), noon
+	log, now := w.logger(), noon
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	recorder := telemetry.NewRecorder(w.api, w.api, env.Log, metrics)
-	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), env.Log))
+	recorder := telemetry.NewRecorder(w.api, w.api, log, metrics)
+	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), log))
 	written := make(chan error, 1)
 	go func() { written <- recorder.Start(ctx) }()
 
