@@ -24,25 +24,25 @@ import (
 // leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
 // application's volumes without a look at what is there.
 func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
-	w.t.Helper()
+	w.T.Helper()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "leftover-" + w.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "leftover-" + w.Namespace},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "mutate--v1-pod.sparkoperator.k8s.io", AdmissionReviewVersions: []string{"v1"},
 			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: new(admissionregistrationv1.Fail), TimeoutSeconds: new(int32(10)),
 			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca},
 			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelLaunchedBy: "true"}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
 		}},
 	}
-	w.create(configuration)
-	w.t.Cleanup(func() {
-		if err := client.IgnoreNotFound(w.api.Delete(context.Background(), configuration)); err != nil {
-			w.t.Error(err)
+	w.Create(configuration)
+	w.T.Cleanup(func() {
+		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), configuration)); err != nil {
+			w.T.Error(err)
 		}
 	})
 	return configuration
@@ -81,14 +81,14 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	w := newWorld(t)
 	configuration := w.leftover(doubling(t))
 	w.runReal()
-	app := w.application("pi", withVolume)
+	app := w.Application("pi", withVolume)
 	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("it is %s", state)
 	}
 	// As docs/migrate-kubeflow.md has it: the webhook goes on for the pods of its own operator.
 	patch := `[{"op":"add","path":"/webhooks/0/objectSelector/matchExpressions","value":[{"key":"sparkoperator.dev/managed","operator":"DoesNotExist"}]}]`
-	if err := w.api.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
+	if err := w.API.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
 	driver := w.driverOf(app, 1)
@@ -100,7 +100,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	theirs := w.theirPod(app, "theirs-exec-1", identity.RoleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
 	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
-	w.create(theirs)
+	w.Create(theirs)
 	if n := volumesNamed(theirs, "data"); n != 1 {
 		t.Errorf("an executor of theirs has the volume %d times", n)
 	}
@@ -122,7 +122,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 			w := newWorld(t)
 			w.runReal()
 			w.able()
-			app := w.application("pi", withVolume, func(app *v1beta2.SparkApplication) {
+			app := w.Application("pi", withVolume, func(app *v1beta2.SparkApplication) {
 				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
 				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 			})
@@ -157,9 +157,9 @@ func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	w := newWorld(t)
 	configuration := w.leftover(dead(t))
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
-	if err := w.api.Delete(t.Context(), configuration); err != nil {
+	if err := w.API.Delete(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
 	w.driverOf(app, 1)

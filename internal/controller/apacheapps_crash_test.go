@@ -24,7 +24,7 @@ func TestCrashInAnApachesLife(t *testing.T) {
 func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {
-		return w.runApache(testConfig(w.namespace), time.Now, options...)
+		return w.runApache(testConfig(w.Namespace), time.Now, options...)
 	})
 	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
@@ -37,7 +37,7 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 		return want(s != nil && s.AttemptInfo != nil && s.AttemptInfo.ID == 1, true)
 	})
 	second := w.readyDriver(app, 2)
-	w.there(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings"}})
+	w.there(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
 	w.kubelet(second.Name, corev1.PodSucceeded, exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.waitNothing(app)

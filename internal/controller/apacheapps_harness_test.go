@@ -32,15 +32,15 @@ type (
 
 // runApache starts an operator that serves SparkApplications of spark.apache.org alone.
 func (w *world) runApache(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.ApacheApplications(op.Settings) }, change)
 }
 
 // apacheApp creates a SparkApplication of spark.apache.org.
 func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
-	w.t.Helper()
+	w.T.Helper()
 	app := &apacheApp{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec: sparkv1.ApplicationSpec{
 			MainClass: "org.apache.spark.examples.SparkPi", Jars: "local:///opt/spark/examples/jars/spark-examples.jar",
 			RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"},
@@ -54,7 +54,7 @@ func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
 	for _, c := range change {
 		c(app)
 	}
-	w.create(app)
+	w.Create(app)
 	return app
 }
 
@@ -69,34 +69,34 @@ func again(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
 }
 
 func (w *world) getApache(name string) *apacheApp {
-	w.t.Helper()
+	w.T.Helper()
 	app := &apacheApp{}
-	if err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, app); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
+		w.T.Fatal(err)
 	}
 	return app
 }
 
 func (w *world) patchApache(name, patch string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), w.getApache(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.getApache(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // pokeApache makes the operator look at an application.
 func (w *world) pokeApache(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.patchApache(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }
 
 // waitApache waits until an application is in a state, and whatever else holds of it.
 func (w *world) waitApache(name string, state apacheState, holds ...func(*apacheApp) error) *apacheApp {
-	w.t.Helper()
+	w.T.Helper()
 	app := &apacheApp{}
-	testkit.Wait(w.t, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
+	testkit.Wait(w.T, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
 		app = &apacheApp{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, app); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 			return err
 		}
 		if is := app.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
@@ -127,10 +127,10 @@ func history(all map[string]sparkv1.ApplicationState) (states []apacheState) {
 
 // apacheDriver waits for the driver of an attempt, counted from 1.
 func (w *world) apacheDriver(app client.Object, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	testkit.Wait(w.t, fmt.Sprintf("the driver of %s, attempt %d", app.GetName(), attempt), func(ctx context.Context) error {
-		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
+	testkit.Wait(w.T, fmt.Sprintf("the driver of %s, attempt %d", app.GetName(), attempt), func(ctx context.Context) error {
+		if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
 			identity.AppUIDLabel: string(app.GetUID()), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleDriver,
 		}); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (w *world) apacheDriver(app client.Object, attempt int) *corev1.Pod {
 
 // readyDriver plays the kubelet until the driver of an attempt is told to run.
 func (w *world) readyDriver(app client.Object, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	driver := w.apacheDriver(app, attempt)
 	w.ready(driver.Name)
 	w.waitApache(app.GetName(), sparkv1.ApplicationRunningHealthy)
@@ -151,16 +151,16 @@ func (w *world) readyDriver(app client.Object, attempt int) *corev1.Pod {
 
 // apacheExecutor makes an executor of a driver, as Spark does.
 func (w *world) apacheExecutor(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	pod := w.apacheExecutorPod(app, driver, id)
-	w.create(pod)
+	w.Create(pod)
 	return pod
 }
 
 func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.GetName(), driver.Labels[identity.AttemptLabel], id),
+			Namespace: w.Namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.GetName(), driver.Labels[identity.AttemptLabel], id),
 			Labels: map[string]string{
 				identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), identity.ApacheAppNameLabel: app.GetName(),
 				identity.AppUIDLabel: string(app.GetUID()), identity.AttemptLabel: driver.Labels[identity.AttemptLabel],
@@ -173,12 +173,12 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 
 // waitNothing waits until nothing of a custom resource is left but what is given.
 func (w *world) waitNothing(of client.Object, but ...client.Object) {
-	w.t.Helper()
-	testkit.Wait(w.t, "nothing to be left of "+of.GetName(), func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "nothing to be left of "+of.GetName(), func(ctx context.Context) error {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}
 		var errs []error
 		for _, list := range lists {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(of.GetUID())}); err != nil {
+			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(of.GetUID())}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {

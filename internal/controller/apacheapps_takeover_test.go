@@ -30,7 +30,7 @@ type leftApache struct {
 
 // leaveApache creates the application with its finalizer, its pods and what is around them, and writes the status.
 func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
-	w.t.Helper()
+	w.T.Helper()
 	app := w.apacheApp(a.name, func(app *apacheApp) {
 		app.Finalizers = []string{theirFinalizer}
 		if a.change != nil {
@@ -47,8 +47,8 @@ func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	}
 	if len(a.past) > 0 {
 		app.Status.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{}}
-		if err := w.api.Status().Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-			w.t.Fatal(err)
+		if err := w.API.Status().Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 	if a.driver == "" {
@@ -68,31 +68,31 @@ func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
 
 // theirDriver makes a driver as the Java operator does, which is not its controller, with the ConfigMap and the Service that the driver owns.
 func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	id := app.Name + "-0"
 	labels := map[string]string{
 		"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleDriver, "spark-app-selector": id, "spark-version": "4.1.4",
 	}
 	driver := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-driver", Labels: labels, OwnerReferences: []metav1.OwnerReference{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-driver", Labels: labels, OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID, BlockOwnerDeletion: new(true),
 		}}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
 			Containers: []corev1.Container{{Name: overlay.DriverContainer, Image: "spark"}}},
 	}
-	w.create(driver)
+	w.Create(driver)
 	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
-	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-spark-drv-conf-map", Labels: labels, OwnerReferences: owner}, Immutable: new(true)})
-	w.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-driver-svc", Labels: labels, OwnerReferences: owner}, Spec: corev1.ServiceSpec{
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-spark-drv-conf-map", Labels: labels, OwnerReferences: owner}, Immutable: new(true)})
+	w.Create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-driver-svc", Labels: labels, OwnerReferences: owner}, Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
 	}})
 	executor := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: id + "-exec-1", OwnerReferences: owner, Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-exec-1", OwnerReferences: owner, Labels: map[string]string{
 			"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleExecutor, "spark-app-selector": id, "spark-exec-id": "1",
 		}},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "spark"}}},
 	}
-	w.create(executor)
+	w.Create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	return driver
 }
@@ -128,7 +128,7 @@ func TestApacheTakeOver(t *testing.T) {
 	w.leaveApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
 	stuck, _ := w.leaveApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
 		change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestApacheTakeOver(t *testing.T) {
 				w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 			}
 			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, taken), ran(done...))
-			w.waitGone(driver)
+			w.WaitGone(driver)
 		})
 	}
 	checkHistory(t, w.waitApache("released", sparkv1.ApplicationResourceReleased, func(app *apacheApp) error { return want(len(app.Finalizers), 0) }), ran(done...))
@@ -152,10 +152,10 @@ func TestApacheTakeOver(t *testing.T) {
 	w.there(keptDriver)
 	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, taken) // it looped there for ever
 	for _, app := range []*apacheApp{released, kept, stuck} {
-		w.remove(app)
-		w.waitGone(app)
+		w.Remove(app)
+		w.WaitGone(app)
 	}
-	w.waitGone(keptDriver)
+	w.WaitGone(keptDriver)
 }
 
 // TestApacheRecreatedAfterAnotherOperator: what that operator made is the driver pod's, and has the names that the next application of the name needs: it
@@ -164,12 +164,12 @@ func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning})
-	goes := w.takesItsTime(driver)
+	goes := w.TakesItsTime(driver)
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
-	w.remove(first)
-	w.waitGone(first)
+	w.Remove(first)
+	w.WaitGone(first)
 	second := w.apacheApp("pi")
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	testkit.Wait(t, "the wait to be told", func(context.Context) error {
 		status := w.getApache("pi").Status
 		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != dependents.ReasonNameTaken {

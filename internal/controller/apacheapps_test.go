@@ -38,7 +38,7 @@ func checkHistory(t *testing.T, app *apacheApp, states []apacheState) {
 func TestApacheApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi")
 	driver := w.apacheDriver(app, 1)
 	if driver.Name != "pi-0-driver" || driver.Labels[identity.ApacheAppNameLabel] != "pi" || !metav1.IsControlledBy(driver, app) ||
@@ -46,8 +46,8 @@ func TestApacheApplicationCompletes(t *testing.T) {
 		t.Errorf("the driver is %s of %v, labelled %v, owned by %v", driver.Name, driver.Spec.Containers[0].Image, driver.Labels, driver.OwnerReferences)
 	}
 	for _, object := range []client.Object{
-		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-0-driver-svc"}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-0-spark-drv-conf-map"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-driver-svc"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-spark-drv-conf-map"}},
 	} {
 		w.there(object)
 	}
@@ -76,13 +76,13 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			stop := w.runApache(testConfig(w.namespace), time.Now)
+			stop := w.runApache(testConfig(w.Namespace), time.Now)
 			app := w.apacheApp("pi")
 			driver := w.apacheDriver(app, 1)
 			w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 			stop()
 			w.kubelet(driver.Name, map[int32]corev1.PodPhase{0: corev1.PodSucceeded, 1: corev1.PodFailed}[end], exited(end, ""))
-			w.runApache(testConfig(w.namespace), time.Now)
+			w.runApache(testConfig(w.Namespace), time.Now)
 			got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 			checkHistory(t, got, ran(map[int32]apacheState{0: sparkv1.ApplicationSucceeded, 1: sparkv1.ApplicationFailed}[end], sparkv1.ApplicationResourceReleased))
 		})
@@ -93,15 +93,15 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runApache(testConfig(w.namespace), clock.now)
+	w.runApache(testConfig(w.Namespace), clock.now)
 	keeps := tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: new(int64(3600_000))})
 	app := w.apacheApp("bad", keeps)
 	driver := w.readyDriver(app, 1)
 	w.kubelet(driver.Name, corev1.PodFailed, exited(3, "no input"))
 	got := w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	checkHistory(t, got, ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources))
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "bad-0-spark-drv-conf-map"}}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "bad-0-driver-svc"}}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-spark-drv-conf-map"}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-driver-svc"}}
 	clock.advance(59 * time.Minute)
 	w.lookApache(app, clock)
 	w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
@@ -121,10 +121,10 @@ func TestApacheRetention(t *testing.T) {
 
 // lookApache makes the operator look at an application, and waits until it has.
 func (w *world) lookApache(app client.Object, clock *later) {
-	w.t.Helper()
+	w.T.Helper()
 	before := clock.looks.Load()
 	w.pokeApache(app.GetName())
-	testkit.Wait(w.t, app.GetName()+" to be looked at", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
+	testkit.Wait(w.T, app.GetName()+" to be looked at", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
 // TestApacheRestarts: each attempt has names of its own, nothing of one is kept for the next, the counters and the history of the attempt before are told,
@@ -132,7 +132,7 @@ func (w *world) lookApache(app client.Object, clock *later) {
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 2), ResourceRetainPolicy: sparkv1.RetainAlways}))
 	var last *corev1.Pod
 	for attempt := 1; attempt <= 3; attempt++ {
@@ -141,7 +141,7 @@ func TestApacheRestarts(t *testing.T) {
 			t.Errorf("the driver of attempt %d is %s", attempt, driver.Name)
 		}
 		if last != nil {
-			w.waitGone(last)
+			w.WaitGone(last)
 		}
 		if attempt == 2 {
 			got := w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
@@ -194,7 +194,7 @@ func TestApacheDeadlines(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.runApache(testConfig(w.namespace), time.Now)
+			w.runApache(testConfig(w.Namespace), time.Now)
 			app := w.apacheApp("pi", bounded(limit))
 			test.play(w, w.apacheDriver(app, 1))
 			checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), after)
@@ -203,7 +203,7 @@ func TestApacheDeadlines(t *testing.T) {
 		t.Run(test.name+" and not before", func(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
-			w.runApache(testConfig(w.namespace), clock.now)
+			w.runApache(testConfig(w.Namespace), clock.now)
 			app := w.apacheApp("pi", bounded(hour))
 			test.play(w, w.apacheDriver(app, 1))
 			w.waitApache("pi", test.in)
@@ -221,14 +221,14 @@ func TestApacheDeadlines(t *testing.T) {
 func TestApacheDeletedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi")
 	driver := w.readyDriver(app, 1)
 	executor := w.apacheExecutor(app, driver, 1)
-	w.remove(w.getApache("pi"))
-	w.waitGone(app)
+	w.Remove(w.getApache("pi"))
+	w.WaitGone(app)
 	for _, pod := range []*corev1.Pod{driver, executor} {
-		w.waitGone(pod)
+		w.WaitGone(pod)
 	}
 	w.waitNothing(app)
 }

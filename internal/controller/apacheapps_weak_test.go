@@ -28,7 +28,7 @@ import (
 func TestApacheClientMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.DeploymentMode = sparkv1.ClientMode
 		app.Finalizers = []string{theirFinalizer}
@@ -41,8 +41,8 @@ func TestApacheClientMode(t *testing.T) {
 	if again := w.waitApache("pi", sparkv1.ApplicationResourceReleased); len(again.Status.StateTransitionHistory) != 3 {
 		t.Errorf("since version %s its status went on to %+v", version, again.Status)
 	}
-	w.remove(app)
-	w.waitGone(app)
+	w.Remove(app)
+	w.WaitGone(app)
 }
 
 // TestApachePodWithoutStatuses: a driver's pod that a kubelet did not admit has no container's status, and has failed all the same (W5).
@@ -52,12 +52,12 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.runApache(testConfig(w.namespace), time.Now)
+			w.runApache(testConfig(w.Namespace), time.Now)
 			app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
 			driver := w.apacheDriver(app, 1)
 			before := driver.DeepCopy()
 			driver.Status.Phase, driver.Status.Reason, driver.Status.Message = corev1.PodFailed, reason, "the node had no room"
-			if err := w.api.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
+			if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 				t.Fatal(err)
 			}
 			got := w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
@@ -73,7 +73,7 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 func TestApacheSidecarEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runApache(testConfig(w.namespace), clock.now)
+	w.runApache(testConfig(w.Namespace), clock.now)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: []byte(
 			`{"spec":{"containers":[{"name":"spark-kubernetes-driver"},{"name":"logger","image":"l"},{"name":"proxy","image":"p"}]}}`)}}
@@ -84,14 +84,14 @@ func TestApacheSidecarEnds(t *testing.T) {
 	driver.Status.ContainerStatuses = []corev1.ContainerStatus{
 		{Name: "logger", State: exited(0, "")}, {Name: "proxy", State: exited(1, "")}, {Name: overlay.DriverContainer, State: running(), Ready: true},
 	}
-	if err := w.api.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
+	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	w.lookApache(app, clock)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	before = driver.DeepCopy()
 	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: exited(0, "")}
-	if err := w.api.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
+	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
@@ -101,14 +101,14 @@ func TestApacheSidecarEnds(t *testing.T) {
 func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.SparkConf["spark.app.id"] = "mine" // by which all attempts have the same names
 	}, tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 1)}))
 	driver := w.readyDriver(app, 1)
 	executor := w.apacheExecutor(app, driver, 1)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
-	goes := []func(){w.takesItsTime(driver), w.takesItsTime(executor)}
+	goes := []func(){w.TakesItsTime(driver), w.TakesItsTime(executor)}
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	w.waitDeleting(driver)
 	w.waitDeleting(executor)
@@ -132,9 +132,9 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 func TestApacheForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings"}, Data: map[string]string{"a": "theirs"}}
-	w.create(theirs)
+	w.runApache(testConfig(w.Namespace), time.Now)
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}, Data: map[string]string{"a": "theirs"}}
+	w.Create(theirs)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "ours"}}}
 	}, tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnInfrastructureFailure, 1_000_000)}))
@@ -151,10 +151,10 @@ func TestApacheForeignObjects(t *testing.T) {
 		return fmt.Errorf("the attempt before had the history %v", history(before.StateTransitionHistory))
 	})
 	w.untouchedObject(theirs)
-	w.remove(theirs)
+	w.Remove(theirs)
 	var driver *corev1.Pod
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
-	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings"}}
+	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
 	w.there(ours)
 	if ours.Data["a"] != "ours" || ours.Labels[identity.AppUIDLabel] != string(app.UID) {
 		t.Errorf("the ConfigMap is %+v", ours)
@@ -163,10 +163,10 @@ func TestApacheForeignObjects(t *testing.T) {
 	driver = w.readyDriver(app, int(attempt))
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
-	w.waitGone(ours)
+	w.WaitGone(ours)
 
-	pod := foreignPod(w.namespace, "taken-0-driver")
-	w.create(pod)
+	pod := foreignPod(w.Namespace, "taken-0-driver")
+	w.Create(pod)
 	taken := w.apacheApp("taken")
 	got := w.waitApache("taken", sparkv1.ApplicationResourceReleased)
 	checkHistory(t, got, []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationSchedulingFailure, sparkv1.ApplicationResourceReleased})
@@ -186,7 +186,7 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var broken atomic.Bool
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.MissingDriverGracePeriod.Duration = time.Millisecond
 	w.runApache(cfg, time.Now, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -202,8 +202,8 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	app := w.apacheApp("pi")
 	driver := w.readyDriver(app, 1)
 	broken.Store(true)
-	w.remove(driver)
-	w.waitGone(driver)
+	w.Remove(driver)
+	w.WaitGone(driver)
 	w.waitLog("look for driver pods")
 	if got := w.getApache("pi"); got.Status.CurrentState.CurrentStateSummary != sparkv1.ApplicationRunningHealthy {
 		t.Errorf("it is %+v", got.Status.CurrentState)
@@ -217,7 +217,7 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 func TestApacheUnselected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.LabelSelector = "team=a"
 	w.runApache(cfg, time.Now)
 	finalized := func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} }
@@ -242,10 +242,10 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 	w := newWorld(t)
 	const others = "example.com/audit"
 	going := w.apacheApp("going", func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} })
-	w.remove(going)
+	w.Remove(going)
 	app := w.apacheApp("pi", func(app *apacheApp) { app.Finalizers = []string{others, theirFinalizer} })
-	w.runApache(testConfig(w.namespace), time.Now)
-	w.waitGone(going)
+	w.runApache(testConfig(w.Namespace), time.Now)
+	w.WaitGone(going)
 	w.apacheDriver(app, 1)
 	if got := w.getApache("pi"); len(got.Finalizers) != 1 || got.Finalizers[0] != others {
 		t.Errorf("the finalizers are %v", got.Finalizers)
@@ -258,15 +258,15 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 func TestApacheForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{
 		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: new(int64(1000)), TerminationRequeuePeriodMillis: new(int64(1000))},
 	}))
 	driver := w.apacheDriver(app, 1)
-	w.bind(driver, "lost") // whose kubelet stops nothing
+	w.Bind(driver, "lost") // whose kubelet stops nothing
 	w.ready(driver.Name)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 	w.kubelet(driver.Name, corev1.PodRunning, exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
-	w.waitGone(driver)
+	w.WaitGone(driver)
 }

@@ -55,7 +55,7 @@ func TestApacheDoors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	later := &atomic.Int64{}
-	w.runApache(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(time.Hour.Milliseconds()),
 	}))
@@ -63,7 +63,7 @@ func TestApacheDoors(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionTrue, ""))
 	service, ingress := &corev1.Service{}, &networkingv1.Ingress{}
 	for name, object := range map[string]client.Object{"pi-ui": service, "pi-door": ingress} {
-		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,15 +78,15 @@ func TestApacheDoors(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	for _, object := range []client.Object{service, ingress} {
 		uid := object.GetUID()
-		if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetUID() != uid || object.GetDeletionTimestamp() != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetUID() != uid || object.GetDeletionTimestamp() != nil {
 			t.Errorf("%T is not retained: %v", object, err)
 		}
 	}
 	later.Add(int64(2 * time.Hour))
 	w.pokeApache("pi")
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
-	w.waitGone(service)
-	w.waitGone(ingress)
+	w.WaitGone(service)
+	w.WaitGone(ingress)
 }
 
 // TestApacheDoorsThatCannotBe: a name that somebody else has, and kinds that the cluster does not know, are told, and keep no application from running
@@ -94,10 +94,10 @@ func TestApacheDoors(t *testing.T) {
 func TestApacheDoorsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	w.create(theirs)
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
+	w.Create(theirs)
 	later := &atomic.Int64{}
-	w.runApache(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	app := w.apacheApp("pi", withDoors("taken", "pi-door"), func(app *apacheApp) {
 		app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{
 			ServiceMetadata: sparkv1.ObjectMetadata{Name: "pi-connect"}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":15002}]}`)},
@@ -109,19 +109,19 @@ func TestApacheDoorsThatCannotBe(t *testing.T) {
 		w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, says))
 	}
 	after := &corev1.Service{}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), after); err != nil || after.ResourceVersion != theirs.ResourceVersion {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), after); err != nil || after.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was touched: %v", err)
 	}
 
 	definition := gatewayDefinition(t, "grpcroutes")
-	w.create(definition)
-	t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition) })
+	w.Create(definition)
+	t.Cleanup(func() { _ = w.API.Delete(context.Background(), definition) })
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(expose.GRPCRouteKind)
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
 		w.pokeApache("pi")
-		return w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "pi-grpc"}, route)
+		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "pi-grpc"}, route)
 	})
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
 	if backend := fmt.Sprint(rules); len(rules) != 1 || !strings.Contains(backend, "pi-connect") || !strings.Contains(backend, "15002") || !identity.OwnedBy(route, app.UID) {
@@ -138,20 +138,20 @@ func TestApacheDoorsOfAnotherOperator(t *testing.T) {
 		app.Spec.ApplicationTolerations = &sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 3)}
 	}})
 	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-ui", OwnerReferences: owner}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	w.create(service)
-	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-door", OwnerReferences: owner}, Spec: networkingv1.IngressSpec{
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-ui", OwnerReferences: owner}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	w.Create(service)
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-door", OwnerReferences: owner}, Spec: networkingv1.IngressSpec{
 		DefaultBackend: &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "pi-ui", Port: networkingv1.ServiceBackendPort{Number: 80}}},
 	}}
-	w.create(ingress)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.Create(ingress)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.waitApache("pi", sparkv1.ApplicationRunningHealthy, taken, apacheExposed(metav1.ConditionTrue, ""))
 	for _, object := range []client.Object{service, ingress} {
 		before := object.GetResourceVersion()
-		if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
+		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
 			t.Errorf("%T was touched: %v", object, err)
 		}
-		if err := w.api.Delete(t.Context(), object); err != nil { // as the garbage collector does when the driver is gone
+		if err := w.API.Delete(t.Context(), object); err != nil { // as the garbage collector does when the driver is gone
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestApacheDoorsOfAnotherOperator(t *testing.T) {
 	testkit.Wait(t, "a Service of ours", func(ctx context.Context) error {
 		w.pokeApache("pi")
 		now := &corev1.Service{}
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(service), now); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(service), now); err != nil {
 			return err
 		}
 		return errors.Join(want(identity.OwnedBy(now, app.UID), true), want(now.Spec.Selector["spark-app-selector"], "pi-1"))

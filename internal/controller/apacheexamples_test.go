@@ -39,8 +39,8 @@ func TestApacheExamples(t *testing.T) {
 		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); object.GetName() != name {
 			t.Errorf("%s is called %s", file, object.GetName())
 		}
-		object.SetNamespace(w.namespace)
-		if err := w.api.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+		object.SetNamespace(w.Namespace)
+		if err := w.API.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 		launches(t, file, object.GetKind(), text)

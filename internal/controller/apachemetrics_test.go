@@ -15,10 +15,10 @@ import (
 
 // samplesOf are the metrics of a name by the value of a label, of those that have a value of another label.
 func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric {
-	w.t.Helper()
+	w.T.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	found := map[string]*dto.Metric{}
 	for _, family := range families {
@@ -40,7 +40,7 @@ func (w *world) samplesOf(name, by, label, value string) map[string]*dto.Metric 
 func TestApacheMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi")
 	driver := w.readyDriver(app, 1)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
@@ -70,7 +70,7 @@ func TestApacheMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, family := range families {
-		if strings.Contains(family.GetName(), strings.ReplaceAll(w.namespace, "-", "_")) {
+		if strings.Contains(family.GetName(), strings.ReplaceAll(w.Namespace, "-", "_")) {
 			t.Errorf("%s is a metric of one namespace", family.GetName())
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.LabelSelector = "team in (a, b), !closed"
 	w.runApache(cfg, time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) { app.Labels = map[string]string{"team": "b"} })
@@ -43,8 +43,8 @@ func TestApacheRelabelled(t *testing.T) {
 func TestApacheNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)
-	cfg := testConfig(a.namespace)
-	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.namespace
+	cfg := testConfig(a.Namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
 	waiting := b.apacheApp("waiting")
 	op := a.apacheOperator(cfg)
 	a.run(op)
@@ -52,7 +52,7 @@ func TestApacheNamespacesChangeLive(t *testing.T) {
 	if got := b.getApache("waiting"); got.ResourceVersion != waiting.ResourceVersion {
 		t.Errorf("it was written: %+v", got.Status)
 	}
-	a.create(a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: b.namespace}))
+	a.Create(a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: b.Namespace}))
 	b.apacheDriver(waiting, 1)
 	late := a.apacheApp("late")
 	b.apacheDriver(b.apacheApp("also"), 1)

@@ -15,7 +15,7 @@ import (
 func TestLackOutlivesTheOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	stop := w.runApache(testConfig(w.namespace), time.Now)
+	stop := w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("below", tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(1)), MinExecutors: new(int64(1))}}))
 	driver := w.apacheDriver(app, 1)
@@ -25,13 +25,13 @@ func TestLackOutlivesTheOperator(t *testing.T) {
 	w.waitApache("below", sparkv1.ApplicationRunningHealthy)
 
 	w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
-	if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(executor)
+	w.WaitGone(executor)
 	stop()
 	begun := time.Now()
-	w.runApache(testConfig(w.namespace), time.Now)
+	w.runApache(testConfig(w.Namespace), time.Now)
 	below := w.waitApache("below", sparkv1.ApplicationRunningWithBelowThresholdExecutors).Status.CurrentState
 	at, err := time.Parse(time.RFC3339Nano, below.LastTransitionTime)
 	if err != nil {

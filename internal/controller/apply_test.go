@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -32,7 +33,7 @@ func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
 // heldKind is the tiny kind that waits while spec.suspend is set.
 func heldKind() Kind {
-	kind := tinyKind()
+	kind := tiny.Kind()
 	decide := kind.Decide
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Spec.Suspend != nil && *app.Spec.Suspend {
@@ -44,10 +45,10 @@ func heldKind() Kind {
 }
 
 func (w *world) release(name string) {
-	w.t.Helper()
-	app := w.get(name)
-	if err := w.api.Patch(w.t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	app := w.Get(name)
+	if err := w.API.Patch(w.T.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -59,7 +60,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 	configMap := func(change func(*corev1.ConfigMap)) func(*v1beta2.SparkApplication) client.Object {
 		return func(app *v1beta2.SparkApplication) client.Object {
-			object := &corev1.ConfigMap{ObjectMeta: tinyMeta(app, "conf", 1), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
+			object := &corev1.ConfigMap{ObjectMeta: tiny.Meta(app, "conf", 1), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
 			change(object)
 			return object
 		}
@@ -74,13 +75,13 @@ func TestNameIsTaken(t *testing.T) {
 		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreign},
 			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"a pod of another application with our label", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object {
-			pod := tinyDriver(app, 1)
+			pod := tiny.Driver(app, 1)
 			pod.OwnerReferences[0].Controller = nil
 			return pod
 		}}, v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"a ConfigMap of nobody", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.OwnerReferences = nil })},
 			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
-		{"our pod", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) }},
+		{"our pod", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tiny.Driver(app, 1) }},
 			v1beta2.ApplicationStateSubmitted, "", true},
 		{"our ConfigMap", []func(*v1beta2.SparkApplication) client.Object{configMap(func(*corev1.ConfigMap) {})},
 			v1beta2.ApplicationStateSubmitted, "", true},
@@ -88,22 +89,22 @@ func TestNameIsTaken(t *testing.T) {
 			v1beta2.ApplicationStateSubmitted, "", false},
 		{"our ConfigMap of an older render, used by our pod", []func(*v1beta2.SparkApplication) client.Object{
 			configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" }),
-			func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 1) },
+			func(app *v1beta2.SparkApplication) client.Object { return tiny.Driver(app, 1) },
 		}, v1beta2.ApplicationStateSubmitted, "", true},
 		{"our ConfigMap of another attempt", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Labels[identity.AttemptLabel] = "7" })},
 			v1beta2.ApplicationStateSubmitted, "", false},
-		{"our pod of another attempt", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tinyDriver(app, 7) }},
+		{"our pod of another attempt", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tiny.Driver(app, 7) }},
 			v1beta2.ApplicationStateSubmitted, "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			app := w.application("pi", suspended)
+			app := w.Application("pi", suspended)
 			var objects []client.Object
 			for _, taken := range test.taken {
 				object := taken(app)
-				object.SetNamespace(w.namespace)
-				w.create(object)
+				object.SetNamespace(w.Namespace)
+				w.Create(object)
 				objects = append(objects, object)
 			}
 			w.runTiny(heldKind())
@@ -116,7 +117,7 @@ func TestNameIsTaken(t *testing.T) {
 				t.Errorf("the message does not name %s: %s", objects[0].GetName(), got.Status.AppState.ErrorMessage)
 			}
 			uid := objects[0].GetUID()
-			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0]); err != nil {
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0]); err != nil {
 				t.Fatal(err)
 			}
 			if kept := uid == objects[0].GetUID(); kept != test.kept {
@@ -129,22 +130,22 @@ func TestNameIsTaken(t *testing.T) {
 func TestWhatIsGoingIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi", suspended)
-	held := &corev1.ConfigMap{ObjectMeta: tinyMeta(app, "conf", 1)}
+	app := w.Application("pi", suspended)
+	held := &corev1.ConfigMap{ObjectMeta: tiny.Meta(app, "conf", 1)}
 	held.Finalizers = []string{"example.com/hold"}
-	w.create(held)
-	if err := w.api.Delete(t.Context(), held); err != nil {
+	w.Create(held)
+	if err := w.API.Delete(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
 	w.runTiny(heldKind())
 	w.release("pi")
 	testkit.Wait(t, "the wait to be logged", func(context.Context) error {
-		return want(strings.Contains(w.log.String(), "ConfigMap pi-conf is being deleted"), true)
+		return want(strings.Contains(w.Log.String(), "ConfigMap pi-conf is being deleted"), true)
 	})
-	if state := w.get("pi").Status.AppState.State; state != "" {
+	if state := w.Get("pi").Status.AppState.State; state != "" {
 		t.Errorf("went on to %s", state)
 	}
-	if err := w.api.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
 	}
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
@@ -164,10 +165,10 @@ func TestRefusedByTheServer(t *testing.T) {
 			w.noPods()
 		}, func(*corev1.Pod) {}, apianswer.ReasonQuota, "no-pods"},
 		{"pod security", func(w *world) {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 			patch := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
-			if err := w.api.Patch(w.t.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
-				w.t.Fatal(err)
+			if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
+				w.T.Fatal(err)
 			}
 		}, func(*corev1.Pod) {}, apianswer.ReasonPodSecurity, "runAsNonRoot"},
 		{"service account", func(*world) {}, func(p *corev1.Pod) { p.Spec.ServiceAccountName = "nobody" }, apianswer.ReasonServiceAccount, "nobody"},
@@ -177,20 +178,20 @@ func TestRefusedByTheServer(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			test.prepare(w)
-			kind := tinyKind()
+			kind := tiny.Kind()
 			kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
-				objects, err := tinyRender(app, action, now)
+				objects, err := tiny.Render(app, action, now)
 				test.change(objects.Driver)
 				return objects, err
 			})
 			w.runTiny(kind)
-			app := w.application("pi")
+			app := w.Application("pi")
 			got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 			if got.Status.SubmissionID != test.reason || !strings.Contains(got.Status.AppState.ErrorMessage, test.says) {
 				t.Errorf("%s: %s; want %s with %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.reason, test.says)
 			}
 			for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
-				if err := w.api.List(t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+				if err := w.API.List(t.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 					t.Fatal(err)
 				}
 				if n := metaLen(list); n != 0 {
@@ -211,15 +212,15 @@ const (
 
 // noPods makes a quota that forbids every pod, and waits until it is in force.
 func (w *world) noPods() *corev1.ResourceQuota {
-	w.t.Helper()
-	testkit.NeedsControllers(w.t, quotaFigures)
+	w.T.Helper()
+	testkit.NeedsControllers(w.T, quotaFigures)
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "no-pods"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
-	w.create(quota)
-	testkit.Wait(w.t, "the quota's figures", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+	w.Create(quota)
+	testkit.Wait(w.T, "the quota's figures", func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
 		}
 		return want(len(quota.Status.Hard), 1)
@@ -244,7 +245,7 @@ func TestTargets(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	app.Spec.Image = new("image")
 	pod := func(name string, attempt int32, phase corev1.PodPhase, deleting bool) corev1.Pod {
-		p := *tinyDriver(app, attempt)
+		p := *tiny.Driver(app, attempt)
 		p.Name, p.Status.Phase = name, phase
 		switch name[0] {
 		case 'e':
@@ -258,7 +259,7 @@ func TestTargets(t *testing.T) {
 		return p
 	}
 	other := func(name string, attempt int32) metav1.PartialObjectMetadata {
-		return metav1.PartialObjectMetadata{ObjectMeta: tinyMeta(app, name, attempt)}
+		return metav1.PartialObjectMetadata{ObjectMeta: tiny.Meta(app, name, attempt)}
 	}
 	budget := func(name string, attempt int32) metav1.PartialObjectMetadata {
 		object := other(name, attempt)
@@ -295,10 +296,10 @@ func TestTargets(t *testing.T) {
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{client: w.api}
+	r := &Reconciler{client: w.API}
 	conf := func() *corev1.ConfigMap {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "conf"}}
-		w.create(object)
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "conf"}}
+		w.Create(object)
 		return object
 	}
 	first := conf()
@@ -311,7 +312,7 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 	}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
 		t.Errorf("the second was deleted: %v", err)
 	}
 }
@@ -319,27 +320,27 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{kind: tinyKind(), client: w.api}
-	app := w.application("pi")
-	stale := &pass{stored: w.get("pi")}
-	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
+	r := &Reconciler{kind: tiny.Kind(), client: w.API}
+	app := w.Application("pi")
+	stale := &pass{stored: w.Get("pi")}
+	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.expire(t.Context(), stale); err == nil || stale.expired {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
-	now := &pass{stored: w.get("pi")}
+	now := &pass{stored: w.Get("pi")}
 	if err := r.expire(t.Context(), now); err != nil || !now.expired {
 		t.Errorf("not deleted: %v", err)
 	}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {
 		t.Errorf("it is there: %v", err)
 	}
 }
 
 func TestSettleGivesUp(t *testing.T) {
 	rounds := 0
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Decide = typed.Decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
 		rounds++
 		return lifecycle.Plan{Do: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}

@@ -26,7 +26,7 @@ func BenchmarkPass(b *testing.B) {
 	w := newWorld(b)
 	op := w.runIdle()
 	r := w.reconciler(op, func(*Options) {})
-	app := w.application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
+	app := w.Application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	pass := func(ctx context.Context) error {
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
 		return err

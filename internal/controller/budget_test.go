@@ -27,18 +27,18 @@ func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBud
 
 // budgets returns the application's budgets.
 func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionBudget {
-	w.t.Helper()
+	w.T.Helper()
 	var list policyv1.PodDisruptionBudgetList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+		w.T.Fatal(err)
 	}
 	return list.Items
 }
 
 // waitBudgets waits until the application has one budget, of the attempt given, or with 0 none.
 func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
 		got := w.budgets(app)
 		if attempt == 0 {
 			return want(len(got), 0)
@@ -52,18 +52,18 @@ func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 
 // budget edits driverPodDisruptionBudget.
 func (w *world) budget(name string, asked bool) {
-	w.t.Helper()
-	app := w.get(name)
+	w.T.Helper()
+	app := w.Get(name)
 	before := app.DeepCopy()
 	app.Spec.DriverPodDisruptionBudget = new(asked)
-	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // evict asks for an eviction as kubectl drain does, without carrying it out.
 func (w *world) evict(pod *corev1.Pod) error {
-	return w.api.SubResource("eviction").Create(w.t.Context(), pod, &policyv1.Eviction{
+	return w.API.SubResource("eviction").Create(w.T.Context(), pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
 	})
@@ -71,7 +71,7 @@ func (w *world) evict(pod *corev1.Pod) error {
 
 // ready plays the kubelet of a pod whose first container runs, and the pod is ready.
 func (w *world) ready(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	pod := w.waitPod(name)
 	before := pod.DeepCopy()
 	pod.Status.Phase = corev1.PodRunning
@@ -80,8 +80,8 @@ func (w *world) ready(name string) {
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(), Ready: true}}
-	if err := w.api.Status().Patch(w.t.Context(), pod, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Status().Patch(w.T.Context(), pod, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, withBudget, onFailure(1))
+	app := w.Application("pi", withDriver, withBudget, onFailure(1))
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitBudgets(app, 1)
@@ -105,7 +105,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 		return nil
 	})
 	// The operator's own deletions do not ask.
-	if err := w.api.Delete(t.Context(), &made); err != nil {
+	if err := w.API.Delete(t.Context(), &made); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "another budget", func(context.Context) error {
@@ -139,7 +139,7 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, withBudget)
+	app := w.Application("pi", withDriver, withBudget)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitBudgets(app, 1)
 	w.suspend("pi", true)
@@ -148,7 +148,7 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
 	w.waitBudgets(app, 2)
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	w.waitBudgets(app, 0)
@@ -159,17 +159,17 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	theirs := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")}}
-	w.create(theirs)
+	theirs := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("pi")}}
+	w.Create(theirs)
 	w.runReal()
-	app := w.application("pi", withDriver, withBudget)
+	app := w.Application("pi", withDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.waitEvent(app, dependents.ReasonNameTaken, "not kept from evictions", "does not belong to this resource")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
 		t.Errorf("theirs: %v", err)
 	}
 }
@@ -178,12 +178,12 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 func TestBudgetIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	user := "system:serviceaccount:" + w.namespace + ":operator"
-	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"}, Rules: []rbacv1.PolicyRule{
+	user := "system:serviceaccount:" + w.Namespace + ":operator"
+	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"", "sparkoperator.k8s.io", "networking.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"policy"}, Resources: []string{"*"}, Verbs: []string{"list", "watch"}},
 	}})
-	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
 	made := &requests{}
@@ -192,14 +192,14 @@ func TestBudgetIsForbidden(t *testing.T) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
 	begun := time.Now()
-	app := w.application("pi", withDriver, withBudget)
+	app := w.Application("pi", withDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	for i := range 20 {
-		w.create(w.executor(app, driver, i+1))
+		w.Create(w.executor(app, driver, i+1))
 	}
 	testkit.Wait(t, "the executors in the status", func(context.Context) error {
-		if counts := w.get("pi").Status.Executors; counts == nil || counts.Pending != 20 {
+		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 20 {
 			return fmt.Errorf("the counts are %+v", counts)
 		}
 		return nil
@@ -217,7 +217,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 func (w *world) executor(app *v1beta2.SparkApplication, driver *corev1.Pod, id int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-exec-%d", app.Name, id),
+			Namespace: w.Namespace, Name: fmt.Sprintf("%s-exec-%d", app.Name, id),
 			Labels: map[string]string{
 				identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: driver.Labels[identity.AttemptLabel], identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id),
 				"spark-app-selector": driver.Labels["spark-app-selector"],

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
@@ -88,9 +89,9 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	election := &cfg.LeaderElection
-	election.Enabled, election.Namespace, election.RetryPeriod.Duration = new(true), w.namespace, 200*time.Millisecond
+	election.Enabled, election.Namespace, election.RetryPeriod.Duration = new(true), w.Namespace, 200*time.Millisecond
 	cfg.Controller.Workers = 1 // so that they are looked at in turn
 	stop := w.runClusters(cfg, time.Now)
 	w.sparkCluster("c", workers(1, 1, 1))
@@ -112,7 +113,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	w.run(next)
 	testkit.Wait(t, "the next one to know both clusters", func(ctx context.Context) error {
 		for _, name := range []string{"c", "d"} {
-			if err := next.GetClient().Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &sparkCluster{}); err != nil {
+			if err := next.GetClient().Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, &sparkCluster{}); err != nil {
 				return err
 			}
 		}
@@ -139,9 +140,9 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	<-next.Elected()
 	// It looks at both again and again; when it has put back what another took of the one, it has looked at the other as well.
 	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
-		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: service}}
-		w.remove(was)
-		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.api.Get(ctx, client.ObjectKeyFromObject(was), was) })
+		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
+		w.Remove(was)
+		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(was), was) })
 	}
 	end()
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
@@ -176,12 +177,12 @@ func TestLeaderAwaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	edit := func(app *v1beta2.SparkApplication) {
-		w.patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
+		w.Patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
 	}
 	replace := func(app *v1beta2.SparkApplication) {
-		w.remove(app.DeepCopy())
-		w.waitGone(app)
-		w.application(app.Name)
+		w.Remove(app.DeepCopy())
+		w.WaitGone(app)
+		w.Application(app.Name)
 	}
 	tests := map[string]struct {
 		meanwhile func(*v1beta2.SparkApplication)
@@ -189,20 +190,20 @@ func TestLeaderAwaits(t *testing.T) {
 	}{
 		"same":     {func(*v1beta2.SparkApplication) {}, false},
 		"edited":   {edit, true},
-		"gone":     {func(app *v1beta2.SparkApplication) { w.remove(app.DeepCopy()) }, true},
+		"gone":     {func(app *v1beta2.SparkApplication) { w.Remove(app.DeepCopy()) }, true},
 		"replaced": {replace, true},
 	}
-	cache := &remembers{Client: w.api}
+	cache := &remembers{Client: w.API}
 	for name := range tests {
-		cache.was = append(cache.was, *w.application(name))
+		cache.was = append(cache.was, *w.Application(name))
 	}
 	for i := range cache.was {
 		tests[cache.was[i].Name].meanwhile(&cache.was[i])
 	}
-	unknown := *w.application("unknown")
+	unknown := *w.Application("unknown")
 	edit(&unknown)
 	r := &Reconciler{
-		kind: tinyKind(), client: cache, live: smallPages{w.api}, clock: time.Now, lead: &lease.Lead{}, scope: everywhere{},
+		kind: tiny.Kind(), client: cache, live: smallPages{w.API}, clock: time.Now, lead: &lease.Lead{}, scope: everywhere{},
 	}
 	catchUp := func() {
 		if err := r.catchUp(t.Context()); err != nil {
@@ -222,11 +223,11 @@ func TestLeaderAwaits(t *testing.T) {
 		if name == "gone" {
 			continue
 		}
-		if is := w.get(name); r.writes.after(is) || r.writes.echo(is) {
+		if is := w.Get(name); r.writes.after(is) || r.writes.echo(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
 	}
-	was := w.get("same")
+	was := w.Get("same")
 	edit(was.DeepCopy())
 	if catchUp(); r.writes.after(was) {
 		t.Error("it looks twice in one term")
@@ -265,11 +266,11 @@ func TestLateEndTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.runningDriver(app, 1)
 	w.execute(w.driverOf(app, 1), exited(0, ""))
 	over := w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.patch("pi", `{"spec":{"arguments":["100"]}}`)
+	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
 	w.runningDriver(app, 2)
 	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	stop()
@@ -301,7 +302,7 @@ func TestLateEndTakesNothing(t *testing.T) {
 			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)
 		}
 	}
-	over.ResourceVersion = w.get("pi").ResourceVersion // as if nothing had begun
+	over.ResourceVersion = w.Get("pi").ResourceVersion // as if nothing had begun
 	look()
-	w.waitGone(service)
+	w.WaitGone(service)
 }

@@ -32,8 +32,8 @@ const podsOfSets = "the pods of a StatefulSet"
 
 // runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
 func (w *world) runClusters(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
-	testkit.NeedsControllers(w.t, podsOfSets)
+	w.T.Helper()
+	testkit.NeedsControllers(w.T, podsOfSets)
 	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.SparkClusters(op.Settings) }, change)
 }
 
@@ -51,41 +51,41 @@ func notRolled(sc *sparkCluster) {
 
 // sparkCluster creates a SparkCluster of one worker.
 func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkCluster {
-	w.t.Helper()
-	sc := &sparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	w.T.Helper()
+	sc := &sparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	sc.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4"}
 	workers(1, 1, 1)(sc)
 	for _, c := range change {
 		c(sc)
 	}
-	w.create(sc)
+	w.Create(sc)
 	return sc
 }
 
 func (w *world) getCluster(name string) *sparkCluster {
-	w.t.Helper()
+	w.T.Helper()
 	sc := &sparkCluster{}
-	if err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+		w.T.Fatal(err)
 	}
 	return sc
 }
 
 func (w *world) patchCluster(name, patch string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), w.getCluster(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.getCluster(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // waitCluster waits until a cluster is in a state, and whatever else holds of it.
 func (w *world) waitCluster(name string, state clusterState, holds ...func(*sparkCluster) error) *sparkCluster {
-	w.t.Helper()
+	w.T.Helper()
 	var sc *sparkCluster
-	testkit.Wait(w.t, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
+	testkit.Wait(w.T, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
 		sc = &sparkCluster{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 			return err
 		}
 		if is := sc.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
@@ -144,10 +144,10 @@ func clusterHistory(sc *sparkCluster) (states []clusterState) {
 
 // members are the names of a cluster's pods that there are, in order.
 func (w *world) members(name string) (pods []corev1.Pod) {
-	w.t.Helper()
+	w.T.Helper()
 	var list corev1.PodList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.ClusterNameLabel: name}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.ClusterNameLabel: name}); err != nil {
+		w.T.Fatal(err)
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items
@@ -155,7 +155,7 @@ func (w *world) members(name string) (pods []corev1.Pod) {
 
 // secretNames are those of a cluster's Secrets.
 func (w *world) secretNames(sc *sparkCluster) (names []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, secret := range w.secretsOf(sc) {
 		names = append(names, secret.Name)
 	}
@@ -173,8 +173,8 @@ func (w *world) memberUIDs(name string) map[string]types.UID {
 
 // waitOwned waits until all workers of a cluster are a set's.
 func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the pods to be taken over", func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "the pods to be taken over", func(context.Context) error {
 		for _, pod := range w.members(name) {
 			if pod.Labels[identity.RoleLabel] == identity.RoleWorker && !metav1.IsControlledBy(&pod, set) {
 				return fmt.Errorf("%s is owned by %v", pod.Name, pod.OwnerReferences)
@@ -186,13 +186,13 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 
 // kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or it is told to stop.
 func (w *world) kubelets() (stop func()) {
-	ctx, cancel := context.WithCancel(w.t.Context())
+	ctx, cancel := context.WithCancel(w.T.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
 			var pods corev1.PodList
-			if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace)); err == nil {
+			if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace)); err == nil {
 				for i := range pods.Items {
 					w.start(ctx, &pods.Items[i])
 				}
@@ -205,7 +205,7 @@ func (w *world) kubelets() (stop func()) {
 		}
 	}()
 	end := func() { cancel(); <-done }
-	w.t.Cleanup(end)
+	w.T.Cleanup(end)
 	return end
 }
 
@@ -220,15 +220,15 @@ func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	for _, c := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: running(), Ready: true})
 	}
-	_ = w.api.Status().Patch(ctx, pod, client.MergeFrom(before))
+	_ = w.API.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
 // set waits for a StatefulSet, and whatever holds of it.
 func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
-	w.t.Helper()
+	w.T.Helper()
 	set := &appsv1.StatefulSet{}
-	testkit.Wait(w.t, "StatefulSet "+name, func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, set); err != nil {
+	testkit.Wait(w.T, "StatefulSet "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, set); err != nil {
 			return err
 		}
 		for _, check := range holds {
@@ -248,10 +248,10 @@ func replicas(n int32) func(*appsv1.StatefulSet) error {
 
 // scale says how many pods a StatefulSet is to have, as an autoscaler does.
 func (w *world) scale(set string, n int) {
-	w.t.Helper()
-	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: set}}
+	w.T.Helper()
+	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: set}}
 	patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
-	if err := w.api.SubResource("scale").Patch(w.t.Context(), object, patch); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.SubResource("scale").Patch(w.T.Context(), object, patch); err != nil {
+		w.T.Fatal(err)
 	}
 }

@@ -26,8 +26,8 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	w.kubelets()
 	sc := w.leaveCluster("c", sparkv1.ClusterRunningHealthy)
 	theirs := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"worker","image":"spark","env":[{"name":"THEIRS","value":"x"}]}]}}}}`
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker"}}
-	if err := w.api.Patch(t.Context(), set, client.RawPatch(types.StrategicMergePatchType, []byte(theirs))); err != nil {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-worker"}}
+	if err := w.API.Patch(t.Context(), set, client.RawPatch(types.StrategicMergePatchType, []byte(theirs))); err != nil {
 		t.Fatal(err)
 	}
 	hasTheirs := func(pod *corev1.Pod) bool {
@@ -43,7 +43,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 		return want(old, 3)
 	})
 	left := w.uidsOf("c")
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.set("c-worker", replicas(3), func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue), clusterLacks("Degraded"))
 	if now := w.uidsOf("c"); fmt.Sprint(now) != fmt.Sprint(left) {
@@ -68,7 +68,7 @@ func TestSetThatCannotBeReplacedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.sparkCluster("c")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	set := w.set("c-worker")

@@ -24,27 +24,27 @@ var hindrancesOfSets = map[string]struct {
 	begin func(*world) client.Object
 }{
 	"a policy": {"no claims here", func(w *world) client.Object {
-		policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+		policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: madeSets}}},
 			Validations:      []admissionv1.Validation{{Expression: "false", Message: "no claims here", Reason: new(metav1.StatusReasonForbidden)}},
 		}}
-		w.create(policy)
-		binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: w.namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}}},
+		w.Create(policy)
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: w.Namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}}},
 		}}
-		w.create(binding)
-		w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), policy) })
+		w.Create(binding)
+		w.T.Cleanup(func() { _ = w.API.Delete(context.Background(), policy) })
 		return binding
 	}},
 	"a webhook that is down": {"failed calling webhook", func(w *world) client.Object {
-		hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
+		hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "sets.example.com", SideEffects: new(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nobody"}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
 			Rules:             []admissionv1.RuleWithOperations{madeSets},
 		}}}
-		w.create(hook)
+		w.Create(hook)
 		return hook
 	}},
 	"a quota that was lowered": {"exceeded quota", func(w *world) client.Object { return w.boundSets("1") }},
@@ -66,24 +66,24 @@ func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
 			w.kubelets()
-			w.runClusters(testConfig(w.namespace), clock.now)
+			w.runClusters(testConfig(w.Namespace), clock.now)
 			w.sparkCluster("c", notRolled)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 			set, before := w.set("c-worker"), w.memberUIDs("c")
 			hindrance := test.begin(w)
-			t.Cleanup(func() { _ = w.api.Delete(context.Background(), hindrance) })
+			t.Cleanup(func() { _ = w.API.Delete(context.Background(), hindrance) })
 			refused := func(ctx context.Context) error {
-				err := w.api.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
+				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
 				return says(fmt.Sprint(err), test.says)
 			}
 			testkit.Wait(t, "it to be refused", refused)
 			w.patchCluster("c", claims)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.says))
 			is := &appsv1.StatefulSet{}
-			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(set), is); err != nil || is.UID != set.UID || is.DeletionTimestamp != nil {
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), is); err != nil || is.UID != set.UID || is.DeletionTimestamp != nil {
 				t.Fatalf("the set is gone, or going: %v, since %v", err, is.DeletionTimestamp)
 			}
-			if err := w.api.Delete(t.Context(), hindrance); err != nil {
+			if err := w.API.Delete(t.Context(), hindrance); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Wait(t, "it to be let in", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
@@ -100,7 +100,7 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	w.sparkCluster("c", notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	set, before := w.set("c-worker"), w.memberUIDs("c")
@@ -111,13 +111,13 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 
 // waitReplaced waits until the set of a cluster's workers is another, which has taken over the pods that there were, and returns it as it was first seen.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
-	w.t.Helper()
+	w.T.Helper()
 	next := w.set(set.Name, func(is *appsv1.StatefulSet) error {
 		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
 	})
 	w.waitOwned(name, next)
 	if diff := cmp.Diff(before, w.memberUIDs(name)); diff != "" {
-		w.t.Errorf("pods were replaced:\n%s", diff)
+		w.T.Errorf("pods were replaced:\n%s", diff)
 	}
 	return next
 }

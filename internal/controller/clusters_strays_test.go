@@ -23,19 +23,19 @@ import (
 
 // refuseSets keeps a namespace from getting another StatefulSet.
 func (w *world) refuseSets() *corev1.ResourceQuota {
-	w.t.Helper()
+	w.T.Helper()
 	return w.boundSets("0")
 }
 
 // boundSets keeps a namespace from getting more StatefulSets.
 func (w *world) boundSets(most string) *corev1.ResourceQuota {
-	w.t.Helper()
-	testkit.NeedsControllers(w.t, quotaFigures)
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
+	w.T.Helper()
+	testkit.NeedsControllers(w.T, quotaFigures)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse(most)}}}
-	w.create(quota)
-	testkit.Wait(w.t, "the quota to count", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+	w.Create(quota)
+	testkit.Wait(w.T, "the quota to count", func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
 		}
 		return want(len(quota.Status.Hard), 1)
@@ -49,17 +49,17 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", workers(2, 2, 2))
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 	theirs := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker-7", Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", "spark-version": "x"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-worker-7", Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", "spark-version": "x"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}},
 	}
 	set := w.set("c-worker")
 	w.refuseSets()
 	orphan := &client.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}
-	if err := w.api.Delete(t.Context(), set, orphan); err != nil {
+	if err := w.API.Delete(t.Context(), set, orphan); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the workers to be nobody's", func(context.Context) error {
@@ -73,9 +73,9 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 		return want(len(w.members("c")), 3)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
-	w.create(theirs)
-	w.remove(w.getCluster("c"))
-	w.waitGone(sc)
+	w.Create(theirs)
+	w.Remove(w.getCluster("c"))
+	w.WaitGone(sc)
 	testkit.Wait(t, "all pods but the other to go", func(context.Context) error {
 		pods := w.members("c")
 		return want(len(pods) == 1 && pods[0].UID == theirs.UID, true)
@@ -91,18 +91,18 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	<-first.op.Elected()
 	next := f.start()
 	first.kill()
-	stray := foreignPod(f.namespace, "c-worker-0")
+	stray := foreignPod(f.Namespace, "c-worker-0")
 	stray.Labels = map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", identity.AppUIDLabel: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
-	f.create(stray)
+	f.Create(stray)
 	<-next.op.Elected()
-	f.waitGone(stray)
+	f.WaitGone(stray)
 }
 
 // TestStraysAreReleased: a cluster that failed leaves no pod that its StatefulSet left.
 func TestStraysAreReleased(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	w.sparkCluster("c")
 	w.waitPod("c-worker-0")
 	testkit.Wait(t, "the objects to stand", func(context.Context) error {
@@ -111,7 +111,7 @@ func TestStraysAreReleased(t *testing.T) {
 	})
 	set := w.set("c-worker")
 	w.refuseSets()
-	if err := w.api.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+	if err := w.API.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		t.Fatal(err)
 	}
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure)
@@ -130,7 +130,7 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	w.scale("c-worker", 4)
 	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 5) })
 	left := w.set("c-worker")
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(4))
 	w.set("c-worker", replicas(4))
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
@@ -147,7 +147,7 @@ func TestSetThatGoesWithinAPassKeepsItsPods(t *testing.T) {
 	w.kubelets()
 	var set *appsv1.StatefulSet
 	var armed atomic.Bool
-	w.runClusters(testConfig(w.namespace), time.Now, func(env *Environment) {
+	w.runClusters(testConfig(w.Namespace), time.Now, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(request *http.Request) (*http.Response, error) {
 				if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/statefulsets/c-worker") && armed.CompareAndSwap(true, false) {
@@ -178,7 +178,7 @@ func TestSetAnewCountsItsPodsLive(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	hears, made := &behind{resource: "pods"}, &requests{}
-	w.runClusters(testConfig(w.namespace), time.Now, func(env *Environment) {
+	w.runClusters(testConfig(w.Namespace), time.Now, func(env *Environment) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)
 	})
@@ -202,11 +202,11 @@ func TestSetAnewCountsItsPodsLive(t *testing.T) {
 
 // orphan deletes a set and leaves its pods, and returns once it is gone.
 func (w *world) orphan(ctx context.Context, set *appsv1.StatefulSet) error {
-	if err := w.api.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+	if err := w.API.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
 	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		err := w.api.Get(ctx, client.ObjectKeyFromObject(set), set)
+		err := w.API.Get(ctx, client.ObjectKeyFromObject(set), set)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 }

@@ -24,7 +24,7 @@ const theirClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
 
 // leaveCluster makes a cluster as the Java operator leaves it: its StatefulSets select by the role alone, and nothing has a label of ours.
 func (w *world) leaveCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
-	w.t.Helper()
+	w.T.Helper()
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
 	owner := []metav1.OwnerReference{{APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkCluster", Name: name, UID: sc.UID}}
 	podLabels := func(role string) map[string]string {
@@ -33,15 +33,15 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 	of := func(suffix, role string) metav1.ObjectMeta {
 		labels := podLabels(role)
 		labels["spark.operator/name"] = "spark-kubernetes-operator"
-		return metav1.ObjectMeta{Namespace: w.namespace, Name: name + suffix, Labels: labels, OwnerReferences: owner}
+		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix, Labels: labels, OwnerReferences: owner}
 	}
 	for _, role := range []string{identity.RoleMaster, identity.RoleWorker} {
 		port := map[string]int32{identity.RoleMaster: 7077, identity.RoleWorker: 8081}[role]
-		w.create(&corev1.Service{ObjectMeta: of("-"+role+"-svc", role), Spec: corev1.ServiceSpec{
+		w.Create(&corev1.Service{ObjectMeta: of("-"+role+"-svc", role), Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name},
 			Ports: []corev1.ServicePort{{Name: map[string]string{identity.RoleMaster: "spark", identity.RoleWorker: "web"}[role], Port: port, TargetPort: intstr.FromInt32(port)}},
 		}})
-		w.create(&appsv1.StatefulSet{ObjectMeta: of("-"+role, role), Spec: appsv1.StatefulSetSpec{
+		w.Create(&appsv1.StatefulSet{ObjectMeta: of("-"+role, role), Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(1)), PodManagementPolicy: appsv1.ParallelPodManagement, ServiceName: map[string]string{identity.RoleWorker: name + "-worker-svc"}[role],
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: role}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: podLabels(role)}, Spec: corev1.PodSpec{
@@ -50,7 +50,7 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 			}},
 		}})
 	}
-	w.create(&policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
+	w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: of("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: name}},
 	}})
 	before := sc.DeepCopy()
@@ -59,15 +59,15 @@ func (w *world) leaveCluster(name string, state clusterState, change ...func(*sp
 	sc.Status.StateTransitionHistory = map[string]sparkv1.ClusterState{"0": {CurrentStateSummary: sparkv1.ClusterSubmitted, LastTransitionTime: at}, "1": is}
 	sc.Status.CurrentState = &is
 	sc.Status.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{AttemptInfo: &sparkv1.ClusterAttemptInfo{}}
-	if err := w.api.Status().Patch(w.t.Context(), sc, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Status().Patch(w.T.Context(), sc, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 	return sc
 }
 
 // uidsOf are the pods and StatefulSets of a cluster.
 func (w *world) uidsOf(name string) map[string]types.UID {
-	w.t.Helper()
+	w.T.Helper()
 	uids := map[string]types.UID{}
 	for _, pod := range w.members(name) {
 		uids[pod.Name] = pod.UID
@@ -87,7 +87,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	sc := w.leaveCluster("c", sparkv1.ClusterRunningHealthy)
 	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 2) })
 	left := w.uidsOf("c")
-	stop := w.runClusters(testConfig(w.namespace), time.Now)
+	stop := w.runClusters(testConfig(w.Namespace), time.Now)
 	got := w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue), func(sc *sparkCluster) error {
 		return want(len(sc.Finalizers), 0)
 	})
@@ -98,8 +98,8 @@ func TestClusterIsTakenOver(t *testing.T) {
 	w.set("c-master", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.serverService("c-master-svc", func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	stop()
-	w.runClusters(testConfig(w.namespace), time.Now) // finds it the same
-	w.remove(w.waitPod("c-worker-0"))
+	w.runClusters(testConfig(w.Namespace), time.Now) // finds it the same
+	w.Remove(w.waitPod("c-worker-0"))
 	testkit.Wait(t, "the worker to come back", func(context.Context) error { return want(w.uidOf("c-worker-0") != left["c-worker-0"], true) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue))
 	left["c-worker-0"] = w.uidOf("c-worker-0")
@@ -130,11 +130,11 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	going := w.leaveCluster("going", sparkv1.ClusterRunningHealthy)
-	w.remove(going)
+	w.Remove(going)
 	w.leaveCluster("stuck", sparkv1.ClusterFailed)
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("stuck", sparkv1.ClusterRunningHealthy, readyWorkers(1))
-	w.waitGone(going)
+	w.WaitGone(going)
 	testkit.Wait(t, "its pods to go", func(context.Context) error { return want(len(w.members("going")), 0) })
 	w.waitLog("released the finalizers that another operator left")
 }
@@ -144,7 +144,7 @@ func TestClusterSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush-hush-1" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 	secrets := func() []string { return w.secretNames(sc) }
@@ -165,7 +165,7 @@ func TestClusterSecrets(t *testing.T) {
 		return want(len(now) == 1 && now[0] != before[0], true)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Ready", metav1.ConditionTrue))
-	if err := says(w.log.String(), "hush"); err == nil {
+	if err := says(w.Log.String(), "hush"); err == nil {
 		t.Error("the log tells it")
 	}
 }

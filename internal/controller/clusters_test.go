@@ -27,7 +27,7 @@ import (
 // objectsOf are what a cluster with an autoscaler is made of.
 func (w *world) objectsOf(name string) []client.Object {
 	of := func(suffix string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: w.namespace, Name: name + suffix}
+		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix}
 	}
 	return []client.Object{
 		&corev1.Service{ObjectMeta: of("-master-svc")}, &corev1.Service{ObjectMeta: of("-worker-svc")},
@@ -42,11 +42,11 @@ func (w *world) objectsOf(name string) []client.Object {
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", workers(2, 1, 3))
 	for _, object := range w.objectsOf("c") {
 		testkit.Wait(t, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
-			return w.api.Get(ctx, client.ObjectKeyFromObject(object), object)
+			return w.API.Get(ctx, client.ObjectKeyFromObject(object), object)
 		})
 		if !metav1.IsControlledBy(object, sc) || object.GetLabels()[identity.ClusterNameLabel] != "c" || object.GetLabels()[identity.AppUIDLabel] != string(sc.UID) {
 			t.Errorf("%T %s is labelled %v and owned by %v", object, object.GetName(), object.GetLabels(), object.GetOwnerReferences())
@@ -67,7 +67,7 @@ func TestClusterLives(t *testing.T) {
 	w.waitEvent(sc, "SparkClusterRunning")
 
 	for _, pod := range []string{"c-worker-0", "c-worker-1"} {
-		w.remove(w.waitPod(pod))
+		w.Remove(w.waitPod(pod))
 	}
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(0), clusterHolds("Degraded", metav1.ConditionTrue))
 	w.waitEvent(sc, "SparkClusterDegraded")
@@ -79,10 +79,10 @@ func TestClusterLives(t *testing.T) {
 		t.Errorf("%d states are told of (W1)", n)
 	}
 
-	w.remove(w.getCluster("c"))
-	w.waitGone(sc)
+	w.Remove(w.getCluster("c"))
+	w.WaitGone(sc)
 	for _, object := range w.objectsOf("c") {
-		w.waitGone(object)
+		w.WaitGone(object)
 	}
 	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
@@ -92,7 +92,7 @@ func TestClusterIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	master := w.uidOf("c-master-0")
@@ -119,10 +119,10 @@ func TestClusterIsEdited(t *testing.T) {
 	}
 
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":2,"maxWorkers":5}}}}`)
-	scaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-worker-hpa"}}
-	testkit.Wait(t, "the autoscaler", func(ctx context.Context) error { return w.api.Get(ctx, client.ObjectKeyFromObject(scaler), scaler) })
+	scaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-worker-hpa"}}
+	testkit.Wait(t, "the autoscaler", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(scaler), scaler) })
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":2,"minWorkers":2,"maxWorkers":2}}}}`)
-	w.waitGone(scaler)
+	w.WaitGone(scaler)
 	w.set("c-worker", replicas(2))
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 }
@@ -132,7 +132,7 @@ func TestAutoscalerHasTheWorkers(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	w.sparkCluster("c", workers(2, 1, 9))
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 	w.set("c-worker", replicas(2))
@@ -152,7 +152,7 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	// A set that is not rolled keeps what it took over: this shows that the pods survive the replacement, whatever becomes of them then.
 	keep := `{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"}%s}}`
 	w.sparkCluster("c", workers(1, 1, 9), notRolled)
@@ -178,16 +178,16 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	testkit.NeedsControllers(t, quotaFigures)
 	w, clock := newWorld(t), &later{}
 	w.kubelets()
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/statefulsets.apps": resource.MustParse("0")}}}
-	w.create(quota)
+	w.Create(quota)
 	testkit.Wait(t, "the quota to count", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
 		}
 		return want(len(quota.Status.Hard), 1)
 	})
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	sc := w.sparkCluster("c")
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure, clusterHolds("Ready", metav1.ConditionFalse, "exceeded quota"))
 	w.waitEvent(sc, "SparkClusterSchedulingFailure", "exceeded quota")
@@ -200,7 +200,7 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are told of", n)
 	}
-	w.remove(quota)
+	w.Remove(quota)
 	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"again"}}}`)
 	past := clusterHistory(w.waitCluster("c", sparkv1.ClusterRunningHealthy))
@@ -213,7 +213,7 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 func TestClusterWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	sc := w.sparkCluster("c", workers(1, 1, 2))
 	w.waitPod("c-master-0")
 	w.waitCluster("c", sparkv1.ClusterSubmitted)
@@ -231,7 +231,7 @@ func TestClusterWithoutAMaster(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, object := range w.objectsOf("c") {
-		w.waitGone(object)
+		w.WaitGone(object)
 	}
 	w.waitEvent(sc, "SparkClusterFailed")
 	w.kubelets()
@@ -243,12 +243,12 @@ func TestClusterWithoutAMaster(t *testing.T) {
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c-master-svc"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	w.create(theirs)
-	w.runClusters(testConfig(w.namespace), time.Now)
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-master-svc"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
+	w.Create(theirs)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.sparkCluster("c")
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure, clusterHolds("Ready", metav1.ConditionFalse, `Service "c-master-svc" already exists`))
 	w.untouchedObject(theirs)
-	w.remove(w.getCluster("c"))
+	w.Remove(w.getCluster("c"))
 	w.untouchedObject(theirs)
 }

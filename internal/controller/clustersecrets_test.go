@@ -23,7 +23,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	w.runClusters(testConfig(w.namespace), time.Now)
+	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 	secret := func() *corev1.Secret {
@@ -64,12 +64,12 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	w.kubelets()
 	began := time.Now()
 	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; what met weather is tried again all the same
-	w.runClusters(testConfig(w.namespace), slow)
+	w.runClusters(testConfig(w.Namespace), slow)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	alone := func(what string, not types.UID) (secret corev1.Secret) {
 		testkit.Wait(t, what, func(ctx context.Context) error {
 			var list corev1.SecretList
-			if err := w.api.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
+			if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
 			if len(list.Items) != 1 || list.Items[0].UID == not {
@@ -96,7 +96,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	stop := w.kubelets()
-	w.runClusters(testConfig(w.namespace), clock.now)
+	w.runClusters(testConfig(w.Namespace), clock.now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	secrets := func() []string { return w.secretNames(sc) }
@@ -121,7 +121,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	if is := secrets(); len(is) != 2 || !slices.Contains(is, first[0]) {
 		t.Errorf("the workers' Secret is %s, and there are %v", first[0], is)
 	}
-	w.remove(quota)
+	w.Remove(quota)
 	w.kubelets()
 	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)

@@ -21,7 +21,7 @@ func TestCrashInAServersLife(t *testing.T) {
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
 	m := w.mortal(crash, func(options ...func(*Environment)) func() {
-		return w.runServers(testConfig(w.namespace), clock.now, options...)
+		return w.runServers(testConfig(w.Namespace), clock.now, options...)
 	})
 	sc := w.server("x")
 	m.witness(sc, identity.RoleServer)

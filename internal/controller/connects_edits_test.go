@@ -15,7 +15,7 @@ import (
 func TestUnusableEditLeavesTheServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	old := w.readyServer(sc, 1)
 	for _, edit := range []struct{ patch, says string }{

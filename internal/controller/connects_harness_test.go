@@ -35,48 +35,48 @@ func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
 
 // runServers starts an operator that serves SparkConnects alone.
 func (w *world) runServers(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	return serveAlone(w, cfg, clock, func(op *Operator) Kind { return kinds.SparkConnects(cfg) }, change)
 }
 
 // server creates a SparkConnect.
 func (w *world) server(name string, change ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
-	w.t.Helper()
+	w.T.Helper()
 	sc := &v1alpha1.SparkConnect{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec:       v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4")},
 	}
 	sc.Spec.Executor.Instances = new(int32(1))
 	for _, c := range change {
 		c(sc)
 	}
-	w.create(sc)
+	w.Create(sc)
 	return sc
 }
 
 func (w *world) getServer(name string) *v1alpha1.SparkConnect {
-	w.t.Helper()
+	w.T.Helper()
 	sc := &v1alpha1.SparkConnect{}
-	if err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+		w.T.Fatal(err)
 	}
 	return sc
 }
 
 // patchServer patches a SparkConnect.
 func (w *world) patchServer(name, patch string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), w.getServer(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.getServer(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // serverPod waits for the server's pod of an attempt.
 func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	pod := &corev1.Pod{}
-	testkit.Wait(w.t, fmt.Sprintf("the server of %s, attempt %d", sc.Name, attempt), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: sc.Name + "-server"}, pod); err != nil {
+	testkit.Wait(w.T, fmt.Sprintf("the server of %s, attempt %d", sc.Name, attempt), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
 			return err
 		}
 		return errors.Join(want(pod.Labels[identity.AttemptLabel], fmt.Sprint(attempt)), want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(pod.DeletionTimestamp == nil, true))
@@ -86,10 +86,10 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 
 // waitServer waits until a SparkConnect is in a state, and whatever else holds of it.
 func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
-	w.t.Helper()
+	w.T.Helper()
 	sc := &v1alpha1.SparkConnect{}
-	testkit.Wait(w.t, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, sc); err != nil {
+	testkit.Wait(w.T, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 			return err
 		}
 		if sc.Status.State != state {
@@ -133,10 +133,10 @@ func absent(kind string) func(*v1alpha1.SparkConnect) error {
 
 // serverService waits for a server's Service, and whatever holds of it.
 func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
-	w.t.Helper()
+	w.T.Helper()
 	service := &corev1.Service{}
-	testkit.Wait(w.t, "Service "+name, func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, service); err != nil {
+	testkit.Wait(w.T, "Service "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, service); err != nil {
 			return err
 		}
 		for _, check := range holds {
@@ -171,7 +171,7 @@ func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[identity.ConnectNameLabel], server.UID[:4], id), Labels: labels,
+			Namespace: w.Namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[identity.ConnectNameLabel], server.UID[:4], id), Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: server.Name, UID: server.UID, Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "i"}}},
@@ -180,11 +180,11 @@ func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 
 // readyServer plays the kubelet until a server of an attempt is Ready, with one executor.
 func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	pod := w.serverPod(sc, attempt)
 	w.ready(pod.Name)
 	executor := w.serverExecutor(pod, 1)
-	w.create(executor)
+	w.Create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitServer(sc.Name, v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Operator.Attempt, int32(attempt)), want(sc.Status.Executors["running"], 1))
@@ -194,16 +194,16 @@ func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod 
 
 // pokeServer makes the operator look at a SparkConnect.
 func (w *world) pokeServer(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.patchServer(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }
 
 // waitNoServer waits until no pod and no ConfigMap of a SparkConnect is left.
 func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
-	w.t.Helper()
-	testkit.Wait(w.t, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.PodList{}} {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
+			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {

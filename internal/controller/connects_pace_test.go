@@ -61,7 +61,7 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 40 // in a few seconds
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
@@ -71,23 +71,23 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	var kept *corev1.Pod
 	for id := 2; id < 2+many; id++ {
 		executor := w.serverExecutor(pod, id)
-		w.create(executor)
+		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodFailed, exited(1, fmt.Sprintf("crash %d", id)))
 		if kept = executor; id < 1+many {
-			w.remove(executor)
+			w.Remove(executor)
 		}
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Executors["failed"], 1), want(sc.Status.Executors["running"], 1))
 	})
 	testkit.Wait(t, "the first failure and others to be told", func(context.Context) error {
-		told := w.eventsOf(sc)["SparkExecutorFailed"]
+		told := w.EventsOf(sc)["SparkExecutorFailed"]
 		return errors.Join(want(strings.Contains(told, "crash 2\n"), true), want(strings.Count(told, "crash") > 5, true))
 	})
 	if made, most := writes(); made > most {
 		t.Errorf("%v writes for %d executors that failed, want at most %v", made, many, most)
 	}
-	w.remove(kept)
+	w.Remove(kept)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(len(sc.Status.Executors), 1), want(sc.Status.Operator.Executors == nil, true))
 	})

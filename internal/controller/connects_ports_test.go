@@ -33,7 +33,7 @@ func hasPorts(ports string) func(*corev1.Service) error {
 func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	for i, kind := range []corev1.ServiceType{"", corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer} {
 		name := fmt.Sprintf("x%d", i)
 		w.server(name, func(sc *v1alpha1.SparkConnect) {
@@ -53,7 +53,7 @@ func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	stop := w.runServers(testConfig(w.namespace), clock.now)
+	stop := w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(w.server("x"), 1)
 	service := w.serverService("x-server")
 	stop()
@@ -65,10 +65,10 @@ func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 		{Name: "web-ui", Port: 4040, TargetPort: intstr.FromInt32(4040), AppProtocol: new("http")},
 		{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(15002), AppProtocol: new("grpc")},
 	}
-	if err := w.api.Update(t.Context(), old, client.FieldOwner(identity.FieldOwner)); err != nil {
+	if err := w.API.Update(t.Context(), old, client.FieldOwner(identity.FieldOwner)); err != nil {
 		t.Fatal(err)
 	}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	w.serverService("x-server", hasPorts("spark-connect-server:15002"), untouchedService(service), selects(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Operator.Attempt, int32(1)), want(sc.Status.Executors["running"], 1))

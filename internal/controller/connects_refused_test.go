@@ -43,7 +43,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 	}
 	for _, test := range []story{
 		{
-			name: "quota", hinder: func(w *world) func() { quota := w.noPods(); return func() { w.remove(quota) } },
+			name: "quota", hinder: func(w *world) func() { quota := w.noPods(); return func() { w.Remove(quota) } },
 			state: failed, reason: apianswer.ReasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server is made at"},
 		},
 		{
@@ -58,7 +58,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 		{
 			name: "service account", hinder: func(w *world) func() {
 				return func() {
-					w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "absent"}})
+					w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "absent"}})
 				}
 			}, sc: func(sc *v1alpha1.SparkConnect) {
 				sc.Spec.Server.Template = template(`{"spec":{"serviceAccountName":"absent","containers":[{"name":"spark-kubernetes-driver"}]}}`)
@@ -98,17 +98,17 @@ func TestServersThatCannotBeMade(t *testing.T) {
 		},
 		{
 			name: "a pod of that name", hinder: func(w *world) func() {
-				pod := foreignPod(w.namespace, "x-server")
-				w.create(pod)
-				return func() { w.untouchedObject(pod); w.remove(pod) }
+				pod := foreignPod(w.Namespace, "x-server")
+				w.Create(pod)
+				return func() { w.untouchedObject(pod); w.Remove(pod) }
 			},
 			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`Pod "x-server" already exists`},
 		},
 		{
 			name: "a ConfigMap of that name", hinder: func(w *world) func() {
-				config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
-				w.create(config)
-				return func() { w.untouchedObject(config); w.remove(config) }
+				config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
+				w.Create(config)
+				return func() { w.untouchedObject(config); w.Remove(config) }
 			},
 			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`ConfigMap "x-conf" already exists`},
 		},
@@ -117,7 +117,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
 			lift := test.hinder(w)
-			w.runServers(testConfig(w.namespace), clock.now)
+			w.runServers(testConfig(w.Namespace), clock.now)
 			sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
 				if test.sc != nil {
 					test.sc(sc)
@@ -146,19 +146,19 @@ func TestServersThatCannotBeMade(t *testing.T) {
 
 // untouchedObject checks that an object of somebody else's is as it was made.
 func (w *world) untouchedObject(object client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	now := object.DeepCopyObject().(client.Object)
-	if err := w.api.Get(w.t.Context(), client.ObjectKeyFromObject(object), now); err != nil || now.GetUID() != object.GetUID() || len(now.GetLabels()) > 0 {
-		w.t.Errorf("%s of somebody else was touched: %v, %+v", object.GetName(), err, now)
+	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), now); err != nil || now.GetUID() != object.GetUID() || len(now.GetLabels()) > 0 {
+		w.T.Errorf("%s of somebody else was touched: %v, %+v", object.GetName(), err, now)
 	}
 }
 
 // afterwards plays the kubelet of whichever server is made next.
 func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
-	w.t.Helper()
-	testkit.Wait(w.t, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
 		pod := &corev1.Pod{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: sc.Name + "-server"}, pod); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
 			return err
 		}
 		waits := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting != nil
@@ -172,11 +172,11 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-server"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-server"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	w.create(theirs)
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.Create(theirs)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken, `"x-server" already exists`),
@@ -194,7 +194,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		t.Errorf("the status was written:\n%+v\n%+v", quiet.Status, now.Status)
 	}
 	w.untouchedObject(theirs)
-	w.remove(theirs)
+	w.Remove(theirs)
 	clock.advance(auxiliary.MaxInterval)
 	w.pokeServer("x")
 	w.serverService("x-server", selects(pod))
@@ -212,7 +212,7 @@ func TestServiceThatCannotBe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
-			w.runServers(testConfig(w.namespace), clock.now)
+			w.runServers(testConfig(w.Namespace), clock.now)
 			sc := w.server("x")
 			pod := w.readyServer(sc, 1)
 			w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, test.service))
@@ -235,7 +235,7 @@ func TestServiceThatCannotBe(t *testing.T) {
 func TestServerWithoutRights(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	w.serverPod(sc, 1)
 	w.kubelet("x-server", corev1.PodFailed, exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
@@ -253,14 +253,14 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 		says   string
 	}{
 		"quota": {func(w *world) func() {
-			testkit.NeedsControllers(w.t, quotaFigures)
+			testkit.NeedsControllers(w.T, quotaFigures)
 			w.able()
 			quota := &corev1.ResourceQuota{
-				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "one-pod"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "one-pod"},
 				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
 			}
-			w.create(quota)
-			return func() { w.remove(quota) }
+			w.Create(quota)
+			return func() { w.Remove(quota) }
 		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
 		"rights": {func(w *world) func() { return w.able }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
 	} {
@@ -268,7 +268,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
 			lift := test.hinder(w)
-			w.runServers(testConfig(w.namespace), clock.now)
+			w.runServers(testConfig(w.Namespace), clock.now)
 			sc := w.server("x")
 			w.serverPod(sc, 1)
 			w.ready("x-server")

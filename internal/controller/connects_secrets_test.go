@@ -20,10 +20,10 @@ import (
 
 // serverSecret waits for the only Secret of a server, of an attempt; attempt 0 means that there is none.
 func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Secret {
-	w.t.Helper()
+	w.T.Helper()
 	var secrets corev1.SecretList
-	testkit.Wait(w.t, fmt.Sprintf("the Secret of attempt %d", attempt), func(ctx context.Context) error {
-		if err := w.api.List(ctx, &secrets, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
+	testkit.Wait(w.T, fmt.Sprintf("the Secret of attempt %d", attempt), func(ctx context.Context) error {
+		if err := w.API.List(ctx, &secrets, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 			return err
 		}
 		switch {
@@ -44,7 +44,7 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 func TestSecretsOfAServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.SparkConf = map[string]string{"spark.connect.authenticate.token": "Xyzzy-1"}
 	})
@@ -53,7 +53,7 @@ func TestSecretsOfAServer(t *testing.T) {
 	if ref := metav1.GetControllerOf(first); ref == nil || ref.UID != sc.UID || !strings.Contains(string(first.Data["spark.properties"]), "Xyzzy-1") {
 		t.Errorf("the Secret is %+v", first)
 	}
-	objects := []client.Object{pod, w.serverService("x-server"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}}
+	objects := []client.Object{pod, w.serverService("x-server"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}}
 	w.there(objects[2])
 	for _, object := range objects {
 		if text, err := yaml.Marshal(object); err != nil || strings.Contains(string(text), "Xyzzy") {
@@ -78,7 +78,7 @@ func TestOperatorWithoutRightsOnSecretsDeletesNone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Submission.Mode = config.SubmissionNative
 	w.runServers(cfg, clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	sc := w.server("x")

@@ -35,22 +35,22 @@ func untouchedService(was *corev1.Service) func(*corev1.Service) error {
 
 // lookServer makes the operator look at a SparkConnect, after a while by its clock, and waits until it has.
 func (w *world) lookServer(name string, clock *later, after time.Duration) {
-	w.t.Helper()
+	w.T.Helper()
 	clock.advance(after)
 	looks := clock.looks.Load()
 	w.pokeServer(name)
-	testkit.Wait(w.t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 }
 
 // TestServerOnItsWayOutIsNotReady: from the deletion on nobody can connect, whatever the pod's own readiness says, and who waits for Ready is kept waiting.
 func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
-	goes := w.takesItsTime(pod)
-	w.remove(pod)
+	goes := w.TakesItsTime(pod)
+	w.Remove(pod)
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Ready", metav1.ConditionFalse, "DriverDeleting"),
 		holds("ServerPodReady", metav1.ConditionFalse, "DriverDeleting"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.PodName, "x-server") }, servedBy("x-server"))
@@ -63,11 +63,11 @@ func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 func TestServiceIsRenamed(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
 	}
-	w.create(theirs)
+	w.Create(theirs)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	old := w.serverService("x-server")
@@ -87,11 +87,11 @@ func TestServiceIsRenamed(t *testing.T) {
 	}
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	w.untouchedObject(theirs)
-	w.remove(theirs)
+	w.Remove(theirs)
 	clock.advance(auxiliary.MaxInterval)
 	w.pokeServer("x")
 	w.serverService("taken", selects(pod))
-	w.waitGone(old)
+	w.WaitGone(old)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
 }
 
@@ -99,15 +99,15 @@ func TestServiceIsRenamed(t *testing.T) {
 func TestServiceThatIsKeptGoes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
-	w.create(&corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+	w.runServers(testConfig(w.Namespace), clock.now)
+	w.Create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
 	})
 	w.readyServer(w.server("x"), 1)
 	old := w.serverService("x-server")
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"taken"}}}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy("x-server"))
-	w.remove(old)
+	w.Remove(old)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
@@ -115,7 +115,7 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	old := w.serverService("x-server")
@@ -132,16 +132,16 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	// The one that served is deleted by hand, and nothing can be made in its place.
 	w.patchServer("x", `{"spec":{"server":{"service":{"spec":{"sessionAffinity":"Sometimes"}}}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy("x-server"))
-	w.remove(old)
+	w.Remove(old)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy(""))
 }
 
 // editService changes a Service as a person does.
 func (w *world) editService(name, patch string) {
-	w.t.Helper()
+	w.T.Helper()
 	service := w.serverService(name)
-	if err := w.api.Patch(w.t.Context(), service, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody")); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), service, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody")); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestServiceIsEditedByHand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
-			w.runServers(testConfig(w.namespace), clock.now)
+			w.runServers(testConfig(w.Namespace), clock.now)
 			pod := w.readyServer(w.server("x"), 1)
 			was := w.serverService("x-server").UID
 			w.editService("x-server", `{"metadata":{"annotations":{"added":"yes"}}}`)
@@ -194,7 +194,7 @@ func TestServiceIsEditedByHand(t *testing.T) {
 func TestServiceIsEditedAtOnce(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(w.server("x"), 1)
 	w.serverService("x-server")
 	w.editService("x-server", astray)
@@ -205,14 +205,14 @@ func TestServiceIsEditedAtOnce(t *testing.T) {
 func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	stop := w.runServers(testConfig(w.namespace), clock.now)
+	stop := w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(w.server("x"), 1)
 	w.readyServer(w.server("y"), 1)
 	stop()
 	w.editService("x-server", astray)
 	y := w.serverService("y-server")
 	made := &requests{}
-	w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	w.serverService("x-server", led(pod))
 	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
 	for range 4 {
@@ -233,7 +233,7 @@ func TestTwoWantTheServiceOtherwise(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
-	w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	w.serverService("x-server")
@@ -263,7 +263,7 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
-	w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	w.readyServer(w.server("x", func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}), 1)
@@ -271,7 +271,7 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 	before := made.since(nil)
 	for i := range 10 {
 		service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i+1)}}
-		if err := w.api.Status().Update(t.Context(), service); err != nil {
+		if err := w.API.Status().Update(t.Context(), service); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ type leftServer struct {
 }
 
 func (w *world) leaveServer(name string, runs bool) leftServer {
-	w.t.Helper()
+	w.T.Helper()
 	sc := w.server(name)
 	owner := *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
 	labels := func(more map[string]string) map[string]string {
@@ -41,7 +41,7 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 		return l
 	}
 	of := func(suffix string, more map[string]string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: w.namespace, Name: name + suffix, Labels: labels(more), OwnerReferences: []metav1.OwnerReference{owner}}
+		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix, Labels: labels(more), OwnerReferences: []metav1.OwnerReference{owner}}
 	}
 	podLabels := map[string]string{sparkoperator.LabelLaunchedBy: "true", identity.RoleLabel: identity.RoleServer, "spark-version": "4.1.4"}
 	left := leftServer{
@@ -57,8 +57,8 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 			},
 		}},
 	}
-	w.create(left.config)
-	w.create(left.service)
+	w.Create(left.config)
+	w.Create(left.service)
 	status := v1alpha1.SparkConnectStatus{
 		State: v1alpha1.SparkConnectStateNotReady, StartTime: metav1.NewTime(time.Now().Add(-time.Hour)), LastUpdateTime: metav1.Now(),
 		Server:     v1alpha1.SparkConnectServerStatus{PodName: name + "-server", ServiceName: name + "-server"},
@@ -70,18 +70,18 @@ func (w *world) leaveServer(name string, runs bool) leftServer {
 			// A user's template, whose first container is the server's.
 			Containers: []corev1.Container{{Name: "main", Image: "spark", Env: []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}}, {Name: "logger", Image: "l"}},
 		}}
-		w.create(left.pod)
+		w.Create(left.pod)
 		w.ready(left.pod.Name)
 		left.executor = w.serverExecutor(left.pod, 1)
-		w.create(left.executor)
+		w.Create(left.executor)
 		w.kubelet(left.executor.Name, corev1.PodRunning, running())
 		status.State, status.Executors = v1alpha1.SparkConnectStateReady, map[string]int{"running": 1}
 		status.Conditions[0].Status, status.Conditions[0].Reason = metav1.ConditionTrue, "ServerPodReady"
 	}
 	before := sc.DeepCopy()
 	sc.Status = status
-	if err := w.api.Status().Patch(w.t.Context(), sc, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Status().Patch(w.T.Context(), sc, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 	return left
 }
@@ -92,7 +92,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	left := w.leaveServer("x", true)
-	stop := w.runServers(testConfig(w.namespace), clock.now)
+	stop := w.runServers(testConfig(w.Namespace), clock.now)
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
 		func(sc *v1alpha1.SparkConnect) error {
 			return errors.Join(want(sc.Status.Operator != nil, true), want(sc.Status.Executors["running"], 1))
@@ -107,7 +107,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 	// Another process finds it the same.
 	stop()
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	w.kubelet(left.executor.Name, corev1.PodFailed, exited(1, "boom"))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Executors["failed"], 1) })
 	if uid := w.uidOf("x-server"); uid != left.pod.UID {
@@ -119,8 +119,8 @@ func TestServerIsTakenOver(t *testing.T) {
 
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.ui.enabled":"true"}}}`)
 	next := w.readyServer(left.sc, 2)
-	w.waitGone(left.executor)
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
+	w.WaitGone(left.executor)
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AttemptLabel] != "2" {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
@@ -134,7 +134,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	left := w.leaveServer("x", true)
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator != nil, true) })
 	w.kubelet("x-server", corev1.PodRunning, exited(7, "")) // the logger goes on
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server is made at"))
@@ -150,12 +150,12 @@ func TestLeftWithoutServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	left := w.leaveServer("x", false)
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(left.sc, 1)
 	if service := w.serverService("x-server", selects(pod)); service.UID != left.service.UID {
 		t.Errorf("the Service is %+v", service)
 	}
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AppUIDLabel] != string(left.sc.UID) {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
@@ -168,7 +168,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	left := w.leaveServer("x", true)
 	app := w.leave(theirs{name: "x", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
-	ourApp := w.application("y", withDriver)
+	ourApp := w.Application("y", withDriver)
 	ourServer := w.server("y")
 	w.ready(w.driverOf(ourApp, 1).Name)
 	w.readyServer(ourServer, 1)
@@ -179,7 +179,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	alone := func(name string, executors int32) {
 		t.Helper()
 		testkit.Wait(t, "the executors of "+name, func(context.Context) error {
-			status := w.get(name).Status
+			status := w.Get(name).Status
 			var runs int32
 			if status.Executors != nil {
 				runs = status.Executors.Running
@@ -190,8 +190,8 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	alone("x", 1) // its own
 	alone("y", 0)
 	// One goes, the other stays.
-	w.remove(app)
-	w.waitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-driver"}})
+	w.Remove(app)
+	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-driver"}})
 	w.patchServer("y", `{"spec":{"suspend":true}}`)
 	w.waitNoServer(ourServer)
 	for name, uid := range map[string]types.UID{"x-server": left.pod.UID, left.executor.Name: left.executor.UID, "y-driver": w.driverOf(ourApp, 1).UID} {
@@ -205,7 +205,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 func TestServersAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Connect.Enabled = new(false)
 	made := &requests{}
 	env := w.environment()
@@ -216,7 +216,7 @@ func TestServersAreSwitchedOff(t *testing.T) {
 	}
 	stop := w.run(op)
 	w.server("x")
-	w.driverOf(w.application("pi", withDriver), 1)
+	w.driverOf(w.Application("pi", withDriver), 1)
 	stop()
 	for what := range made.since(nil) {
 		if what == "GET sparkconnects" || what == "PATCH sparkconnects/status" {

@@ -28,7 +28,7 @@ import (
 func TestServerLives(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.serverPod(sc, 1)
 	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning,
@@ -38,9 +38,9 @@ func TestServerLives(t *testing.T) {
 		t.Errorf("server is %+v", got.Status.Server)
 	}
 	service := w.serverService("x-server", selects(pod))
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	for _, object := range []client.Object{pod, service, config} {
-		if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 			t.Fatal(err)
 		}
 		if ref := metav1.GetControllerOf(object); ref == nil || ref.UID != sc.UID {
@@ -73,21 +73,21 @@ func TestServerLives(t *testing.T) {
 func TestEditedServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Executor.Template = template(`{"spec":{"containers":[{"name":"spark-kubernetes-executor"}]}}`)
 	})
 	old := w.readyServer(sc, 1)
 	executor := w.serverExecutor(old, 1)
 	service := w.serverService("x-server")
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x-conf"}}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	w.there(config)
 	was := config.UID
 
 	w.patchServer("x", `{"spec":{"sparkVersion":"4.0.1","sparkConf":{"spark.sql.shuffle.partitions":"7"},"executor":{"template":{"metadata":{"labels":{"new":"one"}}}}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
 		holds("Ready", metav1.ConditionFalse, "Launched"), func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator.Attempt, int32(2)) })
-	w.waitGone(executor)
+	w.WaitGone(executor)
 	next := w.serverPod(sc, 2)
 	w.there(config)
 	if config.UID == was || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
@@ -110,7 +110,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 func TestServiceIsEditedInPlace(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	before := w.serverService("x-server")
@@ -128,7 +128,7 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 	}
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"sql"}}}}}`)
 	w.serverService("sql", selects(pod))
-	w.waitGone(plain)
+	w.WaitGone(plain)
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "sql") })
 	if now := w.serverPod(sc, 1); now.UID != pod.UID || got.Status.Operator.Attempt != 1 {
 		t.Error("the server was replaced")
@@ -139,12 +139,12 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 func TestServiceThatSomebodyDeletes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	service := w.serverService("x-server")
 	clock.advance(auxiliary.OwnTrust)
-	w.remove(service)
+	w.Remove(service)
 	w.serverService("x-server", selects(pod), func(s *corev1.Service) error { return want(s.UID != service.UID, true) })
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
 }
@@ -153,7 +153,7 @@ func TestServiceThatSomebodyDeletes(t *testing.T) {
 func TestServerSuspends(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	w.readyServer(sc, 1)
 	service := w.serverService("x-server")
@@ -173,10 +173,10 @@ func TestServerSuspends(t *testing.T) {
 func TestEditWaitsForTheOldServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
-	goes := w.takesItsTime(pod)
+	goes := w.TakesItsTime(pod)
 	w.patchServer("x", `{"spec":{"image":"other"}}`)
 	w.waitDeleting(pod)
 	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
@@ -200,21 +200,21 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 func TestServerIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	first := w.server("x")
 	pod := w.readyServer(first, 1)
 	service := w.serverService("x-server")
 	hold := `{"metadata":{"finalizers":["example.com/grace"]}}`
-	if err := w.api.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(hold))); err != nil {
+	if err := w.API.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(hold))); err != nil {
 		t.Fatal(err)
 	}
-	goes := w.takesItsTime(pod)
-	w.remove(first)
-	w.waitGone(first)
+	goes := w.TakesItsTime(pod)
+	w.Remove(first)
+	w.WaitGone(first)
 	second := w.server("x")
 	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken, "of the same name that was deleted"))
 	goes()
-	if err := w.api.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
 	}
 	next := w.readyServer(second, 1)
@@ -222,7 +222,7 @@ func TestServerIsMadeAnew(t *testing.T) {
 		t.Error("the Service is the first one's")
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
-	for reason, told := range w.eventsOf(second) {
+	for reason, told := range w.EventsOf(second) {
 		if strings.Contains(told, "already exists") || reason == "SparkServerRefused" {
 			t.Errorf("told %s: %s", reason, told)
 		}
@@ -233,10 +233,10 @@ func TestServerIsMadeAnew(t *testing.T) {
 func TestServerThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
-	w.remove(pod)
+	w.Remove(pod)
 	// No kubelet stops it, so it may be gone before a pass has seen it go.
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, func(sc *v1alpha1.SparkConnect) error {
 		if holds("Progressing", metav1.ConditionTrue, "DriverNotFound")(sc) == nil {
@@ -251,7 +251,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	before := next.DeepCopy()
 	w.there(next)
 	next.Status.Conditions[0].Status = corev1.ConditionFalse // as the node controller does
-	if err := w.api.Status().Patch(t.Context(), next, client.MergeFrom(before)); err != nil {
+	if err := w.API.Status().Patch(t.Context(), next, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	clock.advance(time.Minute)
@@ -270,14 +270,14 @@ func TestServerThatIsDeleted(t *testing.T) {
 func TestDeletedServerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	executor := w.serverExecutor(pod, 1)
 	service := w.serverService("x-server")
-	w.remove(sc)
-	w.waitGone(service)
-	w.waitGone(executor)
+	w.Remove(sc)
+	w.WaitGone(service)
+	w.WaitGone(executor)
 	w.waitNoServer(sc)
 }
 
@@ -286,7 +286,7 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.Enabled = new(false) // whose optional kinds are asked for again and again
 	stop := w.runServers(cfg, clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	// The first finds the caches full and the connections open.
@@ -311,7 +311,7 @@ func TestQuietServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
-	stop := w.runServers(testConfig(w.namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	stop := w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	sc := w.server("x")
 	w.readyServer(sc, 1)
 	clock.advance(auxiliary.OwnTrust)
@@ -345,16 +345,16 @@ func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
 	for id := 2; id < 2+many; id++ {
 		executor := w.serverExecutor(pod, id)
-		w.create(executor)
+		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
 		if id%2 == 0 {
-			w.remove(executor)
+			w.Remove(executor)
 		}
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {

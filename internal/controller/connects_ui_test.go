@@ -20,7 +20,7 @@ import (
 func TestServersUIFromOutside(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.UI.Ingress.Enabled = new(true)
 	w.runServers(cfg, clock.now)
 	sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
@@ -31,7 +31,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	one := func(checks ...func(*networkingv1.Ingress) error) *networkingv1.Ingress {
 		t.Helper()
 		testkit.Wait(t, "an Ingress", func(ctx context.Context) error {
-			if err := w.api.List(ctx, &ingresses, client.InNamespace(w.namespace)); err != nil {
+			if err := w.API.List(ctx, &ingresses, client.InNamespace(w.Namespace)); err != nil {
 				return err
 			}
 			if err := want(len(ingresses.Items), 1); err != nil {
@@ -73,7 +73,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	}
 	w.patchServer("x", `{"spec":{"ui":null}}`)
 	testkit.Wait(t, "no Ingress", func(ctx context.Context) error {
-		return errors.Join(w.api.List(ctx, &ingresses, client.InNamespace(w.namespace)), want(len(ingresses.Items), 0))
+		return errors.Join(w.API.List(ctx, &ingresses, client.InNamespace(w.Namespace)), want(len(ingresses.Items), 0))
 	})
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Exposed"), func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.WebUIAddress, "") })
 	if now := w.serverPod(sc, 2); now.UID != next.UID {
@@ -85,7 +85,7 @@ func TestServersUIFromOutside(t *testing.T) {
 func TestServersUIThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "x.example.com"}
 	})
@@ -99,7 +99,7 @@ func TestServersUIThatCannotBeReached(t *testing.T) {
 func TestPortOfAServerIsEdited(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
-	w.runServers(testConfig(w.namespace), clock.now)
+	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	w.readyServer(sc, 1)
 	before := w.serverService("x-server")

@@ -27,7 +27,7 @@ func TestCrashInALongLife(t *testing.T) {
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.mortal(crash, w.runReal)
-	app := w.application("pi", withDriver, withBudget, onFailure(1))
+	app := w.Application("pi", withDriver, withBudget, onFailure(1))
 	m.witness(app, identity.RoleDriver)
 
 	w.attemptRuns(1)
@@ -50,10 +50,10 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 
 // attemptRuns plays the kubelet until an attempt's driver runs and the status says so.
 func (w *world) attemptRuns(attempt int32) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("attempt %d to run", attempt), func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("attempt %d to run", attempt), func(ctx context.Context) error {
 		driver := &corev1.Pod{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: driverName("pi")}, driver); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: driverName("pi")}, driver); err != nil {
 			return err
 		}
 		if driver.Labels[identity.AttemptLabel] != fmt.Sprint(attempt) {
@@ -63,11 +63,11 @@ func (w *world) attemptRuns(attempt int32) {
 			before := driver.DeepCopy()
 			driver.Status.Phase = corev1.PodRunning
 			driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.DriverContainer, State: running()}}
-			if err := w.api.Status().Patch(ctx, driver, client.MergeFrom(before)); err != nil {
+			if err := w.API.Status().Patch(ctx, driver, client.MergeFrom(before)); err != nil {
 				return err
 			}
 		}
-		status := w.get("pi").Status
+		status := w.Get("pi").Status
 		if status.Operator == nil || status.Operator.Attempt != attempt {
 			return errors.New("it is not in the status")
 		}
@@ -77,9 +77,9 @@ func (w *world) attemptRuns(attempt int32) {
 
 // patchPi patches the application pi.
 func (w *world) patchPi(patch string) {
-	w.t.Helper()
-	app := w.get("pi")
-	if err := w.api.Patch(w.t.Context(), app, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	app := w.Get("pi")
+	if err := w.API.Patch(w.T.Context(), app, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }

@@ -75,13 +75,13 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 func (m *mortal) witness(of client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
-		if err := m.w.api.List(context.Background(), &pods, client.InNamespace(m.w.namespace), client.MatchingLabels{
+		if err := m.w.API.List(context.Background(), &pods, client.InNamespace(m.w.Namespace), client.MatchingLabels{
 			identity.AppUIDLabel: string(of.GetUID()), identity.RoleLabel: role,
 		}); err != nil {
-			m.w.t.Error(err)
+			m.w.T.Error(err)
 		}
 		if len(pods.Items) > 1 {
-			m.w.t.Errorf("%d pods of role %s at once", len(pods.Items), role)
+			m.w.T.Errorf("%d pods of role %s at once", len(pods.Items), role)
 		}
 		for i := range pods.Items {
 			attempt := pods.Items[i].Labels[identity.AttemptLabel]
@@ -105,16 +105,16 @@ func (m *mortal) witness(of client.Object, role string) {
 
 // end is the end of a life of so many attempts, each of which was started once. It reports whether the operator died in it.
 func (m *mortal) end(attempts int) (died bool) {
-	m.w.t.Helper()
+	m.w.T.Helper()
 	close(m.over)
 	m.others.Wait()
 	for attempt, pods := range m.started {
 		if len(pods) > 1 {
-			m.w.t.Errorf("attempt %s was started %d times", attempt, len(pods))
+			m.w.T.Errorf("attempt %s was started %d times", attempt, len(pods))
 		}
 	}
 	if len(m.started) != attempts {
-		m.w.t.Errorf("started: %v", m.started)
+		m.w.T.Errorf("started: %v", m.started)
 	}
 	return m.died
 }

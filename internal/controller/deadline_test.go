@@ -28,7 +28,7 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
+	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "not found"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -40,7 +40,7 @@ func TestDeadline(t *testing.T) {
 	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 2*time.Second {
 		t.Errorf("it ended %s after the submission", ran)
 	}
-	w.waitGone(driver)
+	w.WaitGone(driver)
 }
 
 // TestDeadlineBehindAGate: the time that a queue holds a driver up by a scheduling gate does not count. When the gate
@@ -49,26 +49,26 @@ func TestDeadlineBehindAGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}),
+	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}),
 		func(app *v1beta2.SparkApplication) {
 			app.Spec.Driver.Template = &runtime.RawExtension{
 				Raw: []byte(`{"spec":{"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}],"containers":[]}}`)}
 		})
 	driver := w.driverOf(app, 1)
 	testkit.Wait(t, "the gate to be reported", func(context.Context) error {
-		ready := condition(w.get("pi"), "Ready")
+		ready := condition(w.Get("pi"), "Ready")
 		if ready.Reason != lifecycle.ReasonSchedulingGated || !strings.Contains(ready.Message, "kueue.x-k8s.io/admission") {
 			return fmt.Errorf("%+v", ready)
 		}
 		return nil
 	})
-	if gated := w.get("pi"); gated.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
+	if gated := w.Get("pi"); gated.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Fatalf("%s behind a gate", gated.Status.AppState.State)
 	}
 
 	lifted := time.Now()
 	ungated := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`))
-	if err := w.api.Patch(t.Context(), driver, ungated); err != nil {
+	if err := w.API.Patch(t.Context(), driver, ungated); err != nil {
 		t.Fatal(err)
 	}
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -86,9 +86,9 @@ func TestRunOnALostNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(1), timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
+	app := w.Application("pi", withDriver, onFailure(1), timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
 	driver := w.driverOf(app, 1)
-	w.bind(driver, "lost")
+	w.Bind(driver, "lost")
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.kubelet(driver.Name, corev1.PodUnknown, running())
@@ -107,26 +107,18 @@ func TestRunOnALostNode(t *testing.T) {
 	if n := w.drivers(app); n != 1 {
 		t.Fatalf("there are %d drivers while the first may run", n)
 	}
-	if err := w.api.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	w.execute(w.driverOf(app, 2), exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// bind puts a pod on a node, whose kubelet the API server then waits for before a deleted pod is gone.
-func (w *world) bind(pod *corev1.Pod, node string) {
-	w.t.Helper()
-	if err := w.api.SubResource("binding").Create(w.t.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *world) waitDeleting(pod *corev1.Pod) {
-	w.t.Helper()
-	testkit.Wait(w.t, pod.Name+" to be deleted", func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, pod.Name+" to be deleted", func(ctx context.Context) error {
 		var now corev1.Pod
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil {
 			return err
 		}
 		if now.DeletionTimestamp == nil {
@@ -138,10 +130,10 @@ func (w *world) waitDeleting(pod *corev1.Pod) {
 
 // drivers counts an application's driver pods.
 func (w *world) drivers(app *v1beta2.SparkApplication) int {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver}); err != nil {
+		w.T.Fatal(err)
 	}
 	return len(pods.Items)
 }

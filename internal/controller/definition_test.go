@@ -23,7 +23,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	definitions := testkit.Client(t, apiextensionsv1.AddToScheme)
-	gvk := schema.GroupVersionKind{Group: w.namespace + ".example.org", Version: "v1", Kind: "Job"}
+	gvk := schema.GroupVersionKind{Group: w.Namespace + ".example.org", Version: "v1", Kind: "Job"}
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
 	theirs := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "jobs." + gvk.Group},
@@ -42,7 +42,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = definitions.Delete(t.Context(), theirs) })
 	waiting := func(limit time.Duration) *Operator {
-		cfg := testConfig(w.namespace)
+		cfg := testConfig(w.Namespace)
 		cfg.Controller.CacheSyncTimeout.Duration = limit
 		op, err := newOperator(t.Context(), cfg, w.environment())
 		if err != nil {
@@ -55,7 +55,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another operator's: it drops status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
 		t.Errorf("another's definition: %v", err)
 	}
-	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {
+	if !strings.Contains(w.Log.String(), "waiting for a kind to be served") {
 		t.Error("waited in silence")
 	}
 

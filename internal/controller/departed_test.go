@@ -29,37 +29,38 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // In the tests of what is swept the application is there, so that Kubernetes' garbage collector does nothing; it is only said to be gone.
 
 // sweeper is a reconciler that reads caches, of what the operator watches for it.
 func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
-	w.t.Helper()
-	rc, scheme := testkit.Rest(w.t), w.api.Scheme()
-	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
+	w.T.Helper()
+	rc, scheme := testkit.Rest(w.T), w.API.Scheme()
+	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	watched := []client.Object{&corev1.Pod{}}
 	for _, kind := range dependents.Kinds {
 		watched = append(watched, identity.MetadataOnly(kind))
 	}
 	for _, object := range watched {
-		if err := caches.IndexField(w.t.Context(), object, identity.CacheIndex, identity.IndexKeys); err != nil {
-			w.t.Fatal(err)
+		if err := caches.IndexField(w.T.Context(), object, identity.CacheIndex, identity.IndexKeys); err != nil {
+			w.T.Fatal(err)
 		}
 	}
-	if _, err := caches.GetInformer(w.t.Context(), &v1beta2.SparkApplication{}, cache.BlockUntilSynced(false)); err != nil {
-		w.t.Fatal(err)
+	if _, err := caches.GetInformer(w.T.Context(), &v1beta2.SparkApplication{}, cache.BlockUntilSynced(false)); err != nil {
+		w.T.Fatal(err)
 	}
-	go func() { _ = caches.Start(w.t.Context()) }()
-	if !caches.WaitForCacheSync(w.t.Context()) {
-		w.t.Fatal("the caches are not full")
+	go func() { _ = caches.Start(w.T.Context()) }()
+	if !caches.WaitForCacheSync(w.T.Context()) {
+		w.T.Fatal("the caches are not full")
 	}
 	cached, err := client.New(rc, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: caches}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	cached = client.WithFieldOwner(cached, identity.FieldOwner)
 	for _, over := range wrap {
@@ -67,16 +68,16 @@ func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
 	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	return &Reconciler{
-		kind: tinyKind(), client: cached, live: w.api, clock: time.Now, limit: time.Minute, scope: everywhere{}, explains: explain.New(w.api, cached, nil),
-		metrics: metrics, events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
+		kind: tiny.Kind(), client: cached, live: w.API, clock: time.Now, limit: time.Minute, scope: everywhere{}, explains: explain.New(w.API, cached, nil),
+		metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
 	}
 }
 
 // waitCached waits until a reconciler's caches have so many objects that are labelled as a custom resource's.
 func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
-		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
+		of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -92,11 +93,11 @@ func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
 
 // configMap makes one that is labelled as an application's, with the owners given.
 func (w *world) configMap(app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
-	w.t.Helper()
-	meta := tinyMeta(app, name, 1)
+	w.T.Helper()
+	meta := tiny.Meta(app, name, 1)
 	meta.OwnerReferences = owners
 	object := &corev1.ConfigMap{ObjectMeta: meta}
-	w.create(object)
+	w.Create(object)
 	return object
 }
 
@@ -104,54 +105,32 @@ func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
 }
 
-// stays lists what is left in the namespace of pods and ConfigMaps, by name.
-func (w *world) stays() (names []string) {
-	w.t.Helper()
-	var pods corev1.PodList
-	var maps corev1.ConfigMapList
-	for _, list := range []client.ObjectList{&pods, &maps} {
-		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	for _, pod := range pods.Items {
-		names = append(names, "pod "+pod.Name)
-	}
-	for _, configMap := range maps.Items {
-		if configMap.Name != "kube-root-ca.crt" {
-			names = append(names, "map "+configMap.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // TestSweepDeletesWhatIsLeft: all whose owners are gone, and nothing else.
 func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.sweeper()
-	app, other := w.application("pi"), w.application("other")
-	driver := tinyDriver(app, 1)
-	w.create(driver)
+	app, other := w.Application("pi"), w.Application("other")
+	driver := tiny.Driver(app, 1)
+	w.Create(driver)
 	byDriver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}
 	executor := func(name string, owners ...metav1.OwnerReference) {
-		pod := tinyDriver(app, 1)
+		pod := tiny.Driver(app, 1)
 		pod.Name, pod.Labels[identity.RoleLabel], pod.OwnerReferences = name, identity.RoleExecutor, owners
-		w.create(pod)
+		w.Create(pod)
 	}
 	executor("exec-1", byDriver)
 	executor("exec-2", byDriver, appRef(app))
 	executor("exec-of-others", appRef(other))
-	shared := tinyDriver(app, 2)
+	shared := tiny.Driver(app, 2)
 	shared.Name, shared.OwnerReferences = "driver-of-two", append(shared.OwnerReferences, appRef(other))
-	w.create(shared)
+	w.Create(shared)
 	executor("exec-of-two", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: shared.Name, UID: shared.UID, Controller: new(true)})
 	w.configMap(app, "conf", appRef(app))
 	w.configMap(app, "of-two", appRef(app), appRef(other))
 	w.configMap(app, "of-nobody")
 	w.configMap(app, "of-other", appRef(other))
-	w.create(tinyDriver(other, 1))
+	w.Create(tiny.Driver(other, 1))
 	w.waitCached(r, app.UID, 10)
 
 	r.departed.Note(app)
@@ -161,7 +140,7 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 		return errors.Join(err, want(again, false))
 	})
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
-	if diff := cmp.Diff(left, w.stays()); diff != "" {
+	if diff := cmp.Diff(left, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
 	if uids, known := r.departed.Get(identity.Key(app)); known {
@@ -200,20 +179,20 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w := newWorld(t)
 			race := &racing{before: func(object client.Object) {
 				changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}
-				if err := w.api.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
+				if err := w.API.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
 					t.Error(err)
 				}
 			}}
 			r := w.sweeper(func(c client.Client) client.Client { race.Client = c; return race })
-			app := w.application("pi")
-			w.create(tinyDriver(app, 1))
+			app := w.Application("pi")
+			w.Create(tiny.Driver(app, 1))
 			w.configMap(app, "conf", appRef(app))
 			w.waitCached(r, app.UID, 2)
 			r.departed.Note(app)
 			if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
-			if diff := cmp.Diff([]string{"map pi-conf"}, w.stays()); diff != "" {
+			if diff := cmp.Diff([]string{"map pi-conf"}, w.Stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
@@ -223,7 +202,7 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 				}
 				return want(again, false)
 			})
-			if diff := cmp.Diff(c.left, w.stays()); diff != "" {
+			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
 			}
 		})
@@ -235,16 +214,16 @@ func TestSweepOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.sweeper()
-	app := w.application("pi")
+	app := w.Application("pi")
 	before := app.DeepCopy()
 	before.UID = "before"
-	w.create(tinyDriver(app, 1))
+	w.Create(tiny.Driver(app, 1))
 	w.waitCached(r, app.UID, 1)
 	r.departed.Note(before)
 	if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
-	if diff := cmp.Diff([]string{"pod pi-driver"}, w.stays()); diff != "" {
+	if diff := cmp.Diff([]string{"pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
 }
@@ -268,14 +247,14 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	w := newWorld(t)
 	keeps := &webhookless{}
 	r := w.sweeper(func(c client.Client) client.Client { keeps.Client = c; return keeps })
-	other, app := w.application("other"), w.application("pi")
+	other, app := w.Application("other"), w.Application("pi")
 	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
 	w.waitCached(r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
 		return r.client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
 	})
 	keeps.fails.Store(true)
-	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.namespace, Name: "gone"}}
+	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.Namespace, Name: "gone"}}
 	for _, key := range keys {
 		r.departed.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
 	}
@@ -283,13 +262,13 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > lookAgain {
 		t.Errorf("the pass over the other one ended with %v, %v", result, err)
 	}
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("its state is %q", state)
 	}
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
 		t.Error("where there is no other one, the failure is not told")
 	}
-	if diff := cmp.Diff([]string{"map other-conf", "map pi-conf", "pod pi-driver"}, w.stays()); diff != "" {
+	if diff := cmp.Diff([]string{"map other-conf", "map pi-conf", "pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left at first (-want +got):\n%s", diff)
 	}
 
@@ -306,7 +285,7 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 			return want(known, false)
 		})
 	}
-	if diff := cmp.Diff([]string{"map pi-conf", "pod pi-driver"}, w.stays()); diff != "" {
+	if diff := cmp.Diff([]string{"map pi-conf", "pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
 }
@@ -325,10 +304,10 @@ func TestDepartedNotes(t *testing.T) {
 		gone []*v1beta2.SparkApplication
 		want []types.UID
 	}{
-		{"one", tinyKind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
-		{"one after the other", tinyKind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
-		{"in the foreground", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
-		{"not one whose children stay", tinyKind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
+		{"one", tiny.Kind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
+		{"one after the other", tiny.Kind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
+		{"in the foreground", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
+		{"not one whose children stay", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
 		{"not one that another operator serves", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 		{"not one whose children are applications", Kind{Runs: &Runs{}},
@@ -371,28 +350,28 @@ func TestApplicationIsDeleted(t *testing.T) {
 			}
 			w := newWorld(t)
 			w.runReal()
-			app, last := w.application("pi", withDriver), w.application("last", withDriver)
+			app, last := w.Application("pi", withDriver), w.Application("last", withDriver)
 			w.runningDriver(app, 1)
 			driver := w.runningDriver(last, 1)
 			had := w.childrenOf(app)
 			if len(had) < 4 {
 				t.Fatalf("it has %d objects", len(had))
 			}
-			if err := w.api.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
+			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
-			w.waitGone(app)
+			w.WaitGone(app)
 			if !stays {
 				for _, object := range had {
-					w.waitGone(object)
+					w.WaitGone(object)
 				}
 				return
 			}
 			// Another that is deleted after it goes with all that it has, so that the operator has heard of the first.
-			if err := w.api.Delete(t.Context(), last); err != nil {
+			if err := w.API.Delete(t.Context(), last); err != nil {
 				t.Fatal(err)
 			}
-			w.waitGone(driver)
+			w.WaitGone(driver)
 			for _, object := range w.childrenOf(app) {
 				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
 					t.Errorf("%s %s is deleted at %v, of %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
@@ -407,12 +386,12 @@ func TestApplicationIsDeleted(t *testing.T) {
 
 // childrenOf lists what is labelled as an application's.
 func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := w.api.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
-			w.t.Fatal(err)
+		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+			w.T.Fatal(err)
 		}
 		for i := range list.Items {
 			list.Items[i].SetGroupVersionKind(kind)
@@ -428,22 +407,22 @@ func TestDeletionIsTheOperators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
-	stop := w.runTiny(tinyKind(), func(env *Environment) { env.Rest.Wrap(made.over) })
+	stop := w.runTiny(tiny.Kind(), func(env *Environment) { env.Rest.Wrap(made.over) })
 	const n = 30
 	var apps []*v1beta2.SparkApplication
 	for i := range n {
-		apps = append(apps, w.application(fmt.Sprintf("pi-%d", i)))
+		apps = append(apps, w.Application(fmt.Sprintf("pi-%d", i)))
 	}
 	for _, app := range apps {
 		w.waitState(app.Name, v1beta2.ApplicationStateSubmitted)
 	}
 	before := made.since(nil)
 	for _, app := range apps {
-		if err := w.api.Delete(t.Context(), app); err != nil {
+		if err := w.API.Delete(t.Context(), app); err != nil {
 			t.Fatal(err)
 		}
 	}
-	testkit.Wait(t, "the namespace to be empty", func(context.Context) error { return want(len(w.stays()), 0) })
+	testkit.Wait(t, "the namespace to be empty", func(context.Context) error { return want(len(w.Stays()), 0) })
 	stop()
 	got := made.since(before)
 	for _, resource := range []string{"pods", "configmaps", "services"} {

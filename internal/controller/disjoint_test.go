@@ -31,7 +31,7 @@ type release struct {
 
 // startRelease starts an operator that selects namespaces.
 func (w *world) startRelease(selector string) *release {
-	w.t.Helper()
+	w.T.Helper()
 	r := &release{namespaces: config.Namespaces{Selector: selector}, wrote: map[string]map[string]int{}}
 	cfg := testConfig()
 	cfg.Namespaces = r.namespaces
@@ -46,8 +46,8 @@ func (w *world) startRelease(selector string) *release {
 		})
 	})
 	var err error
-	if r.op, err = NewOperator(w.t.Context(), cfg, env); err != nil {
-		w.t.Fatal(err)
+	if r.op, err = NewOperator(w.T.Context(), cfg, env); err != nil {
+		w.T.Fatal(err)
 	}
 	w.run(r.op)
 	return r
@@ -74,30 +74,30 @@ func (r *release) writes(namespace string) map[string]int {
 
 // leaves waits until the operator sees that it does not serve a namespace any more.
 func (r *release) leaves(w *world) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the operator to see the labels", func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "the operator to see the labels", func(ctx context.Context) error {
 		s, err := newScope(r.namespaces, r.op.GetClient())
 		if err != nil {
 			return err
 		}
-		served, err := s.Serves(ctx, w.namespace)
+		served, err := s.Serves(ctx, w.Namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
 }
 
 // carry brings applications of these names to their ends, each of which must have an Event.
 func (w *world) carry(names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	apps := map[string]*v1beta2.SparkApplication{}
 	for _, name := range names {
-		apps[name] = w.application(name, withDriver)
+		apps[name] = w.Application(name, withDriver)
 	}
 	for name, app := range apps {
 		w.execute(w.driverOf(app, 1), exited(0, ""))
 		if now := w.waitState(name, v1beta2.ApplicationStateCompleted); now.Status.Operator.Attempt != 1 {
-			w.t.Errorf("%s/%s took %d attempts", w.namespace, name, now.Status.Operator.Attempt)
+			w.T.Errorf("%s/%s took %d attempts", w.Namespace, name, now.Status.Operator.Attempt)
 		}
-		testkit.Wait(w.t, "the events of "+name, func(context.Context) error { return want(len(w.eventsOf(app)) > 0, true) })
+		testkit.Wait(w.T, "the events of "+name, func(context.Context) error { return want(len(w.EventsOf(app)) > 0, true) })
 	}
 }
 
@@ -107,28 +107,28 @@ func (w *world) carry(names ...string) {
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
 	a, b, moves := newWorld(t), newWorld(t), newWorld(t)
-	key := "release-" + a.namespace // the API server is shared with other tests
+	key := "release-" + a.Namespace // the API server is shared with other tests
 	a.relabel(key, "a")
 	b.relabel(key, "b")
 	moves.relabel(key, "a")
 	ofA, ofB := a.startRelease(key+"=a"), b.startRelease(key+"=b")
 
-	moving := moves.application("moving", withDriver)
+	moving := moves.Application("moving", withDriver)
 	driver := moves.runningDriver(moving, 1)
 	a.carry("one", "two", "three")
 	b.carry("one", "two", "three") // names are no secret between them
 
 	moves.relabel(key, "")
 	ofA.leaves(moves)
-	before := ofA.writes(moves.namespace)
-	if got := ofB.writes(moves.namespace); got != nil {
+	before := ofA.writes(moves.Namespace)
+	if got := ofB.writes(moves.Namespace); got != nil {
 		t.Errorf("the other wrote in a namespace that was not its own yet: %v", got)
 	}
 	moves.relabel(key, "b")
 	moves.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	moves.waitState("moving", v1beta2.ApplicationStateCompleted)
 	delete(before, "POST events") // which are written later than what they tell
-	after := ofA.writes(moves.namespace)
+	after := ofA.writes(moves.Namespace)
 	delete(after, "POST events")
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the first went on in a namespace that was not its own any more (-before +after):\n%s", diff)
@@ -139,20 +139,20 @@ func TestDisjointSelectors(t *testing.T) {
 		other *release
 		w     *world
 	}{{ofA, ofB, a}, {ofB, ofA, b}} {
-		own := c.own.writes(c.w.namespace)
+		own := c.own.writes(c.w.Namespace)
 		if own["POST pods"] != 3 || own["PATCH sparkapplications/status"] == 0 || own["POST events"] == 0 {
 			t.Errorf("in its own namespace an operator wrote %v, want 3 driver pods, statuses and events", own)
 		}
-		if got := c.other.writes(c.w.namespace); got != nil {
+		if got := c.other.writes(c.w.Namespace); got != nil {
 			t.Errorf("another operator wrote %v", got)
 		}
 	}
-	if n := before["POST pods"] + ofB.writes(moves.namespace)["POST pods"]; n != 1 {
+	if n := before["POST pods"] + ofB.writes(moves.Namespace)["POST pods"]; n != 1 {
 		t.Errorf("%d drivers were created for the application that moved", n)
 	}
 	for w, n := range map[*world]int{a: 3, b: 3, moves: 1} {
 		var pods corev1.PodList
-		err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver})
+		err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver})
 		if err != nil || len(pods.Items) != n {
 			t.Errorf("there are %d drivers, want %d; %v", len(pods.Items), n, err)
 		}

@@ -18,13 +18,13 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	first := w.runningDriver(app, 1)
 	stop()
-	w.patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
+	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
 	stop = w.runReal()
 	testkit.Wait(t, "the edit that restarts nothing to be seen", func(context.Context) error {
-		now := w.get("pi")
+		now := w.Get("pi")
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
 	stop()
@@ -32,7 +32,7 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 		t.Fatal("a time to live that was edited has replaced the run")
 	}
 
-	w.patch("pi", `{"spec":{"arguments":["100"]}}`)
+	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
 	stop = w.runReal()
 	second := w.driverOf(app, 2)
 	if !strings.Contains(strings.Join(second.Spec.Containers[0].Args, " "), "100") {
@@ -53,19 +53,19 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.runningDriver(app, 1)
 	stop()
-	if err := w.api.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(driver)
-	foreign := foreignPod(w.namespace, driver.Name)
-	w.create(foreign)
+	w.WaitGone(driver)
+	foreign := foreignPod(w.Namespace, driver.Name)
+	w.Create(foreign)
 	untouched := func(when string) {
 		t.Helper()
 		now := &corev1.Pod{}
-		err := w.api.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)
+		err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)
 		if err != nil || now.UID != foreign.UID || now.DeletionTimestamp != nil {
 			t.Fatalf("%s, the foreign pod was touched: %v", when, err)
 		}
@@ -76,9 +76,9 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	untouched("suspended")
 	for _, edit := range []string{`{"spec":{"suspend":false}}`, `{"spec":{"arguments":["100"]}}`} {
-		w.patch("pi", edit)
+		w.Patch("pi", edit)
 		testkit.Wait(t, edit+" to fail by the name", func(context.Context) error {
-			now := w.get("pi")
+			now := w.Get("pi")
 			if err := want(now.Status.ObservedGeneration, now.Generation); err != nil {
 				return err
 			}
@@ -89,8 +89,8 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 		})
 		untouched(edit)
 	}
-	w.patch("pi", `{"spec":{"suspend":true}}`)
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	w.Patch("pi", `{"spec":{"suspend":true}}`)
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	w.waitNothingOf(app)

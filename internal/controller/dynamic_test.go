@@ -27,7 +27,7 @@ const (
 // dynamicConfigMap is one that the default selector finds.
 func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: map[string]string{
 			"app.kubernetes.io/name": "spark-kubernetes-operator", "app.kubernetes.io/component": "operator-dynamic-config-overrides",
 		}},
 		Data: data,
@@ -36,10 +36,10 @@ func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.Co
 
 // waitServed waits until an operator serves the namespaces.
 func (w *world) waitServed(op *Operator, names ...string) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("%v to be served", names), func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%v to be served", names), func(context.Context) error {
 		if is := op.Settings().Namespaces.Names; !slices.Equal(is, names) {
-			return fmt.Errorf("served are %v; the log is\n%s", is, w.log)
+			return fmt.Errorf("served are %v; the log is\n%s", is, w.Log)
 		}
 		return nil
 	})
@@ -49,10 +49,10 @@ func (w *world) waitServed(op *Operator, names ...string) {
 func TestNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t), newWorld(t)
-	cfg := testConfig(a.namespace)
-	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.namespace
-	waiting := b.get(b.application("waiting", withDriver).Name)
-	first := a.application("first", withDriver)
+	cfg := testConfig(a.Namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
+	waiting := b.Get(b.Application("waiting", withDriver).Name)
+	first := a.Application("first", withDriver)
 	op, err := NewOperator(t.Context(), cfg, a.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -61,46 +61,46 @@ func TestNamespacesChangeLive(t *testing.T) {
 	a.driverOf(first, 1)
 	b.untouched(waiting, 0)
 
-	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.namespace + "," + b.namespace, "spark.nonsense": "1"})
-	a.create(dynamic)
+	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
+	a.Create(dynamic)
 	b.driverOf(waiting, 1)
-	for _, want := range []string{"the namespaces that are served have changed", a.namespace + "," + b.namespace, "spark.nonsense"} {
-		if !strings.Contains(a.log.String(), want) {
-			t.Errorf("the log does not tell %q:\n%s", want, a.log)
+	for _, want := range []string{"the namespaces that are served have changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
+		if !strings.Contains(a.Log.String(), want) {
+			t.Errorf("the log does not tell %q:\n%s", want, a.Log)
 		}
 	}
 
 	// One that goes out is left as it is.
-	dynamic.Data = map[string]string{propertyNamespaces: b.namespace, propertyTrim: "false"}
-	if err := a.api.Update(t.Context(), dynamic); err != nil {
+	dynamic.Data = map[string]string{propertyNamespaces: b.Namespace, propertyTrim: "false"}
+	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
-	a.waitServed(op, b.namespace)
+	a.waitServed(op, b.Namespace)
 	if *op.Settings().Apache.TrimHistory {
 		t.Error("the other setting of the same change was not taken")
 	}
-	late := a.get(a.application("late", withDriver).Name)
-	b.driverOf(b.application("also", withDriver), 1)
+	late := a.Get(a.Application("late", withDriver).Name)
+	b.driverOf(b.Application("also", withDriver), 1)
 	a.untouched(late, 1)
 
 	// A list that cannot be used changes nothing.
-	dynamic.Data = map[string]string{propertyNamespaces: a.namespace + ",No_Name"}
-	if err := a.api.Update(t.Context(), dynamic); err != nil {
+	dynamic.Data = map[string]string{propertyNamespaces: a.Namespace + ",No_Name"}
+	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the refusal to be told", func(context.Context) error {
-		if !strings.Contains(a.log.String(), "No_Name") {
-			return fmt.Errorf("the log is\n%s", a.log)
+		if !strings.Contains(a.Log.String(), "No_Name") {
+			return fmt.Errorf("the log is\n%s", a.Log)
 		}
 		return nil
 	})
-	a.waitServed(op, b.namespace)
+	a.waitServed(op, b.Namespace)
 
 	// Without the ConfigMap everything is as at the start.
-	if err := a.api.Delete(t.Context(), dynamic); err != nil {
+	if err := a.API.Delete(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
-	a.waitServed(op, a.namespace)
+	a.waitServed(op, a.Namespace)
 	a.driverOf(late, 1)
 	if !*op.Settings().Apache.TrimHistory {
 		t.Error("the other setting is not back")
@@ -120,12 +120,12 @@ func TestSettingsFromAFile(t *testing.T) {
 	}
 	cfg := testConfig("there-is-none")
 	cfg.DynamicConfig = config.DynamicConfig{Enabled: true, Source: config.SourceFile, File: file, Selector: "a=b", ReloadInterval: metav1.Duration{Duration: 20 * time.Millisecond}}
-	write(propertyNamespaces + " = " + w.namespace + "\n")
+	write(propertyNamespaces + " = " + w.Namespace + "\n")
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.namespace}) {
+	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.Namespace}) {
 		t.Fatalf("before the start %v are served", is)
 	}
 	w.run(op)
@@ -141,12 +141,12 @@ func TestSettingsFromAFile(t *testing.T) {
 func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
-	w.create(w.dynamicConfigMap("b", map[string]string{propertyNamespaces: "later"}))
-	w.create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
-	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
-	other.create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
+	w.Create(w.dynamicConfigMap("b", map[string]string{propertyNamespaces: "later"}))
+	w.Create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
+	other.Create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
 	cfg := testConfig("first")
-	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.namespace
+	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.Namespace
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.DynamicConfig.Enabled = true
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
 		t.Errorf("outside a pod and without a namespace: %v", err)
@@ -178,21 +178,21 @@ func TestScopeThatChanges(t *testing.T) {
 		served bool
 	}{
 		{config.Namespaces{Names: []string{"another"}}, nil, false},
-		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: w.namespace}, true},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: w.Namespace}, true},
 		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: "*"}, true},
-		{config.Namespaces{Names: []string{w.namespace}}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Names: []string{w.Namespace}}, map[string]string{propertyNamespaces: "another"}, false},
 		{config.Namespaces{}, nil, true},
 		{config.Namespaces{}, map[string]string{propertyNamespaces: "another"}, false},
 		{config.Namespaces{Selector: "team=a"}, map[string]string{propertyNamespaces: "another"}, true},
 		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "another"}, false},
-		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: w.namespace}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: w.Namespace}, true},
 		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "*"}, true},
 		{config.Namespaces{Selector: "team=b"}, nil, false},
 	} {
 		cfg := testConfig()
 		cfg.Namespaces = test.start
 		live := settings.New(cfg)
-		s, err := newScope(cfg.Namespaces, w.api)
+		s, err := newScope(cfg.Namespaces, w.API)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestScopeThatChanges(t *testing.T) {
 		var woken []string
 		live.OnNamespaces(func(name string) { woken = append(woken, name) })
 		live.Become(next)
-		if served, err := s.Serves(t.Context(), w.namespace); err != nil || served != test.served {
+		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != test.served {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}
 		if (test.now != nil) != (len(woken) > 0) {

@@ -13,20 +13,21 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // TestApacheEndpoints: both addresses are served beside the operator's own, with that operator's paths and words.
 func TestApacheEndpoints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
 	cfg.Apache.Health.BindAddress, cfg.Apache.Metrics.BindAddress = freeAddress(t), freeAddress(t)
-	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
@@ -56,7 +57,7 @@ func TestApacheEndpointThatIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.Health.BindAddress = taken.Addr().String()
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), taken.Addr().String()) {
 		t.Errorf("%v, want it to name %s", err, taken.Addr())

@@ -165,7 +165,7 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
 	driver := w.driverOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	slow.gate() // that the driver runs is a status write, which takes its time
@@ -173,18 +173,18 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 	<-slow.held
 	for id := 1; id <= 5; id++ {
 		executor := w.executor(app, driver, id)
-		w.create(executor)
+		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
-		if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
-		w.waitGone(executor)
+		w.WaitGone(executor)
 	}
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	close(slow.hold)
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	testkit.Wait(t, "the executors", func(context.Context) error {
-		status := w.get("pi").Status
+		status := w.Get("pi").Status
 		if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: 5}, status.Executors); diff != "" || len(status.ExecutorState) != 5 {
 			return fmt.Errorf("%v: %s", status.ExecutorState, diff)
 		}
@@ -204,17 +204,17 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
 	driver := w.runningDriver(app, 1)
 	for id := 1; id <= 2; id++ {
 		executor := w.executor(app, driver, id)
-		w.create(executor)
+		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
 	}
 	counts := func(want v1beta2.ExecutorCounts) {
 		t.Helper()
 		testkit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
-			got := w.get("pi").Status.Executors
+			got := w.Get("pi").Status.Executors
 			if got == nil || *got != want {
 				return fmt.Errorf("they are %+v", got)
 			}
@@ -225,14 +225,14 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 
 	// A third one's coming is a status write, which takes its time.
 	slow.gate()
-	w.create(w.executor(app, driver, 3))
+	w.Create(w.executor(app, driver, 3))
 	<-slow.held
 	gone := w.executor(app, driver, 1)
 	w.kubelet(gone.Name, corev1.PodFailed, exited(7, "boom"))
-	if err := w.api.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(gone)
+	w.WaitGone(gone)
 	close(slow.hold)
 	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
 	w.waitEvent(app, "SparkExecutorFailed", gone.Name, "exit code 7")
@@ -246,7 +246,7 @@ func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
 	}
 	// Those that did their work made no events.
-	for reason, said := range w.eventsOf(app) {
+	for reason, said := range w.EventsOf(app) {
 		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(said, "\n")) {
 			t.Errorf("event %s: %s", reason, said)
 		}

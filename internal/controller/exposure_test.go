@@ -20,7 +20,7 @@ import (
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Exposure.Enabled = false
 	w.runApache(cfg, time.Now)
 	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), func(app *apacheApp) {
@@ -30,13 +30,13 @@ func TestNothingOutside(t *testing.T) {
 	driver := w.readyDriver(app, 1)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, "exposure.enabled: true"))
 	service := &corev1.Service{}
-	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "pi-ui"}, service); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui"}, service); err != nil {
 		t.Fatal(err)
 	}
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.Selector["app"] != "" || service.Spec.Selector["spark-role"] != driver.Labels["spark-role"] {
 		t.Errorf("the Service is %+v", service.Spec)
 	}
-	err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "pi-door"}, &networkingv1.Ingress{})
+	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-door"}, &networkingv1.Ingress{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the Ingress: %v", err)
 	}
@@ -46,7 +46,7 @@ func TestNothingOutside(t *testing.T) {
 func TestSentinelsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Identity.Namespace = "elsewhere"
 	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 10*time.Millisecond
 	w.apacheApp("sentinel", sentinelApp)

@@ -19,14 +19,14 @@ import (
 
 // runBoth starts an operator as the binary does.
 func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := NewOperator(w.t.Context(), cfg, env)
+	op, err := NewOperator(w.T.Context(), cfg, env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return w.run(op)
 }
@@ -36,8 +36,8 @@ func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) 
 func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runBoth(testConfig(w.namespace))
-	theirs := w.application("pi", withDriver)
+	w.runBoth(testConfig(w.Namespace))
+	theirs := w.Application("pi", withDriver)
 	ours := w.apacheApp("pi")
 	cluster := w.sparkCluster("pi")
 	first, second := w.runningDriver(theirs, 1), w.readyDriver(ours, 1)
@@ -52,26 +52,26 @@ func TestBothFamilies(t *testing.T) {
 			t.Errorf("%v of %s are counted", n, kind)
 		}
 	}
-	w.remove(w.getApache("pi"))
-	w.waitGone(ours)
-	w.waitGone(second)
+	w.Remove(w.getApache("pi"))
+	w.WaitGone(ours)
+	w.WaitGone(second)
 	if w.uidOf(first.Name) != first.UID {
 		t.Error("the other API's driver was replaced")
 	}
 	w.kubelet(first.Name, corev1.PodSucceeded, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.remove(w.get("pi"))
-	w.waitGone(theirs)
+	w.Remove(w.Get("pi"))
+	w.WaitGone(theirs)
 	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
 	w.there(cluster)
 }
 
 // standingNow is how many custom resources of a kind the gauge counts.
 func (w *world) standingNow(kind string) (sum float64) {
-	w.t.Helper()
+	w.T.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
@@ -95,10 +95,10 @@ func TestFamilySwitchedOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			cfg := testConfig(w.namespace)
+			cfg := testConfig(w.Namespace)
 			off(&cfg)
 			w.runBoth(cfg)
-			theirs, ours := w.application("theirs", withDriver), w.apacheApp("ours")
+			theirs, ours := w.Application("theirs", withDriver), w.apacheApp("ours")
 			if cfg.Applications() {
 				w.driverOf(theirs, 1)
 				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
@@ -109,7 +109,7 @@ func TestFamilySwitchedOff(t *testing.T) {
 			}
 			w.apacheDriver(ours, 1)
 			w.waitApache("ours", sparkv1.ApplicationDriverRequested)
-			if is := w.get("theirs"); is.ResourceVersion != theirs.ResourceVersion {
+			if is := w.Get("theirs"); is.ResourceVersion != theirs.ResourceVersion {
 				t.Errorf("it was touched: %+v", is.Status)
 			}
 		})
@@ -122,7 +122,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	w := newWorld(t)
 	var hidden atomic.Bool
 	hidden.Store(true)
-	w.runBoth(testConfig(w.namespace), func(env *Environment) {
+	w.runBoth(testConfig(w.Namespace), func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(request *http.Request) (*http.Response, error) {
 				if hidden.Load() && strings.HasPrefix(request.URL.Path, "/apis/sparkoperator.k8s.io") {
@@ -144,7 +144,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	w.waitApache("ours", sparkv1.ApplicationResourceReleased)
 	w.waitLog("a kind is not served yet")
 	hidden.Store(false)
-	w.runningDriver(w.application("theirs", withDriver), 1)
+	w.runningDriver(w.Application("theirs", withDriver), 1)
 }
 
 // withoutGroup takes the group of the other API out of the list of groups, in whichever form that is.

@@ -46,9 +46,9 @@ type entry struct {
 
 func newFleet(t *testing.T) *fleet {
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	election := &cfg.LeaderElection
-	election.Enabled, election.Namespace, election.LeaseName = new(true), w.namespace, "lock"
+	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 250*time.Millisecond
 	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
 }
@@ -73,7 +73,7 @@ var errDead = errors.New("the process is no more")
 
 // start begins one more replica.
 func (f *fleet) start() *one {
-	f.t.Helper()
+	f.T.Helper()
 	f.next++
 	r := &one{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
 	env := f.environment()
@@ -88,9 +88,9 @@ func (f *fleet) start() *one {
 		})
 	})
 	env.wrap = func(c client.Client) client.Client { r.Client = c; return r }
-	op, err := NewOperator(f.t.Context(), f.cfg, env)
+	op, err := NewOperator(f.T.Context(), f.cfg, env)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	op.lock.Interface = standing{op.lock.Interface, r}
 	r.op = op
@@ -100,10 +100,10 @@ func (f *fleet) start() *one {
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		if <-r.over; err != nil && !r.dead.Load() {
-			f.t.Errorf("%s ended with %v", r.name, err)
+			f.T.Errorf("%s ended with %v", r.name, err)
 		}
 	})
-	f.t.Cleanup(r.stop)
+	f.T.Cleanup(r.stop)
 	return r
 }
 
@@ -211,8 +211,8 @@ func (s *oneStatus) Patch(ctx context.Context, object client.Object, patch clien
 
 // writes waits until a replica has written something.
 func (f *fleet) writes(r *one) {
-	f.t.Helper()
-	testkit.Wait(f.t, r.name+" to act", func(context.Context) error {
+	f.T.Helper()
+	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
 		if len(r.since(time.Time{})) == 0 {
 			return errors.New("it has written nothing")
 		}
@@ -222,7 +222,7 @@ func (f *fleet) writes(r *one) {
 
 // audit fails if writes of two replicas were on their way at the same time. It returns how many each of them sent.
 func (f *fleet) audit() (wrote map[string]int) {
-	f.t.Helper()
+	f.T.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slices.SortFunc(f.account, func(a, b entry) int { return a.begun.Compare(b.begun) })
@@ -232,7 +232,7 @@ func (f *fleet) audit() (wrote map[string]int) {
 		wrote[w.replica]++
 		for other, before := range last {
 			if other != w.replica && before.ended.After(w.begun) {
-				f.t.Errorf("%s by %s began at %s, while %s by %s was on its way until %s", w.what, w.replica,
+				f.T.Errorf("%s by %s began at %s, while %s by %s was on its way until %s", w.what, w.replica,
 					w.begun.Format("15:04:05.000"), before.what, other, before.ended.Format("15:04:05.000"))
 			}
 		}
@@ -248,7 +248,7 @@ func (f *fleet) kubelets(ctx context.Context) {
 	seen := map[types.UID]time.Time{}
 	for ctx.Err() == nil {
 		var pods corev1.PodList
-		if err := f.api.List(ctx, &pods, client.InNamespace(f.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
+		if err := f.API.List(ctx, &pods, client.InNamespace(f.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
 			continue // the end of the test
 		}
 		for i := range pods.Items {
@@ -268,8 +268,8 @@ func (f *fleet) kubelets(ctx context.Context) {
 			default:
 				continue
 			}
-			if err := f.api.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil && ctx.Err() == nil {
-				f.t.Errorf("play the kubelet of %s: %v", pod.Name, err)
+			if err := f.API.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil && ctx.Err() == nil {
+				f.T.Errorf("play the kubelet of %s: %v", pod.Name, err)
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -311,7 +311,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 		var created sync.WaitGroup
 		created.Go(func() {
 			for i := range applications / len(changes) {
-				f.application(fmt.Sprintf("app-%d", round*applications/len(changes)+i), withDriver)
+				f.Application(fmt.Sprintf("app-%d", round*applications/len(changes)+i), withDriver)
 				time.Sleep(time.Duration(gaps.IntN(200)) * time.Millisecond)
 			}
 		})
@@ -336,7 +336,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range applications {
-		key := namespaced(f.namespace, fmt.Sprintf("app-%d", i))
+		key := namespaced(f.Namespace, fmt.Sprintf("app-%d", i))
 		// A driver that was created by a replica that was killed before it had the answer is not counted.
 		if n := f.drivers[key]; n > 1 {
 			t.Errorf("%s: %d drivers were created", key, n)

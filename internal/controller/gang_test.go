@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -23,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
@@ -33,39 +33,39 @@ import (
 // definitionsOfGroups installs both definitions, once for all tests of the process. They are not part of the repository: where they are absent, the
 // test is skipped.
 func (w *world) definitionsOfGroups() {
-	w.t.Helper()
-	folder := filepath.Join(crd.Root(w.t), "..", "shared", "data", "crds")
+	w.T.Helper()
+	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
-		w.t.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
+		w.T.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
 	}
 	for file, kind := range map[string]schema.GroupVersionKind{
 		"scheduling.volcano.sh_podgroups.yaml": gang.VolcanoKind, "scheduling.x-k8s.io_podgroups.yaml": gang.CoschedulingKind,
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil { // also where one of them is missing: only without all of them there is nothing to test against
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(text, object); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		if err := client.IgnoreAlreadyExists(w.api.Create(w.t.Context(), object)); err != nil {
-			w.t.Fatal(err)
+		if err := client.IgnoreAlreadyExists(w.API.Create(w.T.Context(), object)); err != nil {
+			w.T.Fatal(err)
 		}
-		testkit.Wait(w.t, kind.String()+" to be served", func(ctx context.Context) error {
-			return w.api.List(ctx, listOf(kind), client.InNamespace(w.namespace))
+		testkit.Wait(w.T, kind.String()+" to be served", func(ctx context.Context) error {
+			return w.API.List(ctx, listOf(kind), client.InNamespace(w.Namespace))
 		})
 	}
 }
 
 // runGangs starts an operator with batch schedulers switched on, which soon sees what is installed.
 func (w *world) runGangs() *Operator {
-	w.t.Helper()
-	cfg := testConfig(w.namespace)
+	w.T.Helper()
+	cfg := testConfig(w.Namespace)
 	cfg.BatchScheduler.Enabled, cfg.BatchScheduler.KubeSchedulerNames = true, []string{"tuned"}
-	op, err := NewOperator(w.t.Context(), cfg, w.environment())
+	op, err := NewOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	op.optional.Interval = 20 * time.Millisecond
 	w.run(op)
@@ -78,14 +78,6 @@ func asGang(scheduler string) func(*v1beta2.SparkApplication) {
 		withDriver(app)
 		app.Spec.BatchScheduler = new(scheduler)
 		app.Spec.Executor.Instances = new(int32(2))
-	}
-}
-
-// patch changes an application as kubectl patch does.
-func (w *world) patch(name, change string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), w.get(name), client.RawPatch(types.MergePatchType, []byte(change))); err != nil {
-		w.t.Fatal(err)
 	}
 }
 
@@ -102,10 +94,10 @@ func groupOf(kind schema.GroupVersionKind, app client.Object) *unstructured.Unst
 
 // waitGroup waits for the PodGroup of an application's attempt and returns it.
 func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attempt int) *unstructured.Unstructured {
-	w.t.Helper()
+	w.T.Helper()
 	group := groupOf(kind, app)
-	testkit.Wait(w.t, fmt.Sprintf("the pod group of attempt %d", attempt), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(group), group); err != nil {
+	testkit.Wait(w.T, fmt.Sprintf("the pod group of attempt %d", attempt), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(group), group); err != nil {
 			return err
 		}
 		return want(group.GetLabels()[identity.AttemptLabel], fmt.Sprint(attempt))
@@ -118,9 +110,9 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
-	w.application("plain", withDriver)
-	app := w.application("pi", asGang("volcano"))
-	w.application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	w.Application("plain", withDriver)
+	app := w.Application("pi", asGang("volcano"))
+	w.Application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	w.waitReady("pi", apianswer.ReasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
 	w.waitEvent(app, apianswer.ReasonNotServed, "podgroups.scheduling.volcano.sh")
@@ -130,13 +122,13 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 			t.Errorf("%q does not say %q", got.Status.AppState.ErrorMessage, part)
 		}
 	}
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("the one that waits is %s", state)
 	}
 
 	w.definitionsOfGroups()
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(groupOf(gang.VolcanoKind, app)), groupOf(gang.VolcanoKind, app)); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(groupOf(gang.VolcanoKind, app)), groupOf(gang.VolcanoKind, app)); err != nil {
 		t.Error(err)
 	}
 }
@@ -150,7 +142,7 @@ func TestGangLives(t *testing.T) {
 			w := newWorld(t)
 			w.definitionsOfGroups()
 			w.runGangs()
-			app := w.application("pi", asGang(scheduler), func(app *v1beta2.SparkApplication) {
+			app := w.Application("pi", asGang(scheduler), func(app *v1beta2.SparkApplication) {
 				app.Spec.RestartPolicy = v1beta2.RestartPolicy{
 					Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(2)),
 				}
@@ -171,8 +163,8 @@ func TestGangLives(t *testing.T) {
 			// While the next attempt waits for its time, nothing is kept free for the last.
 			w.execute(driver, exited(1, "first"))
 			w.waitState("pi", v1beta2.ApplicationStateFailing)
-			w.waitGone(first)
-			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
+			w.WaitGone(first)
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
 				t.Errorf("the driver's log is gone with the group: %v", err)
 			}
 			driver = w.driverOf(app, 2)
@@ -183,8 +175,8 @@ func TestGangLives(t *testing.T) {
 
 			w.execute(driver, exited(0, ""))
 			w.waitState("pi", v1beta2.ApplicationStateCompleted)
-			w.waitGone(second)
-			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
+			w.WaitGone(second)
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
 				t.Errorf("the driver pod is not kept: %v", err)
 			}
 		})
@@ -193,17 +185,17 @@ func TestGangLives(t *testing.T) {
 
 // checkGroup holds a group, as the API server stored it, to what the application asks for.
 func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, least map[string]string) {
-	w.t.Helper()
+	w.T.Helper()
 	spec, _ := group.Object["spec"].(map[string]any)
 	if spec["minMember"] != int64(1) {
-		w.t.Errorf("minMember is %v", spec["minMember"])
+		w.T.Errorf("minMember is %v", spec["minMember"])
 	}
 	stored, _, _ := unstructured.NestedStringMap(group.Object, "spec", "minResources")
 	if fmt.Sprint(stored) != fmt.Sprint(least) {
-		w.t.Errorf("minResources are %v, want %v", stored, least)
+		w.T.Errorf("minResources are %v, want %v", stored, least)
 	}
 	if !identity.OwnedBy(group, app.UID) {
-		w.t.Errorf("owners are %v", group.GetOwnerReferences())
+		w.T.Errorf("owners are %v", group.GetOwnerReferences())
 	}
 }
 
@@ -213,9 +205,9 @@ func TestGangIsEdited(t *testing.T) {
 	w := newWorld(t)
 	w.definitionsOfGroups()
 	w.runGangs()
-	app := w.application("pi", asGang("volcano"))
+	app := w.Application("pi", asGang("volcano"))
 	w.runningDriver(app, 1)
-	w.patch("pi", `{"spec":{"executor":{"instances":5},"batchSchedulerOptions":{"queue":"research"}}}`)
+	w.Patch("pi", `{"spec":{"executor":{"instances":5},"batchSchedulerOptions":{"queue":"research"}}}`)
 	w.driverOf(app, 2)
 	group := w.waitGroup(gang.VolcanoKind, app, 2)
 	w.checkGroup(group, app, map[string]string{"cpu": "6", "memory": "5376Mi"})
@@ -223,9 +215,9 @@ func TestGangIsEdited(t *testing.T) {
 		t.Errorf("the queue is %q", queue)
 	}
 	// A held application keeps nothing free.
-	w.patch("pi", `{"spec":{"suspend":true}}`)
+	w.Patch("pi", `{"spec":{"suspend":true}}`)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.waitGone(group)
+	w.WaitGone(group)
 }
 
 // TestGroupOfSomebodyElse is not touched, and the submission says whose name it is.
@@ -233,17 +225,17 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.definitionsOfGroups()
-	theirs := groupOf(gang.VolcanoKind, w.application("pi", asGang("volcano"), suspended))
+	theirs := groupOf(gang.VolcanoKind, w.Application("pi", asGang("volcano"), suspended))
 	theirs.Object["spec"] = map[string]any{"minMember": int64(7)}
-	w.create(theirs)
+	w.Create(theirs)
 	w.runGangs()
-	w.patch("pi", `{"spec":{"suspend":false}}`)
+	w.Patch("pi", `{"spec":{"suspend":false}}`)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, `PodGroup "spark-pi-pg" already exists and does not belong to this resource`) {
 		t.Errorf("%q", got.Status.AppState.ErrorMessage)
 	}
 	now := groupOf(gang.VolcanoKind, got)
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil || now.GetUID() != theirs.GetUID() {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil || now.GetUID() != theirs.GetUID() {
 		t.Errorf("theirs is gone: %v", err)
 	}
 }
@@ -253,13 +245,13 @@ func TestGroupOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.definitionsOfGroups()
-	app := w.application("pi", asGang("volcano"), suspended)
+	app := w.Application("pi", asGang("volcano"), suspended)
 	left := groupOf(gang.VolcanoKind, app)
-	left.SetOwnerReferences(tinyMeta(app, "", 1).OwnerReferences)
+	left.SetOwnerReferences(tiny.Meta(app, "", 1).OwnerReferences)
 	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
-	w.create(left)
+	w.Create(left)
 	w.runGangs()
-	w.patch("pi", `{"spec":{"suspend":false}}`)
+	w.Patch("pi", `{"spec":{"suspend":false}}`)
 	w.driverOf(app, 1)
 	group := w.waitGroup(gang.VolcanoKind, app, 1)
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
@@ -271,7 +263,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 	w := newWorld(t)
 	w.definitionsOfGroups()
 	w.runGangs()
-	app := w.application("pi", asGang("volcano"), bySparkSubmit)
+	app := w.Application("pi", asGang("volcano"), bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	group := w.waitGroup(gang.VolcanoKind, app, 1)
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
@@ -279,7 +271,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 		t.Errorf("the pod that submits is of %q and waits for %q", submitter.Annotations[gang.VolcanoAnnotation], submitter.Spec.SchedulerName)
 	}
 	var secret corev1.Secret
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
 		t.Fatal(err)
 	}
 	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
@@ -299,7 +291,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 	driver := w.sparkSubmit(submitter, true)
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.waitGone(group)
+	w.WaitGone(group)
 }
 
 // TestUnknownScheduler ends the application with the names that it could have.
@@ -307,7 +299,7 @@ func TestUnknownScheduler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runGangs()
-	w.application("pi", asGang("volcanoo"))
+	w.Application("pi", asGang("volcanoo"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, part := range []string{`"volcanoo" is no batch scheduler`, "volcano, yunikorn, tuned"} {
 		if !strings.Contains(condition(got, "Failed").Message, part) {
@@ -321,7 +313,7 @@ func TestTaskGroups(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runGangs()
-	app := w.application("pi", asGang("yunikorn"), func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", asGang("yunikorn"), func(app *v1beta2.SparkApplication) {
 		app.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.research")}
 	})
 	driver := w.driverOf(app, 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
@@ -22,9 +23,9 @@ import (
 // groupLeft makes the group that another operator made for an application, which has no label of ours. Owner is changed where it is somebody else's.
 func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
 	left := groupOf(kind, app)
-	left.SetOwnerReferences(append(owner, tinyMeta(app, "", 1).OwnerReferences...)[:1])
+	left.SetOwnerReferences(append(owner, tiny.Meta(app, "", 1).OwnerReferences...)[:1])
 	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
-	w.create(left)
+	w.Create(left)
 	return left
 }
 
@@ -45,8 +46,8 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)
 	stops := leave("stops", "volcano", gang.VolcanoKind)
 	// Somebody else exists: what an owner that does not left would be collected.
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"}}
-	w.create(other)
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "other"}}
+	w.Create(other)
 	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: other.Name, UID: other.UID})
 	w.runGangs()
 	for _, l := range []left{ends, tuned, stops, foreign} {
@@ -57,11 +58,11 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, exited(0, ""))
 		w.waitState(l.app.Name, v1beta2.ApplicationStateCompleted)
 	}
-	w.waitGone(ends.group)
-	w.waitGone(tuned.group)
-	w.patch("stops", `{"spec":{"suspend":true}}`)
+	w.WaitGone(ends.group)
+	w.WaitGone(tuned.group)
+	w.Patch("stops", `{"spec":{"suspend":true}}`)
 	w.waitState("stops", v1beta2.ApplicationStateSuspended)
-	w.waitGone(stops.group)
+	w.WaitGone(stops.group)
 	w.there(foreign.group)
 	w.waitPod(driverName("ends")) // kept for its log
 }
@@ -70,40 +71,40 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Executors.Remembers = typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator })
 	kind.Inherited.GroupLeft = typed.With(func(app *v1beta2.SparkApplication, _ lifecycle.Observed) *metav1.PartialObjectMetadata {
 		group := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tinyMeta(app, "", 1).Labels
+		group.Namespace, group.Name, group.Labels = app.Namespace, "group", tiny.Meta(app, "", 1).Labels
 		return group
 	})
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-		plan := tinyDecide(app, seen, now)
+		plan := tiny.Decide(app, seen, now)
 		for i := range seen.Gone {
 			app.Status.ExecutorState = map[string]v1beta2.ExecutorState{seen.Gone[i].Name: v1beta2.ExecutorStateCompleted}
 		}
 		return plan
 	})
 	w.runTiny(kind)
-	app := w.application("tiny")
+	app := w.Application("tiny")
 	driver := w.waitPod("tiny-driver")
-	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "group", OwnerReferences: tinyMeta(app, "", 1).OwnerReferences}})
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "group", OwnerReferences: tiny.Meta(app, "", 1).OwnerReferences}})
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.waitState("tiny", v1beta2.ApplicationStateRunning)
 	executor := w.executor(app, driver, 1)
-	w.create(executor)
-	if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+	w.Create(executor)
+	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the executor to be told of", func(context.Context) error {
-		return want(w.get("tiny").Status.ExecutorState[executor.Name], v1beta2.ExecutorStateCompleted)
+		return want(w.Get("tiny").Status.ExecutorState[executor.Name], v1beta2.ExecutorStateCompleted)
 	})
 }
 
 // there checks that an object exists.
 func (w *world) there(object client.Object) {
-	w.t.Helper()
-	if err := w.api.Get(w.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-		w.t.Error(err)
+	w.T.Helper()
+	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		w.T.Error(err)
 	}
 }

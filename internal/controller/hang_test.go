@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -32,20 +33,20 @@ func after(h *watchdog.Watchdog, d time.Duration) {
 
 // hanging is an operator of the tiny kind with its probes.
 func (w *world) hanging(kind Kind) (op *Operator, probe func(path string, status int)) {
-	w.t.Helper()
-	cfg := testConfig(w.namespace)
-	cfg.Health.BindAddress = freeAddress(w.t.(*testing.T))
-	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	w.T.Helper()
+	cfg := testConfig(w.Namespace)
+	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kind, time.Now); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, kind, time.Now); err != nil {
+		w.T.Fatal(err)
 	}
 	w.run(op)
 	return op, func(path string, status int) {
-		w.t.Helper()
-		testkit.Wait(w.t, path, func(ctx context.Context) error {
+		w.T.Helper()
+		testkit.Wait(w.T, path, func(ctx context.Context) error {
 			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
 			return errors.Join(err, want(got, status))
 		})
@@ -56,17 +57,17 @@ func (w *world) hanging(kind Kind) (op *Operator, probe func(path string, status
 func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 1)
+	kind, hold, at := tiny.Kind(), make(chan struct{}), make(chan struct{}, 1)
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "hangs" {
 			at <- struct{}{}
 			<-hold
 		}
-		return tinyDecide(app, seen, now)
+		return tiny.Decide(app, seen, now)
 	})
 	op, probe := w.hanging(kind)
 	probe("/readyz", http.StatusOK)
-	w.application("hangs")
+	w.Application("hangs")
 	<-at
 	after(op.hangs, time.Minute+watchdog.PassSlow)
 	probe("/readyz", http.StatusInternalServerError)
@@ -87,15 +88,15 @@ func TestHangingPass(t *testing.T) {
 func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
-	kind, hold, at := tinyKind(), make(chan struct{}), make(chan struct{}, 100)
+	kind, hold, at := tiny.Kind(), make(chan struct{}), make(chan struct{}, 100)
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-		if app.Namespace == hostile.namespace {
+		if app.Namespace == hostile.Namespace {
 			at <- struct{}{}
 			<-hold
 		}
-		return tinyDecide(app, seen, now)
+		return tiny.Decide(app, seen, now)
 	})
-	cfg := testConfig(hostile.namespace, calm.namespace)
+	cfg := testConfig(hostile.Namespace, calm.Namespace)
 	op, err := newOperator(t.Context(), cfg, hostile.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -105,12 +106,12 @@ func TestHangingNamespace(t *testing.T) {
 	}
 	hostile.run(op)
 	for i := range 3 * cfg.Controller.Workers {
-		hostile.application(fmt.Sprint("hangs-", i))
+		hostile.Application(fmt.Sprint("hangs-", i))
 	}
 	for range firstLooks(cfg.Controller.Workers) { // as many as are at first looks at a time
 		<-at
 	}
-	calm.application("pi")
+	calm.Application("pi")
 	calm.waitPod("pi-driver")
 	close(hold)
 }
@@ -172,7 +173,7 @@ func TestHangingDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newCache(h, rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
+		c, err := newCache(h, rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestHangingDecode(t *testing.T) {
 			}
 		}
 		go func() { _ = c.Start(t.Context()) }()
-		w.application(strings.ReplaceAll(name, " ", "-"), func(app *v1beta2.SparkApplication) { app.Spec.MainClass = new("hangs") })
+		w.Application(strings.ReplaceAll(name, " ", "-"), func(app *v1beta2.SparkApplication) { app.Spec.MainClass = new("hangs") })
 		if name == "by list" {
 			if _, err := c.GetInformer(t.Context(), &slow{}, cache.BlockUntilSynced(false)); err != nil {
 				t.Fatal(err)

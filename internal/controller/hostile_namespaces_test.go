@@ -81,7 +81,7 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 // an operator that runs nor one that starts. The definitions are everybody's: it runs before the tests that run side by side.
 func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
-	if err := apiextensionsv1.AddToScheme(w.api.Scheme()); err != nil {
+	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 	restore := w.permissive("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
@@ -102,22 +102,22 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 		t.Errorf("a driver came %v later; the bound is %v", late, hostileDelay)
 	}
 	for _, object := range stored {
-		if err := w.api.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
+		if err := w.API.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
 		}
 	}
 	for _, object := range stored {
-		w.waitGone(object)
+		w.WaitGone(object)
 	}
 	restore()
 }
 
 // onTheWayOut deletes objects with the test, however it ends: who lists them later may not be bounded.
 func (w *world) onTheWayOut(objects []client.Object) {
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		for _, object := range objects {
-			if err := w.api.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
-				w.t.Error(err)
+			if err := w.API.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+				w.T.Error(err)
 			}
 		}
 	})
@@ -125,7 +125,7 @@ func (w *world) onTheWayOut(objects []client.Object) {
 
 // hostileCount is how many objects are created: a third of them where all is not measured.
 func hostileCount(all int) int {
-	if os.Getenv(soakVariable) != "" {
+	if os.Getenv(hostile.SoakVariable) != "" {
 		return all
 	}
 	return all / 3
@@ -133,14 +133,14 @@ func hostileCount(all int) int {
 
 // serveHostile starts an operator for the world's namespace and another.
 func (w *world) serveHostile(theirs string) (stop func()) {
-	w.t.Helper()
-	cfg := testConfig(w.namespace, theirs)
+	w.T.Helper()
+	cfg := testConfig(w.Namespace, theirs)
 	env := w.environment()
 	log := env.Log
 	env.Log = log.V(0)
-	op, err := NewOperator(w.t.Context(), cfg, env)
+	op, err := NewOperator(w.T.Context(), cfg, env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return w.run(op)
 }
@@ -153,14 +153,14 @@ func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plai
 
 // launches starts so many applications, one after the other.
 func (w *world) launches(name string, count int) []launch {
-	w.t.Helper()
+	w.T.Helper()
 	var took []launch
 	for i := range count {
 		name := fmt.Sprintf("%s-%d", name, i)
 		plain := make(chan time.Duration, 1)
 		go func() { plain <- w.plainLaunch("plain-" + name) }()
 		began := time.Now()
-		w.driverOf(w.application(name, func(a *v1beta2.SparkApplication) { withDriver(a) }), 1)
+		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { withDriver(a) }), 1)
 		took = append(took, launch{driver: time.Since(began).Round(time.Millisecond), plain: <-plain})
 	}
 	return took
@@ -169,18 +169,18 @@ func (w *world) launches(name string, count int) []launch {
 // plainLaunch makes as many requests as the launch of an application does: an object of some length, a ConfigMap, a Service, a pod, and a status.
 func (w *world) plainLaunch(name string) time.Duration {
 	began := time.Now()
-	pod := foreignPod(w.namespace, name)
-	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: name}
+	pod := foreignPod(w.Namespace, name)
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
 	for _, object := range []client.Object{
 		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"spec": strings.Repeat("x", 1000)}}, &corev1.ConfigMap{ObjectMeta: meta},
 		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}, pod,
 	} {
-		if err := w.api.Create(w.t.Context(), object); err != nil {
-			w.t.Error(err)
+		if err := w.API.Create(w.T.Context(), object); err != nil {
+			w.T.Error(err)
 		}
 	}
-	if err := w.api.Status().Patch(w.t.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"message":"x"}}`))); err != nil {
-		w.t.Error(err)
+	if err := w.API.Status().Patch(w.T.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"message":"x"}}`))); err != nil {
+		w.T.Error(err)
 	}
 	return time.Since(began).Round(time.Millisecond)
 }
@@ -246,7 +246,7 @@ func (w *world) crowd(t *testing.T, namespace string, count int) *crowd {
 func (w *world) expensive(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
-	g := hostileCases(t)
+	g := hostile.Cases(t)
 	for _, d := range g.Definitions {
 		var lists []*hostile.Case
 		for c := range g.Of(d) {
@@ -278,7 +278,7 @@ func (c *crowd) create(namespace, name string, text []byte) {
 		}
 		object.SetNamespace(namespace)
 		object.SetName(name)
-		err = c.w.api.Create(c.w.t.Context(), object)
+		err = c.w.API.Create(c.w.T.Context(), object)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,56 +297,56 @@ func (c *crowd) wait() { c.all.Wait() }
 
 // delete deletes all of them and waits until they are gone.
 func (c *crowd) delete() {
-	c.w.t.Helper()
+	c.w.T.Helper()
 	for _, object := range c.objects {
-		if err := c.w.api.Delete(c.w.t.Context(), object); client.IgnoreNotFound(err) != nil {
-			c.w.t.Fatal(err)
+		if err := c.w.API.Delete(c.w.T.Context(), object); client.IgnoreNotFound(err) != nil {
+			c.w.T.Fatal(err)
 		}
 	}
 	for _, object := range c.objects {
-		c.w.waitGone(object)
+		c.w.WaitGone(object)
 	}
 	c.objects = nil
 }
 
 // permissive replaces the schemas of definitions by ones that admit anything, until the test ends or they are restored.
 func (w *world) permissive(names ...string) (restore func()) {
-	w.t.Helper()
+	w.T.Helper()
 	was := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
 	change := func(ctx context.Context, name string, to func(*apiextensionsv1.CustomResourceDefinitionSpec)) error {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := w.api.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
 			return err
 		}
 		if _, known := was[name]; !known {
 			was[name] = *crd.Spec.DeepCopy()
 		}
 		to(&crd.Spec)
-		return w.api.Update(ctx, crd)
+		return w.API.Update(ctx, crd)
 	}
 	for _, name := range names {
-		if err := change(w.t.Context(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) {
+		if err := change(w.T.Context(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) {
 			for i := range spec.Versions {
 				spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
 			}
 		}); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
 	restore = sync.OnceFunc(func() {
 		for _, name := range slices.Sorted(maps.Keys(was)) {
 			if err := change(context.Background(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) { spec.Versions = was[name].Versions }); err != nil {
-				w.t.Error(err)
+				w.T.Error(err)
 			}
 		}
 	})
-	w.t.Cleanup(restore)
+	w.T.Cleanup(restore)
 	return restore
 }
 
 // unbounded stores objects with a quantity that nothing bounds, in fields of several kinds. The API server may take a moment to serve the changed definitions.
 func (w *world) unbounded(namespace, name, quantity string) []client.Object {
-	w.t.Helper()
+	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}
 	container := map[string]any{"name": "c", "image": "i", "resources": limits}
 	conf := map[string]any{"spark.kubernetes.container.image": "i", "spark.kubernetes.driver.limit.cores": quantity, "spark.kubernetes.executor.request.cores": quantity}
@@ -369,8 +369,8 @@ func (w *world) unbounded(namespace, name, quantity string) []client.Object {
 		stored := &unstructured.Unstructured{Object: object}
 		stored.SetNamespace(namespace)
 		stored.SetName(name + "-" + suffix)
-		testkit.Wait(w.t, "the API server to store "+stored.GetName(), func(ctx context.Context) error {
-			if err := w.api.Create(ctx, stored.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
+		testkit.Wait(w.T, "the API server to store "+stored.GetName(), func(ctx context.Context) error {
+			if err := w.API.Create(ctx, stored.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
 				return err
 			}
 			return nil

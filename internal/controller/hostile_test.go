@@ -7,11 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +34,6 @@ const (
 const (
 	// workerVariable and the ones after it tell a worker process which cases are its own, and after which of them it goes on.
 	workerVariable, afterVariable = "HOSTILE_WORKER", "HOSTILE_AFTER"
-	// soakVariable asks for all values of every field; without it there is a sample. "all" asks for those of twins, too.
-	soakVariable = "SOAK"
 	// onlyVariable is a regular expression of the cases to measure, by name.
 	onlyVariable = "HOSTILE_ONLY"
 	// A worker gives a case up once it took abandonCPU, or holds abandonBytes.
@@ -76,7 +70,7 @@ func TestHostileObjects(t *testing.T) {
 			err := supervise(i, func(r report) {
 				mu.Lock()
 				defer mu.Unlock()
-				if all = append(all, r); (os.Getenv(soakVariable) != "" || os.Getenv("HOSTILE_TABLE") != "") && (len(all)%500 == 0 || r.over() > 1) {
+				if all = append(all, r); (os.Getenv(hostile.SoakVariable) != "" || os.Getenv("HOSTILE_TABLE") != "") && (len(all)%500 == 0 || r.over() > 1) {
 					fmt.Printf("%6d %s %8.1f ms %6.1f MB %6d objects %s %s %s\n", len(all), time.Now().Format(time.TimeOnly),
 						float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Name, r.Err, strings.ReplaceAll(r.Stack, "\n", " < "))
 				}
@@ -104,7 +98,7 @@ func measureAgain(t *testing.T, all []report) {
 		return
 	}
 	known, index := meters(t), 0
-	for c := range hostileCases(t).All() {
+	for c := range hostile.Cases(t).All() {
 		index++
 		r, found := exceed[index]
 		if !found {
@@ -188,7 +182,7 @@ func work(t *testing.T) {
 	only := regexp.MustCompile(os.Getenv(onlyVariable))
 	known := meters(t)
 	index := 0
-	for c := range hostileCases(t).All() {
+	for c := range hostile.Cases(t).All() {
 		if index++; index <= after || index%hostileWorkers != worker || !only.MatchString(c.Name()) {
 			continue
 		}
@@ -273,57 +267,6 @@ func innermost(stacks string) string {
 		return strings.Join(names[:min(len(names), 30)], "\n")
 	}
 	return ""
-}
-
-// hostileCases makes the cases of all definitions.
-func hostileCases(t testing.TB) *hostile.Generator {
-	t.Helper()
-	definitions, err := hostile.Definitions("../../config/crd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := confKeys("../..", "spark", "dialect")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &hostile.Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(soakVariable) != "", Twins: os.Getenv(soakVariable) == "all"}
-}
-
-// confKey matches keys of Spark's configuration, and prefixes of them, which end with a dot.
-var confKey = regexp.MustCompile(`^spark(\.[a-zA-Z0-9]+)+\.?$`)
-
-// confKeys are the keys of Spark's configuration in the texts of the code below some folders.
-func confKeys(root string, folders ...string) ([]string, error) {
-	found := map[string]bool{}
-	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(syntax, func(n ast.Node) bool {
-				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-					if text, err := strconv.Unquote(literal.Value); err == nil && confKey.MatchString(text) {
-						found[text] = true
-					}
-				}
-				return true
-			})
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	var keys []string
-	for key := range found {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys, nil
 }
 
 // over is by how much a case exceeds its bounds; 1 is at the bound.

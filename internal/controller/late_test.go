@@ -36,15 +36,15 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 					return next.RoundTrip(request)
 				}
 				var beside corev1.PodList
-				if err := w.api.List(request.Context(), &beside, client.InNamespace(w.namespace)); err != nil || len(beside.Items) > 0 {
+				if err := w.API.List(request.Context(), &beside, client.InNamespace(w.Namespace)); err != nil || len(beside.Items) > 0 {
 					t.Errorf("a driver is made beside %d others (%v)", len(beside.Items), err)
 				}
 				hold.Do(func() { end = hears.begin() })
 				response, err := next.RoundTrip(request)
 				rename.Do(func() { // to one that is the first of both, so that the other would be nobody's
 					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":{"podName":"a-driver"}}}`))
-					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi"}}
-					if err := w.api.Patch(request.Context(), app, patch); err != nil {
+					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi"}}
+					if err := w.API.Patch(request.Context(), app, patch); err != nil {
 						t.Error(err)
 					}
 				})
@@ -52,7 +52,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 			})
 		})
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	if name := w.driverOf(app, 2).Name; name != "a-driver" {
 		t.Errorf("the driver of the edited spec is %s", name)
 	}
@@ -67,7 +67,7 @@ func TestDriverStartsUnseen(t *testing.T) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)
 	})
-	app := w.application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	driver := w.driverOf(app, 1)
 	end, before := hears.begin(), made.since(nil)

@@ -51,9 +51,9 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			cfg := testConfig(w.namespace)
+			cfg := testConfig(w.Namespace)
 			election := &cfg.LeaderElection
-			election.Enabled, election.Namespace, election.LeaseName = new(true), w.namespace, "lock"
+			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
 			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute // so that nothing else ends a pass while this test lasts but its own limit of a minute
 
@@ -68,7 +68,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			defer stop()
 			over := make(chan error, 1)
 			go func() { over <- op.Start(ctx) }()
-			w.application("pi", withDriver)
+			w.Application("pi", withDriver)
 			<-h.begun
 			if c.asked {
 				stop()
@@ -86,14 +86,14 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 
 // takeLease gives a lease to another.
 func (w *world) takeLease(name string) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the lease to be taken away", func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "the lease to be taken away", func(ctx context.Context) error {
 		lease := &coordinationv1.Lease{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, lease); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, lease); err != nil {
 			return err
 		}
 		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("another"), new(int32(3600))
-		return w.api.Update(ctx, lease)
+		return w.API.Update(ctx, lease)
 	})
 }
 
@@ -216,12 +216,12 @@ func TestLeaderThatStoodStill(t *testing.T) {
 
 	const applications = 12
 	for i := range applications / 2 {
-		f.application(fmt.Sprintf("app-%d", i), withDriver)
+		f.Application(fmt.Sprintf("app-%d", i), withDriver)
 	}
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
 	goOn := first.stand()
 	for i := range applications / 2 {
-		f.application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
+		f.Application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
 	}
 	f.writes(second)
 	goOn()
@@ -244,10 +244,10 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	only := f.start()
-	f.application("before", withDriver)
+	f.Application("before", withDriver)
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun
 	goOn := only.stand()
-	f.application("early", withDriver)
+	f.Application("early", withDriver)
 	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
 		if only.held.Load() == 0 {
 			return errors.New("none stands there")
@@ -265,7 +265,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		}
 		return nil
 	})
-	f.application("late", withDriver) // whose pass is not begun
+	f.Application("late", withDriver) // whose pass is not begun
 	goOn()
 	f.waitState("early", v1beta2.ApplicationStateSubmitted)
 	f.waitState("late", v1beta2.ApplicationStateSubmitted)

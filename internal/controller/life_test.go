@@ -26,24 +26,24 @@ import (
 
 // runReal starts an operator as the binary does, for one namespace.
 func (w *world) runReal(change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := NewOperator(w.t.Context(), testConfig(w.namespace), env)
+	op, err := NewOperator(w.T.Context(), testConfig(w.Namespace), env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return w.run(op)
 }
 
 // driverOf waits for the driver pod of an application's attempt and returns it.
 func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	testkit.Wait(w.t, fmt.Sprintf("the driver of %s, attempt %d", app.Name, attempt), func(ctx context.Context) error {
-		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
+	testkit.Wait(w.T, fmt.Sprintf("the driver of %s, attempt %d", app.Name, attempt), func(ctx context.Context) error {
+		if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
 			identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleDriver,
 		}); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod
 
 // runningDriver plays the kubelet until the application of an attempt's driver is told to run, and returns that driver.
 func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	driver := w.driverOf(app, attempt)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.waitState(app.Name, v1beta2.ApplicationStateRunning)
@@ -64,7 +64,7 @@ func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev
 
 // execute plays the kubelet: the driver runs, becomes ready, and ends.
 func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
-	w.t.Helper()
+	w.T.Helper()
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	phase := corev1.PodSucceeded
 	if end.Terminated.ExitCode != 0 {
@@ -89,7 +89,7 @@ func TestApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	if driver.Name != driverName("pi") {
 		t.Errorf("the driver is %s", driver.Name)
@@ -109,7 +109,7 @@ func TestApplicationCompletes(t *testing.T) {
 		t.Error("no termination time")
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
-		told := w.eventsOf(app)
+		told := w.EventsOf(app)
 		for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
 			if told[reason] == "" {
 				return fmt.Errorf("no %s among %v", reason, told)
@@ -121,7 +121,7 @@ func TestApplicationCompletes(t *testing.T) {
 	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
 	}
-	if told := w.eventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(told)), "\n"), "\n")) > 4 {
+	if told := w.EventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(told)), "\n"), "\n")) > 4 {
 		t.Errorf("more than 4 events: %v", told)
 	}
 	w.waitMetric("spark_application_success_count", 1)
@@ -137,7 +137,7 @@ func TestApplicationFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.execute(w.driverOf(app, 1), exited(3, "java.lang.IllegalStateException: no input"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, says := range []string{"driver container failed", "3", "no input"} {
@@ -153,16 +153,16 @@ func TestApplicationFails(t *testing.T) {
 func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := foreignPod(w.namespace, driverName("pi"))
-	w.create(foreign)
+	foreign := foreignPod(w.Namespace, driverName("pi"))
+	w.Create(foreign)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, foreign.Name) {
 		t.Errorf("the message does not name the pod: %s", got.Status.AppState.ErrorMessage)
 	}
 	uid := foreign.UID
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
 		t.Errorf("the foreign pod was touched: %v", err)
 	}
 	w.waitNothingOf(app)
@@ -170,10 +170,10 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 
 // waitNothingOf waits until an application has no ConfigMaps, Services and pods.
 func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
-	w.t.Helper()
-	testkit.Wait(w.t, "nothing to be left of "+app.Name, func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "nothing to be left of "+app.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
-			if err := w.api.List(ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 				return err
 			}
 			if n := metaLen(list); n != 0 {
@@ -197,7 +197,7 @@ func TestRetriesAfterFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(2))
+	app := w.Application("pi", withDriver, onFailure(2))
 	for attempt := 1; attempt <= 3; attempt++ {
 		w.execute(w.driverOf(app, attempt), exited(1, "again"))
 	}
@@ -212,10 +212,10 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
+	app := w.Application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
 	policies := func() (attempts []int32) {
 		var list networkingv1.NetworkPolicyList
-		if err := w.api.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+		if err := w.API.List(t.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range list.Items {
@@ -238,7 +238,7 @@ func TestRetrySucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(2))
+	app := w.Application("pi", withDriver, onFailure(2))
 	w.execute(w.driverOf(app, 1), exited(1, "again"))
 	w.execute(w.driverOf(app, 2), exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
@@ -264,7 +264,7 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			bad := &v1beta2.SparkApplication{}
-			if !created(w, func() { bad = w.application("bad", withDriver, test.change) }, test.change) {
+			if !created(w, func() { bad = w.Application("bad", withDriver, test.change) }, test.change) {
 				return
 			}
 			w.runReal()
@@ -273,7 +273,7 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 				t.Errorf("Failed is %+v, want it to name %s", c, test.names)
 			}
 			w.waitNothingOf(bad)
-			w.execute(w.driverOf(w.application("good", withDriver), 1), exited(0, ""))
+			w.execute(w.driverOf(w.Application("good", withDriver), 1), exited(0, ""))
 			w.waitState("good", v1beta2.ApplicationStateCompleted)
 		})
 	}
@@ -282,13 +282,13 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 // created runs create unless the API server's schema refuses the application at once, which is as good an answer.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
 		Spec:       v1beta2.SparkApplicationSpec{Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainApplicationFile: "local:///x.jar"},
 	}
 	withDriver(app)
 	change(app)
-	if err := w.api.Create(w.t.Context(), app, client.DryRunAll); err != nil {
-		w.t.Logf("refused by the schema: %v", err)
+	if err := w.API.Create(w.T.Context(), app, client.DryRunAll); err != nil {
+		w.T.Logf("refused by the schema: %v", err)
 		return false
 	}
 	create()
@@ -301,7 +301,7 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	w := newWorld(t)
 	restart := func(stop func()) func() { stop(); return w.runReal() }
 	stop := w.runReal()
-	app := w.application("pi", withDriver, onFailure(1))
+	app := w.Application("pi", withDriver, onFailure(1))
 	first := w.driverOf(app, 1)
 	stop = restart(stop)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
@@ -324,12 +324,12 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 }
 
 func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{
+	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
 		identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver,
 	}); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	uids := map[string]string{}
 	for _, pod := range pods.Items {
@@ -343,14 +343,14 @@ func TestExecutorsAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	executor := w.executor(app, driver, 1)
-	w.create(executor)
+	w.Create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	testkit.Wait(t, "the executor in the status", func(context.Context) error {
-		status := w.get("pi").Status
+		status := w.Get("pi").Status
 		if diff := cmp.Diff(map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateRunning}, status.ExecutorState); diff != "" {
 			return errors.New(diff)
 		}
@@ -358,7 +358,7 @@ func TestExecutorsAreSeen(t *testing.T) {
 	})
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.waitGone(executor) // an ended attempt's executors are not left to run
+	w.WaitGone(executor) // an ended attempt's executors are not left to run
 }
 
 // TestDriverDeletedByHand: the loss is confirmed live, and the policy decides.
@@ -366,9 +366,9 @@ func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.runningDriver(app, 1)
-	if err := w.api.Delete(t.Context(), driver); err != nil {
+	if err := w.API.Delete(t.Context(), driver); err != nil {
 		t.Fatal(err)
 	}
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -381,23 +381,23 @@ func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.runningDriver(app, 1)
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.waitGone(driver)
+	w.WaitGone(driver)
 	w.suspend("pi", false)
 	w.execute(w.driverOf(app, 2), exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
 func (w *world) suspend(name string, suspend bool) {
-	w.t.Helper()
-	app := w.get(name)
+	w.T.Helper()
+	app := w.Get(name)
 	before := app.DeepCopy()
 	app.Spec.Suspend = &suspend
-	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -405,12 +405,12 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.runningDriver(app, 1)
-	edited := w.get("pi")
+	edited := w.Get("pi")
 	before := edited.DeepCopy()
 	edited.Spec.Arguments = []string{"100"}
-	if err := w.api.Patch(t.Context(), edited, client.MergeFrom(before)); err != nil {
+	if err := w.API.Patch(t.Context(), edited, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	second := w.driverOf(app, 2)
@@ -425,9 +425,9 @@ func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
 	w.execute(w.driverOf(app, 1), exited(0, ""))
-	w.waitGone(app)
+	w.WaitGone(app)
 }
 
 // TestCauseOfWaitingIsShown: what a driver waits for is in the status, in a condition and in an event.
@@ -435,13 +435,13 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	shown := func(reason, says string) {
 		testkit.Wait(t, reason+" to be shown", func(context.Context) error {
-			got := w.get("pi")
+			got := w.Get("pi")
 			ready, event := condition(got, "Ready"), ""
-			for _, message := range w.eventsOf(app) {
+			for _, message := range w.EventsOf(app) {
 				if strings.Contains(message, says) {
 					event = message
 				}
@@ -452,18 +452,18 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 			return nil
 		})
 	}
-	w.create(&corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: "mount"},
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: driver.Name, UID: driver.UID},
+	w.Create(&corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.Namespace, Name: "mount"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: driver.Name, UID: driver.UID},
 		Type:           corev1.EventTypeWarning, Reason: "FailedMount", Message: `configmap "absent" not found`, LastTimestamp: metav1.Now(),
 	})
 	shown("FailedMount", `configmap "absent" not found`)
 	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	shown("ImagePullBackOff", "no such image")
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %s", state)
 	}
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	w.waitNothingOf(app)
@@ -476,12 +476,12 @@ func TestQuotaIsTold(t *testing.T) {
 	w := newWorld(t)
 	quota := w.noPods()
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(100))
+	app := w.Application("pi", withDriver, onFailure(100))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, quota.Name) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
-	if err := w.api.Delete(t.Context(), quota); err != nil {
+	if err := w.API.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "a driver", func(context.Context) error { return want(len(w.driverUIDs(app)), 1) })

@@ -70,7 +70,7 @@ func TestListener(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	children, err := cache.New(testkit.Rest(t), cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}})
+	children, err := cache.New(testkit.Rest(t), cache.Options{DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func TestListener(t *testing.T) {
 	t.Cleanup(func() { end(); running.Wait() })
 	running.Go(func() { _ = children.Start(ctx) })
 
-	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "old"}}
-	must(w.api.Create(ctx, old))
+	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "old"}}
+	must(w.API.Create(ctx, old))
 	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
 	var first, second, late heard
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
@@ -101,9 +101,9 @@ func TestListener(t *testing.T) {
 	must(later.WaitForSync(ctx))
 
 	old.Labels = map[string]string{"a": "b"}
-	must(w.api.Update(ctx, old))
-	must(w.api.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "new"}}))
-	must(w.api.Delete(ctx, old))
+	must(w.API.Update(ctx, old))
+	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
+	must(w.API.Delete(ctx, old))
 	all := []string{"came new", "came old", "changed old", "went old"}
 	for name, h := range map[string]*heard{"the first": &first, "a late one": &late} {
 		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -31,19 +32,19 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
+	app := w.Application("pi")
 	const drivers = dependents.LivePage + 3
 	for i := range drivers {
-		driver := tinyDriver(app, 1)
+		driver := tiny.Driver(app, 1)
 		driver.Name = fmt.Sprint("pi-driver-", i)
 		driver.Annotations = map[string]string{"large": "text"}
 		driver.Spec.Volumes = []corev1.Volume{{Name: "other"}, {Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
 			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}},
 		}}}
-		w.create(driver)
+		w.Create(driver)
 	}
-	read := &pages{Client: w.api}
-	r := &Reconciler{kind: tinyKind(), live: read}
+	read := &pages{Client: w.API}
+	r := &Reconciler{kind: tiny.Kind(), live: read}
 	p := &pass{stored: app} // an empty cache
 	fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {

@@ -85,14 +85,14 @@ func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 func TestMetricsThatAreServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
-	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
+	cfg := testConfig(w.Namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
-	good, bad := w.application("good"), w.application("bad")
+	good, bad := w.Application("good"), w.Application("bad")
 	// Seen to run first, so that there are two statuses of each to be late.
 	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, exited(0, ""))
 	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, exited(1, "boom"))
@@ -136,7 +136,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runReal()
-	runs, waits, over := w.application("runs"), w.application("waits"), w.application("over")
+	runs, waits, over := w.Application("runs"), w.Application("waits"), w.Application("over")
 	w.kubelet(w.driverOf(runs, 1).Name, corev1.PodRunning, running())
 	w.kubelet(w.driverOf(waits, 1).Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	w.execute(w.driverOf(over, 1), exited(0, ""))
@@ -166,7 +166,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	} {
 		testkit.Wait(t, name, func(context.Context) error { return want64(w.metric(name), want) })
 	}
-	if err := w.api.Delete(t.Context(), waits); err != nil {
+	if err := w.API.Delete(t.Context(), waits); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "a deleted application to be forgotten", func(context.Context) error {
@@ -181,7 +181,7 @@ func TestTracesOfAPass(t *testing.T) {
 	var received sync.Map
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received.Store(r.URL.Path, r.ContentLength) }))
 	defer collector.Close()
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Tracing.Endpoint, cfg.Tracing.Insecure = collector.URL, true
 	var told, watched sync.Map
 	env := w.environment()
@@ -200,7 +200,7 @@ func TestTracesOfAPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := w.run(op)
-	w.application("pi")
+	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	stop() // what is left is sent
 	pod, _ := told.Load("POST pods")

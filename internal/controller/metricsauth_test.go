@@ -21,27 +21,27 @@ import (
 func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Metrics.BindAddress, cfg.Metrics.Authentication = freeAddress(t), true
 	w.runApache(cfg, time.Now)
 	token := func(name string) string {
-		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-		w.create(account)
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+		w.Create(account)
 		request := &authenticationv1.TokenRequest{}
-		if err := w.api.SubResource("token").Create(t.Context(), account, request); err != nil {
+		if err := w.API.SubResource("token").Create(t.Context(), account, request); err != nil {
 			t.Fatal(err)
 		}
 		return request.Status.Token
 	}
 	admitted, stranger := token("prometheus"), token("stranger")
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.namespace},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: w.namespace, Name: "prometheus"}},
+		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.Namespace},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: w.Namespace, Name: "prometheus"}},
 	}
 	for _, object := range []client.Object{role, binding} {
-		w.create(object)
-		t.Cleanup(func() { _ = w.api.Delete(context.Background(), object) })
+		w.Create(object)
+		t.Cleanup(func() { _ = w.API.Delete(context.Background(), object) })
 	}
 	ask := func(bearer string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+cfg.Metrics.BindAddress+"/metrics", http.NoBody)

@@ -24,10 +24,10 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(1), monitored)
+	app := w.Application("pi", withDriver, onFailure(1), monitored)
 	config := func() *corev1.ConfigMap {
 		var config corev1.ConfigMap
-		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "pi-prom-conf"}, &config); err != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-prom-conf"}, &config); err != nil {
 			t.Fatal(err)
 		}
 		return &config
@@ -63,17 +63,17 @@ func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	theirs := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
-	theirs.Namespace, theirs.Name = w.namespace, "pi-prom-conf"
-	if err := w.api.Create(t.Context(), theirs); err != nil {
+	theirs.Namespace, theirs.Name = w.Namespace, "pi-prom-conf"
+	if err := w.API.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	w.application("pi", withDriver, monitored)
+	w.Application("pi", withDriver, monitored)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if message := got.Status.AppState.ErrorMessage; !strings.Contains(message, `"pi-prom-conf"`) || !strings.Contains(message, "does not belong") {
 		t.Errorf("errorMessage is %q", message)
 	}
 	var now corev1.ConfigMap
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), &now); err != nil || now.UID != theirs.UID || len(now.Data) != 1 {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), &now); err != nil || now.UID != theirs.UID || len(now.Data) != 1 {
 		t.Errorf("theirs is %v: %v", now.Data, err)
 	}
 }

@@ -18,13 +18,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // widgets is a kind of this test's own: no other test sees its definition come and go.
 func (w *world) widgets() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: w.namespace + ".example.com", Version: "v1", Kind: "Widget"}
+	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Widget"}
 }
 
 func definition(kind schema.GroupVersionKind) *unstructured.Unstructured {
@@ -46,21 +47,21 @@ func definition(kind schema.GroupVersionKind) *unstructured.Unstructured {
 
 // define installs the definition of a kind until the test ends.
 func (w *world) define(kind schema.GroupVersionKind) {
-	w.t.Helper()
-	w.create(definition(kind))
-	w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition(kind)) })
-	testkit.Wait(w.t, kind.Kind+" to be served", func(ctx context.Context) error {
-		return w.api.List(ctx, listOf(kind), client.InNamespace(w.namespace))
+	w.T.Helper()
+	w.Create(definition(kind))
+	w.T.Cleanup(func() { _ = w.API.Delete(context.Background(), definition(kind)) })
+	testkit.Wait(w.T, kind.Kind+" to be served", func(ctx context.Context) error {
+		return w.API.List(ctx, listOf(kind), client.InNamespace(w.Namespace))
 	})
 }
 
 // undefine removes it, and what is of that kind with it.
 func (w *world) undefine(kind schema.GroupVersionKind) {
-	w.t.Helper()
-	if err := w.api.Delete(w.t.Context(), definition(kind)); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.API.Delete(w.T.Context(), definition(kind)); err != nil {
+		w.T.Fatal(err)
 	}
-	w.waitGone(definition(kind))
+	w.WaitGone(definition(kind))
 }
 
 func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
@@ -71,7 +72,7 @@ func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 
 // widget is one of an attempt.
 func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt int32) *unstructured.Unstructured {
-	meta := tinyMeta(app, "widget", attempt)
+	meta := tiny.Meta(app, "widget", attempt)
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	object.SetNamespace(meta.Namespace)
@@ -98,14 +99,14 @@ func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{
 
 // runWidgets starts an operator with an optional kind, at which it looks often.
 func (w *world) runWidgets(kind Kind) *Operator {
-	w.t.Helper()
-	op, err := newOperator(w.t.Context(), testConfig(w.namespace), w.environment())
+	w.T.Helper()
+	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
-	if err := Add(w.t.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
+		w.T.Fatal(err)
 	}
 	w.run(op)
 	return op
@@ -113,8 +114,8 @@ func (w *world) runWidgets(kind Kind) *Operator {
 
 // waitWatched waits until the operator watches its optional kind, or no longer does.
 func (w *world) waitWatched(op *Operator, watched bool) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
 		kinds, _ := op.optional.Full()
 		return want(len(kinds) > 0, watched)
 	})
@@ -124,20 +125,20 @@ func (w *world) waitWatched(op *Operator, watched bool) {
 func TestOptionalKindIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	op := w.runWidgets(tinyKind())
-	w.application("plain")
+	op := w.runWidgets(tiny.Kind())
+	w.Application("plain")
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
-	early := w.application("early", wantsWidget)
+	early := w.Application("early", wantsWidget)
 	w.waitEvent(early, apianswer.ReasonNotServed, "no Widget of ")
 	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
-	w.waitGone(tinyDriver(early, 1)) // it was not made: what it needs comes first
+	w.WaitGone(tiny.Driver(early, 1)) // it was not made: what it needs comes first
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
-	late := w.application("late", wantsWidget)
+	late := w.Application("late", wantsWidget)
 	w.waitState("late", v1beta2.ApplicationStateSubmitted)
 	w.waitState("early", v1beta2.ApplicationStateSubmitted)
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
 		t.Error(err)
 	}
 }
@@ -168,15 +169,15 @@ func TestOptionalChildren(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.define(w.widgets())
-			app := w.application("pi", suspended, wantsWidget)
+			app := w.Application("pi", suspended, wantsWidget)
 			object := test.object(app, w.widgets())
-			w.create(object)
+			w.Create(object)
 			op := w.runWidgets(heldKind())
 			w.waitWatched(op, true)
 			w.release("pi")
 			got := w.waitState("pi", test.state)
 			now := widget(w.widgets(), app, 1)
-			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
 				t.Fatal(err)
 			}
 			if kept := now.GetUID() == object.GetUID(); kept != test.kept {
@@ -191,16 +192,16 @@ func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.define(w.widgets())
-	op := w.runWidgets(tinyKind())
+	op := w.runWidgets(tiny.Kind())
 	w.waitWatched(op, true)
-	app := w.application("pi", wantsWidget)
+	app := w.Application("pi", wantsWidget)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	// Without its driver the attempt is lost, which deletes the rest of it.
-	if err := w.api.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	w.waitState("pi", v1beta2.ApplicationStateFailed)
-	w.waitGone(widget(w.widgets(), app, 1))
+	w.WaitGone(widget(w.widgets(), app, 1))
 }
 
 // TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, what needs it waits, and a new one is followed again.
@@ -208,20 +209,20 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.define(w.widgets())
-	op := w.runWidgets(tinyKind())
+	op := w.runWidgets(tiny.Kind())
 	w.waitWatched(op, true)
-	w.application("first", wantsWidget)
+	w.Application("first", wantsWidget)
 	w.waitState("first", v1beta2.ApplicationStateSubmitted)
 
 	w.undefine(w.widgets())
 	w.waitWatched(op, false)
 	w.kubelet("first-driver", "Running", running())
 	w.waitState("first", v1beta2.ApplicationStateRunning)
-	w.waitEvent(w.application("between", wantsWidget), apianswer.ReasonNotServed, "CustomResourceDefinition widgets.")
+	w.waitEvent(w.Application("between", wantsWidget), apianswer.ReasonNotServed, "CustomResourceDefinition widgets.")
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)
-	w.application("second", wantsWidget)
+	w.Application("second", wantsWidget)
 	w.waitState("second", v1beta2.ApplicationStateSubmitted)
 	w.waitState("between", v1beta2.ApplicationStateSubmitted)
 }
@@ -233,18 +234,18 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	env := w.environment()
 	flaky := &deaf{about: w.widgets().Group, times: 3}
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { flaky.next = next; return flaky })
-	op, err := newOperator(t.Context(), testConfig(w.namespace), env)
+	op, err := newOperator(t.Context(), testConfig(w.Namespace), env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	w.run(op)
 	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
-		return want(strings.Contains(w.log.String(), "an optional kind is not served yet"), true)
+		return want(strings.Contains(w.Log.String(), "an optional kind is not served yet"), true)
 	})
 	w.define(w.widgets())
 	w.waitWatched(op, true)
-	if !strings.Contains(w.log.String(), "an optional kind cannot be watched; it is tried again") {
+	if !strings.Contains(w.Log.String(), "an optional kind cannot be watched; it is tried again") {
 		t.Error("nothing failed, or nobody was told")
 	}
 }

@@ -52,8 +52,8 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	for _, bad := range outOfBounds {
 		w.stored(bad.object, "listed")
 	}
-	w.runBoth(testConfig(w.namespace, other.namespace))
-	before := other.application("before")
+	w.runBoth(testConfig(w.Namespace, other.Namespace))
+	before := other.Application("before")
 	other.waitPod("before-driver")
 
 	for _, bad := range outOfBounds {
@@ -62,10 +62,10 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 			w.told(w.object(bad.object, name), bad.state, bad.told)
 		}
 	}
-	other.application("after")
+	other.Application("after")
 	other.waitPod("after-driver")
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace)); err != nil || len(pods.Items) > 0 {
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
 		t.Errorf("%d pods were made of what cannot be read: %v", len(pods.Items), err)
 	}
 
@@ -74,14 +74,14 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w.waitPod("listed-driver")
 	for _, bad := range outOfBounds {
 		watched := w.object(bad.object, "watched")
-		w.remove(watched)
-		w.waitGone(watched)
+		w.Remove(watched)
+		w.WaitGone(watched)
 	}
 
 	// One that runs and is edited beyond a limit ends as by any other invalid edit.
 	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
 	w.told(app, "FAILED", "at most 2 digits")
-	if other.uidOf("before-driver") == "" || other.get("before").UID != before.UID {
+	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
 		t.Error("the other namespace's application was touched")
 	}
 }
@@ -90,7 +90,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	w := newWorld(t)
 	for _, bad := range outOfBounds[:2] { // templates are kept as they are written
-		err := w.api.Create(t.Context(), w.object(bad.object, "refused"))
+		err := w.API.Create(t.Context(), w.object(bad.object, "refused"))
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), strings.Split(strings.Split(bad.told, ":")[0], "[cpu]")[0]) {
 			t.Errorf("%s: %v", bad.crd, err)
 		}
@@ -99,37 +99,37 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 
 // object is a custom resource of JSON by a name.
 func (w *world) object(text, name string) *unstructured.Unstructured {
-	w.t.Helper()
+	w.T.Helper()
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal([]byte(text), &object.Object); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	return object
 }
 
 // stored creates an object as soon as the API server accepts it.
 func (w *world) stored(text, name string) {
-	w.t.Helper()
+	w.T.Helper()
 	object := w.object(text, name)
-	testkit.Wait(w.t, object.GetKind()+" to be stored", func(ctx context.Context) error {
-		return client.IgnoreAlreadyExists(w.api.Create(ctx, object.DeepCopy()))
+	testkit.Wait(w.T, object.GetKind()+" to be stored", func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(w.API.Create(ctx, object.DeepCopy()))
 	})
 }
 
 func (w *world) patchWith(object client.Object, patch string) {
-	w.t.Helper()
-	if err := w.api.Patch(w.t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // told waits until an object's status has a state, and an event and the status say why.
 func (w *world) told(object *unstructured.Unstructured, state, why string) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		text, err := json.Marshal(object.Object["status"])
@@ -137,7 +137,7 @@ func (w *world) told(object *unstructured.Unstructured, state, why string) {
 			return err
 		}
 		var events []string
-		for _, message := range w.eventsOf(object) {
+		for _, message := range w.EventsOf(object) {
 			events = append(events, message)
 		}
 		said := strings.Contains(string(text), why) && strings.Contains(strings.Join(events, "\n"), why)
@@ -150,12 +150,12 @@ func (w *world) told(object *unstructured.Unstructured, state, why string) {
 
 // loosen makes the definitions accept any spec, as older ones or another operator's may, until restore is called.
 func (w *world) loosen() (restore func()) {
-	w.t.Helper()
-	definitions := testkit.Client(w.t, apiextensionsv1.AddToScheme)
+	w.T.Helper()
+	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)
 	var before []*apiextensionsv1.CustomResourceDefinition
 	for _, bad := range outOfBounds {
 		var was *apiextensionsv1.CustomResourceDefinition
-		testkit.Wait(w.t, bad.crd+" to be loosened", func(ctx context.Context) error { // its status may be written meanwhile
+		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error { // its status may be written meanwhile
 			definition := &apiextensionsv1.CustomResourceDefinition{}
 			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
 				return err
@@ -170,7 +170,7 @@ func (w *world) loosen() (restore func()) {
 	}
 	return func() {
 		for _, definition := range before {
-			testkit.Wait(w.t, definition.Name+" to be restored", func(ctx context.Context) error {
+			testkit.Wait(w.T, definition.Name+" to be restored", func(ctx context.Context) error {
 				is := &apiextensionsv1.CustomResourceDefinition{}
 				if err := definitions.Get(ctx, client.ObjectKeyFromObject(definition), is); err != nil {
 					return err
@@ -180,8 +180,8 @@ func (w *world) loosen() (restore func()) {
 			})
 		}
 		for _, bad := range outOfBounds[:2] { // templates are not looked at
-			testkit.Wait(w.t, bad.crd+" to be in force", func(ctx context.Context) error {
-				if err := w.api.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {
+			testkit.Wait(w.T, bad.crd+" to be in force", func(ctx context.Context) error {
+				if err := w.API.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {
 					return fmt.Errorf("it accepts anything: %w", err)
 				}
 				return nil

@@ -223,7 +223,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	const many = 30
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.ready(driver.Name)
@@ -231,7 +231,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	counts := func(want v1beta2.ExecutorCounts) {
 		t.Helper()
 		testkit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
-			if got := w.get("pi").Status.Executors; got == nil || *got != want {
+			if got := w.Get("pi").Status.Executors; got == nil || *got != want {
 				return fmt.Errorf("they are %+v", got)
 			}
 			return nil
@@ -241,7 +241,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
 	for id := 2; id < 2+many; id++ {
 		executor := w.executor(app, driver, id)
-		w.create(executor)
+		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
 		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
 	}
@@ -252,8 +252,8 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 
 	// What is more than that is stored at once, and takes the rest along.
-	w.create(w.executor(app, driver, many+2))
-	w.create(w.executor(app, driver, many+3))
+	w.Create(w.executor(app, driver, many+2))
+	w.Create(w.executor(app, driver, many+3))
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if n := len(got.Status.ExecutorState); n < many+1 {
@@ -278,17 +278,17 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &still{began: time.Now()}
 	var cached client.Client
-	w.runWith(testConfig(w.namespace), clock.now, func(env *Environment) {
+	w.runWith(testConfig(w.Namespace), clock.now, func(env *Environment) {
 		env.wrap = func(inner client.Client) client.Client { cached = inner; return inner }
 	})
 	w.able()
 	const executors = 5
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
 	looks := func(executors int, after time.Duration) { // until a pass has ended that began after that time, and that saw so many executors
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
 			var pods corev1.PodList
-			err := cached.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleExecutor})
+			err := cached.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleExecutor})
 			return errors.Join(err, want(len(pods.Items), executors))
 		})
 		clock.by.Add(int64(after))
@@ -303,14 +303,14 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	writes := func(most float64) {
 		t.Helper()
 		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most { // one that a poke got ahead of is none
-			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.get("pi").Status)
+			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.Get("pi").Status)
 		}
 	}
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	for id := 1; id <= executors; id++ {
-		w.create(w.executor(app, driver, id))
+		w.Create(w.executor(app, driver, id))
 		looks(id, arrival/2)
 		writes(2)
 	}
@@ -324,10 +324,10 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	for id := 1; id <= executors; id++ {
 		executor := w.executor(app, driver, id)
 		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
-		if err := w.api.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
-		w.waitGone(executor)
+		w.WaitGone(executor)
 	}
 	looks(0, 0)
 	looks(0, arrival/2)
@@ -342,9 +342,9 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 
 // waitAllRunning waits until the status tells that so many executors run.
 func (w *world) waitAllRunning(name string, n int32) {
-	w.t.Helper()
-	testkit.Wait(w.t, "all executors to run", func(context.Context) error {
-		if got := w.get(name).Status.Executors; got == nil || got.Running != n {
+	w.T.Helper()
+	testkit.Wait(w.T, "all executors to run", func(context.Context) error {
+		if got := w.Get(name).Status.Executors; got == nil || got.Running != n {
 			return fmt.Errorf("they are %+v", got)
 		}
 		return nil

@@ -33,26 +33,26 @@ func queued(app *v1beta2.SparkApplication) {
 
 // admit is one update: suspend is lifted, and each kind of pod gets what its flavor asks for.
 func (w *world) admit(name, flavor string) {
-	w.t.Helper()
+	w.T.Helper()
 	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
 		"labels":{"kueue.x-k8s.io/podset":"%%s"},"annotations":{"kueue.x-k8s.io/workload":"wl"},"template":{"metadata":{},"spec":{"containers":[]}}}`, flavor)
-	w.patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
+	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
 }
 
 // takeBack is one update too: suspended again, and as it was before.
 func (w *world) takeBack(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`
-	w.patch(name, `{"spec":{"suspend":true,"driver":`+pod+`,"executor":`+pod+`}}`)
+	w.Patch(name, `{"spec":{"suspend":true,"driver":`+pod+`,"executor":`+pod+`}}`)
 }
 
 // startExecutors makes the executors that a driver would, and lets them run.
 func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod, n int) (executors []*corev1.Pod) {
-	w.t.Helper()
+	w.T.Helper()
 	for i := range n {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: w.namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.Name, driver.Labels[identity.AttemptLabel], i+1),
+				Namespace: w.Namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.Name, driver.Labels[identity.AttemptLabel], i+1),
 				Labels: map[string]string{
 					identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: driver.Labels[identity.AttemptLabel], identity.RoleLabel: identity.RoleExecutor,
 					"spark-exec-id": fmt.Sprint(i + 1), "spark-app-selector": driver.Labels["spark-app-selector"],
@@ -65,7 +65,7 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 			Spec: corev1.PodSpec{ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyNever,
 				Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "docker.io/apache/spark:4.1.4"}}},
 		}
-		w.create(pod)
+		w.Create(pod)
 		w.kubelet(pod.Name, corev1.PodRunning, running())
 		executors = append(executors, pod)
 	}
@@ -74,11 +74,11 @@ func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod
 
 // waitAllReady waits for what Kueue takes for all pods being ready: RUNNING, and as many executors that run or have completed as are wanted.
 func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
-	w.t.Helper()
+	w.T.Helper()
 	app := w.waitState(name, v1beta2.ApplicationStateRunning)
-	testkit.Wait(w.t, "all executors to be told of", func(context.Context) error {
+	testkit.Wait(w.T, "all executors to be told of", func(context.Context) error {
 		ready := 0
-		app = w.get(name)
+		app = w.Get(name)
 		for _, state := range app.Status.ExecutorState {
 			if state == v1beta2.ExecutorStateRunning || state == v1beta2.ExecutorStateCompleted {
 				ready++
@@ -91,10 +91,10 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 
 // usingQuota lists the pods of an application that have not ended, of whichever attempt: what really uses its quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	if err := w.api.List(w.t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+		w.T.Fatal(err)
 	}
 	for i := range pods.Items {
 		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
@@ -107,8 +107,8 @@ func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 
 // waitQuotaFree waits until nothing of the application uses quota.
 func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the quota to be free", func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "the quota to be free", func(context.Context) error {
 		if left := w.usingQuota(app); len(left) > 0 {
 			return fmt.Errorf("%v", left)
 		}
@@ -121,15 +121,15 @@ func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", queued)
+	app := w.Application("pi", queued)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.patch("pi", `{"spec":{"executor":{"instances":3}}}`)
+	w.Patch("pi", `{"spec":{"executor":{"instances":3}}}`)
 	testkit.Wait(t, "the edit to be seen", func(context.Context) error {
-		now := w.get("pi")
+		now := w.Get("pi")
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
-	if made := w.usingQuota(app); len(made) > 0 || w.get("pi").Status.AppState.State != v1beta2.ApplicationStateSuspended {
-		t.Errorf("made %v in state %s", made, w.get("pi").Status.AppState.State)
+	if made := w.usingQuota(app); len(made) > 0 || w.Get("pi").Status.AppState.State != v1beta2.ApplicationStateSuspended {
+		t.Errorf("made %v in state %s", made, w.Get("pi").Status.AppState.State)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", queued)
+	app := w.Application("pi", queued)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 
 	for attempt, flavor := range []string{"spot", "reserved"} {
@@ -168,20 +168,20 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 
 // checkAdmitted: the pod runs where the queue says, is known as one of its pod set, and is no workload of its own.
 func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
-	w.t.Helper()
+	w.T.Helper()
 	if driver.Spec.NodeSelector["flavor"] != flavor || !slices.ContainsFunc(driver.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "flavor" }) {
-		w.t.Errorf("node selector %v, tolerations %v", driver.Spec.NodeSelector, driver.Spec.Tolerations)
+		w.T.Errorf("node selector %v, tolerations %v", driver.Spec.NodeSelector, driver.Spec.Tolerations)
 	}
 	if driver.Labels["kueue.x-k8s.io/podset"] != "driver" || driver.Annotations["kueue.x-k8s.io/workload"] != "wl" || driver.Labels["team"] != "a" {
-		w.t.Errorf("labels %v, annotations %v", driver.Labels, driver.Annotations)
+		w.T.Errorf("labels %v, annotations %v", driver.Labels, driver.Annotations)
 	}
 	for _, ofWorkload := range []string{"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"} {
 		if _, found := driver.Labels[ofWorkload]; found {
-			w.t.Errorf("the driver has the workload's label %s, by which it would be queued itself", ofWorkload)
+			w.T.Errorf("the driver has the workload's label %s, by which it would be queued itself", ofWorkload)
 		}
 	}
 	if ref := metav1.GetControllerOf(driver); ref == nil || ref.Kind != "SparkApplication" || !strings.HasPrefix(ref.APIVersion, "sparkoperator.k8s.io/") {
-		w.t.Errorf("the driver's controller is %v, not the application that the queue has admitted", ref)
+		w.T.Errorf("the driver's controller is %v, not the application that the queue has admitted", ref)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", queued, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", queued, func(app *v1beta2.SparkApplication) {
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
 	})
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
@@ -204,7 +204,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.kubelet(first.Name, corev1.PodFailed, exited(1, "lost"))
 	second := w.driverOf(app, 2)
 	for _, executor := range executors {
-		w.waitGone(executor)
+		w.WaitGone(executor)
 	}
 	if left := w.usingQuota(app); len(left) != 1 {
 		t.Errorf("with the driver of the retry, %v use quota", left)
@@ -214,7 +214,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.kubelet(second.Name, corev1.PodRunning, running())
 	w.startExecutors(app, second, 2)
 	w.waitAllReady("pi")
-	w.patch("pi", `{"spec":{"arguments":["1000"]}}`)
+	w.Patch("pi", `{"spec":{"arguments":["1000"]}}`)
 	third := w.driverOf(app, 3)
 	if left := w.usingQuota(app); !slices.Equal(left, []string{third.Name}) {
 		t.Errorf("with the driver of the edit, %v use quota", left)

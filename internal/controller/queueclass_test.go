@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/queue"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -57,9 +58,9 @@ func TestClasses(t *testing.T) {
 func TestClassOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{kind: tinyKind(), client: w.api}
+	r := &Reconciler{kind: tiny.Kind(), client: w.API}
 	left, class := &r.departed, r.Class(t.Context())
-	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "gone", UID: "1"}}
+	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {
 		t.Errorf("of one that left nothing: class %d", got)

@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -27,14 +28,14 @@ import (
 func TestLifeFromCreationToEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	app := w.application("pi")
+	w.runTiny(tiny.Kind())
+	app := w.Application("pi")
 
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	driver := w.waitPod("pi-driver")
 	for _, object := range []client.Object{&corev1.ConfigMap{}, &corev1.Service{}} {
 		name := map[bool]string{true: "pi-conf", false: "pi-svc"}[fmt.Sprintf("%T", object) == "*v1.ConfigMap"]
-		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
 			t.Error(err)
 		} else if created := object.GetCreationTimestamp(); driver.CreationTimestamp.Before(&created) {
 			t.Errorf("%s was created after the pod that mounts it", name)
@@ -46,7 +47,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 
 	testkit.Wait(t, "the events", func(context.Context) error {
-		told := w.eventsOf(app)
+		told := w.EventsOf(app)
 		for _, want := range []string{"TinyLaunched", "TinyRunning", "TinyRetained"} {
 			if _, found := told[want]; !found {
 				return fmt.Errorf("no event %s among %v", want, told)
@@ -68,12 +69,12 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 func TestRunningIsCountedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	app := w.application("pi")
+	w.runTiny(tiny.Kind())
+	app := w.Application("pi")
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	testkit.Wait(t, "the gauge to rise", func(context.Context) error { return want(w.metric("spark_application_running_count"), 1.0) })
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the gauge to fall", func(context.Context) error { return want(w.metric("spark_application_running_count"), 0.0) })
@@ -88,23 +89,23 @@ func want[T comparable](got, want T) error {
 
 // metric sums a metric over its labels; of a histogram it is the number of observations.
 func (w *world) metric(name string) float64 {
-	w.t.Helper()
+	w.T.Helper()
 	return w.metricWhere(name, func([]*dto.LabelPair) bool { return true })
 }
 
 // metricOf sums a metric over its other labels where one has a value.
 func (w *world) metricOf(name, label, value string) float64 {
-	w.t.Helper()
+	w.T.Helper()
 	return w.metricWhere(name, func(labels []*dto.LabelPair) bool {
 		return slices.ContainsFunc(labels, func(l *dto.LabelPair) bool { return l.GetName() == label && l.GetValue() == value })
 	})
 }
 
 func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (sum float64) {
-	w.t.Helper()
+	w.T.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, family := range families {
 		if family.GetName() != name {
@@ -121,8 +122,8 @@ func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (su
 
 // waitMetric waits until a metric has a value: what a status tells is counted after it was stored.
 func (w *world) waitMetric(name string, want float64) {
-	w.t.Helper()
-	testkit.Wait(w.t, name, func(context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, name, func(context.Context) error {
 		if got := w.metric(name); got != want {
 			return fmt.Errorf("%s is %v, want %v", name, got, want)
 		}
@@ -133,16 +134,16 @@ func (w *world) waitMetric(name string, want float64) {
 func TestDeletionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	app := w.application("pi")
+	w.runTiny(tiny.Kind())
+	app := w.Application("pi")
 	driver := w.waitPod("pi-driver")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(driver)
-	w.waitGone(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-conf"}})
-	w.waitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-svc"}})
+	w.WaitGone(driver)
+	w.WaitGone(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-conf"}})
+	w.WaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-svc"}})
 }
 
 // errCrashed is what every write of a crashed operator gets.
@@ -216,19 +217,19 @@ func TestCrashAtEveryWrite(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			name := fmt.Sprintf("at-%d-%t", at, after)
 			crash := &crashing{at: at, after: after, killed: make(chan struct{})}
-			stop := w.runTiny(tinyKind(), func(env *Environment) {
+			stop := w.runTiny(tiny.Kind(), func(env *Environment) {
 				env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 			})
-			w.application(name)
+			w.Application(name)
 			<-crash.killed
 			stop()
 
 			var first corev1.Pod
-			key := client.ObjectKey{Namespace: w.namespace, Name: name + "-driver"}
-			if err := client.IgnoreNotFound(w.api.Get(t.Context(), key, &first)); err != nil {
+			key := client.ObjectKey{Namespace: w.Namespace, Name: name + "-driver"}
+			if err := client.IgnoreNotFound(w.API.Get(t.Context(), key, &first)); err != nil {
 				t.Fatal(err)
 			}
-			stop = w.runTiny(tinyKind())
+			stop = w.runTiny(tiny.Kind())
 			w.waitState(name, v1beta2.ApplicationStateSubmitted)
 			if driver := w.waitPod(name + "-driver"); first.UID != "" && driver.UID != first.UID {
 				t.Errorf("%s: the driver was made twice", name)
@@ -243,10 +244,10 @@ func TestCrashAtEveryWrite(t *testing.T) {
 func TestMissingDriverIsConfirmedLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	w.application("pi")
+	w.runTiny(tiny.Kind())
+	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	if err := w.api.Delete(t.Context(), w.waitPod("pi-driver")); err != nil {
+	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver")); err != nil {
 		t.Fatal(err)
 	}
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -258,9 +259,9 @@ func TestMissingDriverIsConfirmedLive(t *testing.T) {
 func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
-	w.create(tinyDriver(app, 1))
-	r := &Reconciler{kind: tinyKind(), live: w.api}
+	app := w.Application("pi")
+	w.Create(tiny.Driver(app, 1))
+	r := &Reconciler{kind: tiny.Kind(), live: w.API}
 	p := &pass{stored: app} // an empty cache
 
 	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.
@@ -280,34 +281,34 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 func TestPanicStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "poison" {
 			panic("no such case")
 		}
-		return tinyDecide(app, seen, now)
+		return tiny.Decide(app, seen, now)
 	})
 	w.runTiny(kind)
-	w.application("poison")
+	w.Application("poison")
 	testkit.Wait(t, "the panic to be logged with its object", func(context.Context) error {
-		if log := w.log.String(); !strings.Contains(log, "no such case") || !strings.Contains(log, "poison") {
+		if log := w.Log.String(); !strings.Contains(log, "no such case") || !strings.Contains(log, "poison") {
 			return errors.New("not logged")
 		}
 		return nil
 	})
-	w.application("healthy")
+	w.Application("healthy")
 	w.waitState("healthy", v1beta2.ApplicationStateSubmitted)
 }
 
 func TestRenderErrorIsTheApplications(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, errors.New(`spec.driver.memory: "lots" is not a size`)
 	})
 	w.runTiny(kind)
-	w.application("pi")
+	w.Application("pi")
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if diff := cmp.Diff([2]string{lifecycle.ReasonInvalid, `spec.driver.memory: "lots" is not a size`},
 		[2]string{app.Status.SubmissionID, app.Status.AppState.ErrorMessage}); diff != "" {
@@ -318,17 +319,17 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 func TestWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
-		objects, err := tinyRender(app, action, now)
+		objects, err := tiny.Render(app, action, now)
 		objects.Warnings = []string{"this image may be too old"}
 		return objects, err
 	})
 	w.runTiny(kind)
-	app := w.application("pi")
+	app := w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	testkit.Wait(t, "the warning", func(context.Context) error {
-		return want(w.eventsOf(app)[reasonWarning], "this image may be too old")
+		return want(w.EventsOf(app)[reasonWarning], "this image may be too old")
 	})
 }
 

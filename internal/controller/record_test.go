@@ -31,11 +31,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 func TestStatusPatch(t *testing.T) {
-	r := &Reconciler{kind: tinyKind()}
+	r := &Reconciler{kind: tiny.Kind()}
 	old := v1beta2.SparkApplicationStatus{SubmissionID: "a", AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
 	for _, test := range []struct {
 		name   string
@@ -175,10 +176,10 @@ func jsonOf(t testing.TB, value any) []byte {
 func TestRecordConflictsWithAnyChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.application("pi")
-	r := &Reconciler{kind: tinyKind(), client: w.api, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
-	read := w.get("pi")
-	if err := w.api.Patch(t.Context(), w.get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+	w.Application("pi")
+	r := &Reconciler{kind: tiny.Kind(), client: w.API, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	read := w.Get("pi")
+	if err := w.API.Patch(t.Context(), w.Get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	submitted := func(stored *v1beta2.SparkApplication) *pass {
@@ -189,14 +190,14 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if _, err := r.record(t.Context(), submitted(read)); !apierrors.IsConflict(err) {
 		t.Errorf("a status was written over a change of the object: %v", err)
 	}
-	p := submitted(w.get("pi"))
+	p := submitted(w.Get("pi"))
 	if written, err := r.record(t.Context(), p); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
 	if ahead, _ := r.writes.ahead(p.stored, noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
-	if ahead, _ := r.writes.ahead(w.get("pi"), noon); ahead {
+	if ahead, _ := r.writes.ahead(w.Get("pi"), noon); ahead {
 		t.Error("the read of the write counts as stale")
 	}
 }
@@ -252,18 +253,18 @@ func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) e
 func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
+	app := w.Application("pi")
 	decided := 0
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		decided++
-		return tinyDecide(app, seen, now)
+		return tiny.Decide(app, seen, now)
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
-		kind: kind, client: frozen{w.api, w.get("pi")}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
-		events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
+		scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
+		kind: kind, client: frozen{w.API, w.Get("pi")}, live: w.API, metrics: metrics, clock: time.Now, limit: passTimeout,
+		events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
 	}
 	for pass := 1; pass <= 3; pass++ {
 		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -283,20 +284,20 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
+	app := w.Application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
-			kind: tinyKind(), client: frozen{w.api, app}, live: w.api, metrics: metrics, clock: time.Now, limit: passTimeout,
-			events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
+			scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
+			kind: tiny.Kind(), client: frozen{w.API, app}, live: w.API, metrics: metrics, clock: time.Now, limit: passTimeout,
+			events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace)); err != nil {
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	if len(pods.Items) != 1 {
@@ -324,20 +325,20 @@ func TestPassIsOverBeforeTheShutdown(t *testing.T) {
 func TestSkippedWritesAreNotTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	w.application("pi")
+	w.runTiny(tiny.Kind())
+	w.Application("pi")
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	version := w.get("pi").ResourceVersion
+	version := w.Get("pi").ResourceVersion
 	// A pod event that changes nothing for the application.
 	driver := w.waitPod("pi-driver")
-	if err := w.api.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	// The next one is seen after it.
-	w.application("later")
+	w.Application("later")
 	w.waitState("later", v1beta2.ApplicationStateSubmitted)
-	if got := w.get("pi").ResourceVersion; got != version {
+	if got := w.Get("pi").ResourceVersion; got != version {
 		t.Error("written although nothing changed")
 	}
 	testkit.Wait(t, "both to be counted", func(context.Context) error { return want(w.metric("sparkoperator_status_writes_total"), 3.0) })
@@ -348,11 +349,11 @@ func TestSkippedWritesAreNotTold(t *testing.T) {
 func TestRestoredStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
+	app := w.Application("pi")
 	now := noon
-	cached := w.get("pi")
-	late := frozen{w.api, cached.DeepCopy()}
-	r := &Reconciler{kind: tinyKind(), client: late, live: w.api, clock: func() time.Time { return now }}
+	cached := w.Get("pi")
+	late := frozen{w.API, cached.DeepCopy()}
+	r := &Reconciler{kind: tiny.Kind(), client: late, live: w.API, clock: func() time.Time { return now }}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
 		now = noon.Add(at)
@@ -360,7 +361,7 @@ func TestRestoredStore(t *testing.T) {
 			t.Errorf("after %s: stale is %t, %v", at, got, err)
 		}
 	}
-	if err := w.api.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 	r.writes.wrote(app)
@@ -383,7 +384,7 @@ func TestComesMeanwhile(t *testing.T) {
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
-	r := &Reconciler{kind: tinyKind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
+	r := &Reconciler{kind: tiny.Kind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
 	r.writes.wrote(written)
 	if !r.writes.echo(written) {
 		t.Error("the event that brings a write back is no echo")

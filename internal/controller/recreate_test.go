@@ -17,38 +17,17 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// takesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go. It is on a node: of those that
-// are being deleted and on none, Kubernetes' pod garbage collector says every 20 s that they have failed.
-func (w *world) takesItsTime(pod *corev1.Pod) (goes func()) {
-	w.t.Helper()
-	w.bind(pod, "nowhere")
-	patch := func(finalizers string) {
-		w.t.Helper()
-		text := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, finalizers)
-		err := w.api.Patch(context.Background(), pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
-		if client.IgnoreNotFound(err) != nil {
-			w.t.Error(err)
-		}
-	}
-	patch(`["example.com/grace"]`)
-	w.t.Cleanup(func() { patch("null") })
-	return func() {
-		w.stopped(pod)
-		patch("null")
-	}
-}
-
 // recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
-	w.t.Helper()
-	first := w.application("pi", withDriver)
+	w.T.Helper()
+	first := w.Application("pi", withDriver)
 	driver := w.runningDriver(first, 1)
-	goes = w.takesItsTime(driver)
-	if err := w.api.Delete(w.t.Context(), first); err != nil {
-		w.t.Fatal(err)
+	goes = w.TakesItsTime(driver)
+	if err := w.API.Delete(w.T.Context(), first); err != nil {
+		w.T.Fatal(err)
 	}
-	w.waitGone(first)
-	return w.application("pi", append(change, withDriver)...), goes
+	w.WaitGone(first)
+	return w.Application("pi", append(change, withDriver)...), goes
 }
 
 // TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits for what the first one left, says so, and runs.
@@ -58,8 +37,8 @@ func TestRecreatedApplication(t *testing.T) {
 	w.runReal()
 	app, goes := w.recreate()
 	testkit.Wait(t, "the wait to be told", func(context.Context) error {
-		got := w.get("pi")
-		ready, told := condition(got, "Ready"), w.eventsOf(app)[dependents.ReasonNameTaken]
+		got := w.Get("pi")
+		ready, told := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
 		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
 			return fmt.Errorf("Ready is %+v, the event %q", ready, told)
 		}
@@ -90,13 +69,13 @@ func TestRecreatedApplicationIsBounded(t *testing.T) {
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{client: w.api, live: w.api}
+	r := &Reconciler{client: w.API, live: w.API}
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "second"}}
-	stays, goes := foreignPod(w.namespace, "stays"), foreignPod(w.namespace, "goes")
-	w.create(stays)
-	w.create(goes)
-	w.takesItsTime(goes)
-	if err := w.api.Delete(t.Context(), goes.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
+	stays, goes := foreignPod(w.Namespace, "stays"), foreignPod(w.Namespace, "goes")
+	w.Create(stays)
+	w.Create(goes)
+	w.TakesItsTime(goes)
+	if err := w.API.Delete(t.Context(), goes.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	pod := func(name string, uid types.UID) metav1.OwnerReference {
@@ -116,7 +95,7 @@ func TestLeftWithPod(t *testing.T) {
 		{"of one that is gone and one that stays", []metav1.OwnerReference{gone, pod(stays.Name, stays.UID)}, false},
 		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
-		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings", OwnerReferences: test.refs}}
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings", OwnerReferences: test.refs}}
 		if why, err := r.dependents().LeftWithPod(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
 			t.Errorf("%s: %q, %v", test.name, why, err)
 		}

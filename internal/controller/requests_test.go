@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // requests counts an operator's requests to the API server, and keeps the content types of what it sent.
@@ -84,7 +85,7 @@ func TestRequestsOfALife(t *testing.T) {
 	made := &requests{}
 	// The clock stands still: a driver that has been pending for pendingGrace is asked about, and on a busy machine these are.
 	began := time.Now()
-	stop := w.runTinyBy(func() time.Time { return began }, tinyKind(), func(env *Environment) {
+	stop := w.runTinyBy(func() time.Time { return began }, tiny.Kind(), func(env *Environment) {
 		env.Rest.Wrap(made.over)
 	})
 	// The first life finds the caches full and the connections open.
@@ -115,8 +116,8 @@ func TestRequestsOfALife(t *testing.T) {
 
 // live plays one application from creation to its end.
 func (w *world) live(name string) {
-	w.t.Helper()
-	w.application(name)
+	w.T.Helper()
+	w.Application(name)
 	w.waitState(name, v1beta2.ApplicationStateSubmitted)
 	w.kubelet(name+"-driver", corev1.PodRunning, running())
 	w.waitState(name, v1beta2.ApplicationStateRunning)
@@ -128,21 +129,21 @@ func (w *world) live(name string) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
+	w.runTiny(tiny.Kind())
 	const n = 40
 	for i := range n {
-		w.application(fmt.Sprintf("pi-%d", i))
+		w.Application(fmt.Sprintf("pi-%d", i))
 	}
 	for i := range n {
 		w.waitState(fmt.Sprintf("pi-%d", i), v1beta2.ApplicationStateSubmitted)
 	}
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods); err != nil {
+	if err := w.API.List(t.Context(), &pods); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
 	for _, pod := range pods.Items {
-		if pod.Namespace == w.namespace {
+		if pod.Namespace == w.Namespace {
 			names[pod.Name] = true
 		}
 	}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -18,23 +17,15 @@ import (
 
 // runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
 func (w *world) runs(pod *corev1.Pod) {
-	w.t.Helper()
+	w.T.Helper()
 	if pod.Spec.NodeName == "" {
-		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
-		if err := w.api.SubResource("binding").Create(w.t.Context(), pod, node); err != nil {
-			w.t.Fatal(err)
+		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
+		if err := w.API.SubResource("binding").Create(w.T.Context(), pod, node); err != nil {
+			w.T.Fatal(err)
 		}
 	}
-	w.t.Cleanup(func() { w.stopped(pod) })
+	w.T.Cleanup(func() { w.Stopped(pod) })
 	w.kubelet(pod.Name, corev1.PodRunning, running())
-}
-
-// stopped removes a pod, as a kubelet does that has stopped its containers.
-func (w *world) stopped(pod *corev1.Pod) {
-	w.t.Helper()
-	if err := w.api.Delete(context.Background(), pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
-		w.t.Error(err)
-	}
 }
 
 // waitsForPodsOf holds that a schedule starts nothing, since the pods of a run that is gone have not stopped.
@@ -50,12 +41,12 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, replacing, func(s *schedule) {
+	s := w.Schedule("nightly", seldom, replacing, func(s *schedule) {
 		s.Spec.Template.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
 	})
 	first := w.ask(s, "one")
-	w.waitSchedule("nightly", "the first run", lastRun(first))
-	run := w.get(first)
+	w.WaitSchedule("nightly", "the first run", lastRun(first))
+	run := w.Get(first)
 	submitter := w.submitterOf(run, 1)
 	w.kubelet(submitter.Name, corev1.PodRunning, running())
 	driver := w.sparkSubmit(submitter, true)
@@ -66,12 +57,12 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.kubelet(submitter.Name, corev1.PodSucceeded, exited(0, ""))
 	w.waitState(first, v1beta2.ApplicationStateRunning)
 	second := w.ask(s, "two")
-	w.waitGone(run)
-	w.waitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
+	w.WaitGone(run)
+	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
-	w.stopped(driver)
+	w.Stopped(driver)
 	// No timer is near: a schedule that waits looks again after reassert, but the end of the driver wakes it.
-	w.waitSchedule("nightly", "the second run", lastRun(second))
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
 // TestScheduleForbidsBesideWhatStops: somebody deletes a run in the background, which waits for no driver. The end of the driver wakes the schedule, and nothing
@@ -80,30 +71,30 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, forbid)
+	s := w.Schedule("nightly", seldom, forbid)
 	first := w.asked(s, "one")
 	driver := w.waitPod(first + "-driver")
 	w.runs(driver)
 	w.waitState(first, v1beta2.ApplicationStateRunning)
-	run := w.get(first)
-	if err := w.api.Delete(t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+	run := w.Get(first)
+	if err := w.API.Delete(t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(run)
+	w.WaitGone(run)
 	second := w.ask(s, "two")
-	w.waitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
+	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
 	w.kubelet(driver.Name, corev1.PodFailed, exited(143, "")) // though the pod is there yet
-	w.waitSchedule("nightly", "the second run", lastRun(second))
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
 // TestScheduleMindsNobodysPods: pods that only carry the labels of a run's do not hold a schedule up, nor do those of an earlier schedule of its name.
 func TestScheduleMindsNobodysPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "settings"}}
-	w.create(settings)
-	app := w.application("other")
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
+	w.Create(settings)
+	app := w.Application("other")
 	byApp := metav1.OwnerReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "other", UID: app.UID, Controller: new(true)}
 	byGone := byApp
 	byGone.Name, byGone.UID = "nightly-1", "no-such"
@@ -111,16 +102,16 @@ func TestScheduleMindsNobodysPods(t *testing.T) {
 	bySettingsAlone := bySettings
 	bySettingsAlone.Controller = new(true)
 	driver := func(name string, owners ...metav1.OwnerReference) {
-		pod := foreignPod(w.namespace, name)
+		pod := foreignPod(w.Namespace, name)
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
 		pod.Spec.NodeName = "nowhere" // from its birth: the garbage collector takes a pod without a node and an owner at once, and asks a kubelet about another
-		w.create(pod)
+		w.Create(pod)
 		w.runs(pod)
 	}
 	driver("of-an-earlier-schedule", byGone)
 	time.Sleep(1100 * time.Millisecond) // creation times tell seconds
-	s := w.schedule("nightly", seldom, forbid)
+	s := w.Schedule("nightly", seldom, forbid)
 	driver("nobodys")
 	driver("of-settings", bySettingsAlone)
 	driver("of-another", byApp)

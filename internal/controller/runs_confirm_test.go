@@ -27,15 +27,15 @@ import (
 
 // left creates a run as somebody left it: of an owner's UID, or of nobody, with the label of a schedule, or without.
 func (w *world) left(s *schedule, name string, owner types.UID, label string) *v1beta2.SparkApplication {
-	w.t.Helper()
-	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: s.Spec.Template}
+	w.T.Helper()
+	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
 	if label != "" {
 		run.Labels = map[string]string{sparkoperator.LabelScheduledAppName: label}
 	}
 	if owner != "" {
 		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: owner}}
 	}
-	w.create(run)
+	w.Create(run)
 	return run
 }
 
@@ -44,7 +44,7 @@ func (w *world) left(s *schedule, name string, owner types.UID, label string) *v
 func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s, other := w.schedule("nightly", seldom), w.schedule("weekly", seldom)
+	s, other := w.Schedule("nightly", seldom), w.Schedule("weekly", seldom)
 	seen := w.left(s, "nightly-1", s.UID, "nightly")
 	w.left(s, "nightly-2", s.UID, "nightly")
 	w.left(s, "nightly-3", s.UID, "nightly")
@@ -52,9 +52,9 @@ func TestConfirmRuns(t *testing.T) {
 	w.left(s, "nightly-5", "", "nightly")
 	w.left(other, "weekly-1", other.UID, "weekly")
 	w.left(s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
-	w.endRun("nightly-3", v1beta2.ApplicationStateCompleted)
+	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	r := &Reconciler{kind: kinds.Schedules(config.Default()), live: w.api}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), live: w.API}
 	p := &pass{stored: s}
 	p.children.Runs = []client.Object{seen}
 	p.seen.Runs = []lifecycle.Run{r.kind.Runs.Facts(seen)}
@@ -88,9 +88,9 @@ func TestConfirmRuns(t *testing.T) {
 func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.schedule("nightly", seldom)
+	s := w.Schedule("nightly", seldom)
 	w.left(s, "nightly-1", s.UID, "nightly")
-	r := &Reconciler{kind: kinds.Schedules(config.Default()), client: w.api, live: w.powerless()}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), client: w.API, live: w.powerless()}
 	for _, name := range []string{"", "nightly-1"} {
 		p := &pass{stored: s}
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name})
@@ -105,16 +105,16 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 func TestMissedTicksAreConfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.schedule("nightly", "0 * * * *", forbid)
+	s := w.Schedule("nightly", "0 * * * *", forbid)
 	first := s.CreationTimestamp.UTC().Truncate(time.Hour).Add(time.Hour)
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	counted := &listed{Client: w.api}
+	counted := &listed{Client: w.API}
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
-			kind: kinds.Schedules(testConfig(w.namespace)), client: emptyCache{w.api}, live: counted, metrics: metrics,
-			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.api, w.api, w.logger(), metrics),
+			scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
+			kind: kinds.Schedules(testConfig(w.Namespace)), client: emptyCache{w.API}, live: counted, metrics: metrics,
+			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)
@@ -129,23 +129,23 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 
 	late := first.Add(2*time.Hour + 10*time.Minute)
 	at(late)
-	if diff := cmp.Diff([]string{going}, w.runsOf(s)); diff != "" {
+	if diff := cmp.Diff([]string{going}, w.RunsOf(s)); diff != "" {
 		t.Errorf("beside one that goes on (-want +got):\n%s", diff)
 	}
 	if counted.lists == 0 {
 		t.Error("a cache without runs is believed")
 	}
-	w.endRun(going, v1beta2.ApplicationStateCompleted)
+	w.EndRun(going, v1beta2.ApplicationStateCompleted)
 	at(late.Add(time.Minute))
 	want := []string{going, machine.RunName("nightly", first.Add(2*time.Hour), machine.Nanos)}
 	slices.Sort(want)
-	got := w.runsOf(s)
+	got := w.RunsOf(s)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("when it has ended (-want +got):\n%s", diff)
 	}
 	at(late.Add(2 * time.Minute))
-	if again := w.runsOf(s); len(again) != 2 {
+	if again := w.RunsOf(s); len(again) != 2 {
 		t.Errorf("later: %v", again)
 	}
 }

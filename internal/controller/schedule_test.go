@@ -33,21 +33,21 @@ const seldom = "0 0 29 2 *"
 
 // runSchedules starts an operator that serves schedules and their runs by a clock.
 func (w *world) runSchedules(clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
-	cfg := testConfig(w.namespace)
-	op, err := newOperator(w.t.Context(), cfg, env)
+	cfg := testConfig(w.Namespace)
+	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+		w.T.Fatal(err)
 	}
-	if err := AddWhenServed(w.t.Context(), op, kinds.Schedules(cfg), clock); err != nil {
-		w.t.Fatal(err)
+	if err := AddWhenServed(w.T.Context(), op, kinds.Schedules(cfg), clock); err != nil {
+		w.T.Fatal(err)
 	}
 	return w.run(op)
 }
@@ -84,39 +84,39 @@ func keeps(succeeded, failed int32) func(*schedule) {
 
 // ask asks for a run, and returns its name.
 func (w *world) ask(s *schedule, request string) string {
-	w.t.Helper()
-	w.patchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
+	w.T.Helper()
+	w.PatchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
 	return machine.RequestName(s.Name, string(s.UID), request)
 }
 
 // asked asks for a run and waits until its driver is there.
 func (w *world) asked(s *schedule, request string) (run string) {
-	w.t.Helper()
+	w.T.Helper()
 	run = w.ask(s, request)
-	w.waitSchedule(s.Name, "run "+run, lastRun(run))
+	w.WaitSchedule(s.Name, "run "+run, lastRun(run))
 	w.waitPod(run + "-driver")
 	return run
 }
 
 // succeeds ends a run well, by its driver.
 func (w *world) succeeds(run string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodSucceeded, exited(0, ""))
 	w.waitState(run, v1beta2.ApplicationStateCompleted)
 }
 
 func (w *world) fails(run string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodFailed, exited(1, "boom"))
 	w.waitState(run, v1beta2.ApplicationStateFailed)
 }
 
 // waitRuns waits until a schedule has exactly these runs.
 func (w *world) waitRuns(s *schedule, names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	slices.Sort(names)
-	testkit.Wait(w.t, fmt.Sprintf("the runs of %s to be %v", s.Name, names), func(context.Context) error {
-		if got := w.runsOf(s); !slices.Equal(got, names) {
+	testkit.Wait(w.T, fmt.Sprintf("the runs of %s to be %v", s.Name, names), func(context.Context) error {
+		if got := w.RunsOf(s); !slices.Equal(got, names) {
 			return fmt.Errorf("they are %v", got)
 		}
 		return nil
@@ -133,17 +133,17 @@ func TestScheduleLife(t *testing.T) {
 	w := newWorld(t)
 	clock, minute, release := beforeAMinute(4 * time.Second)
 	w.runSchedules(clock)
-	s := w.schedule("nightly", once(minute), utc, func(s *schedule) {
+	s := w.Schedule("nightly", once(minute), utc, func(s *schedule) {
 		s.Labels = map[string]string{"team": "a", sparkoperator.LabelScheduledAppName: "mine"}
 	})
-	w.waitSchedule("nightly", "its next run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "its next run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.NextRun.Time.Equal(minute) && isTrue(s, sparkoperator.ConditionReady)
 	})
 	before := w.metric("sparkoperator_status_writes_total")
 	release()
 	name := machine.RunName("nightly", minute, machine.Nanos)
-	w.waitSchedule("nightly", "the run", lastRun(name))
-	run := w.get(name)
+	w.WaitSchedule("nightly", "the run", lastRun(name))
+	run := w.Get(name)
 	if diff := cmp.Diff(map[string]string{sparkoperator.LabelScheduledAppName: "nightly", "team": "a"}, run.Labels); diff != "" {
 		t.Errorf("labels of the run (-want +got):\n%s", diff)
 	}
@@ -158,7 +158,7 @@ func TestScheduleLife(t *testing.T) {
 	}
 	w.waitPod(name + "-driver")
 	w.succeeds(name)
-	got := w.waitSchedule("nightly", "the run's end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	got := w.WaitSchedule("nightly", "the run's end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{name})
 	})
 	if got.Status.NextRun.Time.Before(minute.AddDate(0, 11, 0)) || got.Status.ObservedGeneration != got.Generation {
@@ -172,7 +172,7 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
 	}
 	testkit.Wait(t, "the events", func(context.Context) error {
-		if told := w.eventsOf(s); len(told) < 2 {
+		if told := w.EventsOf(s); len(told) < 2 {
 			return fmt.Errorf("told are %v", told)
 		}
 		return nil
@@ -184,19 +184,19 @@ func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, forbid, keeps(2, 2))
+	s := w.Schedule("nightly", seldom, forbid, keeps(2, 2))
 	first := w.asked(s, "one")
 	second := w.ask(s, "two")
-	w.waitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, first)
 	})
-	if diff := cmp.Diff([]string{first}, w.runsOf(s)); diff != "" {
+	if diff := cmp.Diff([]string{first}, w.RunsOf(s)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 	w.fails(first)
-	w.waitSchedule("nightly", "the second run", lastRun(second))
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
-	w.waitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastFailedRunNames, []string{first})
 	})
 }
@@ -207,7 +207,7 @@ func TestScheduleReplaces(t *testing.T) {
 	testkit.NeedsControllers(t, cascade)
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, replacing)
+	s := w.Schedule("nightly", seldom, replacing)
 	first := w.asked(s, "one")
 	driver := w.waitPod(first + "-driver")
 	over := make(chan struct{})
@@ -217,19 +217,19 @@ func TestScheduleReplaces(t *testing.T) {
 	close(over)
 	watching.Wait()
 	w.waitRuns(s, second)
-	w.waitGone(driver)
+	w.WaitGone(driver)
 }
 
 // neverTwoDrivers looks, as long as it may, for two drivers at a time.
 func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	for {
 		var pods corev1.PodList
-		if err := w.api.List(context.Background(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
-			w.t.Error(err)
+		if err := w.API.List(context.Background(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
+			w.T.Error(err)
 			return
 		}
 		if len(pods.Items) > 1 {
-			w.t.Errorf("%d drivers at a time", len(pods.Items))
+			w.T.Errorf("%d drivers at a time", len(pods.Items))
 			return
 		}
 		select {
@@ -245,7 +245,7 @@ func TestScheduleHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, keeps(1, 0))
+	s := w.Schedule("nightly", seldom, keeps(1, 0))
 	first := w.asked(s, "one")
 	w.succeeds(first)
 	w.waitRuns(s, first)
@@ -255,10 +255,10 @@ func TestScheduleHistory(t *testing.T) {
 	third := w.asked(s, "three")
 	w.succeeds(third)
 	w.waitRuns(s, third)
-	w.waitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{third}) && len(s.PastFailedRunNames) == 0
 	})
-	w.editSchedule("nightly", `{"successfulRunHistoryLimit":0}`)
+	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":0}`)
 	w.waitRuns(s)
 }
 
@@ -268,10 +268,10 @@ func TestScheduleSuspended(t *testing.T) {
 	w := newWorld(t)
 	clock, minute, release := beforeAMinute(3 * time.Second)
 	w.runSchedules(clock)
-	s := w.schedule("nightly", once(minute), utc, func(s *schedule) {
+	s := w.Schedule("nightly", once(minute), utc, func(s *schedule) {
 		s.Spec.Suspend, s.Spec.StartingDeadlineSeconds = new(true), new(int64(1))
 	})
-	w.waitSchedule("nightly", "to be suspended", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "to be suspended", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return isTrue(s, sparkoperator.ConditionSuspended)
 	})
 	run := w.asked(s, "one")
@@ -282,8 +282,8 @@ func TestScheduleSuspended(t *testing.T) {
 		}
 		return nil
 	})
-	w.editSchedule("nightly", `{"suspend":false}`)
-	w.waitSchedule("nightly", "to go on", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.EditSchedule("nightly", `{"suspend":false}`)
+	w.WaitSchedule("nightly", "to go on", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return !isTrue(s, sparkoperator.ConditionSuspended) && s.NextRun.Time.After(minute)
 	})
 	w.waitRuns(s, run)
@@ -294,7 +294,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom, utc)
+	s := w.Schedule("nightly", seldom, utc)
 	at := func(month time.Month, day, hour int) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 			next := s.NextRun.UTC()
@@ -306,29 +306,29 @@ func TestScheduleIsEdited(t *testing.T) {
 			return s.ScheduleState == v1beta2.ScheduleStateFailedValidation && strings.Contains(s.Reason, field) && isTrue(s, sparkoperator.ConditionStalled)
 		}
 	}
-	w.waitSchedule("nightly", "February", at(time.February, 29, 0))
-	w.editSchedule("nightly", `{"schedule":"0 3 30 6 *"}`)
-	w.waitSchedule("nightly", "June", at(time.June, 30, 3))
-	w.editSchedule("nightly", `{"timeZone":"Asia/Tokyo"}`)
-	w.waitSchedule("nightly", "June in Tokyo", at(time.June, 29, 18))
+	w.WaitSchedule("nightly", "February", at(time.February, 29, 0))
+	w.EditSchedule("nightly", `{"schedule":"0 3 30 6 *"}`)
+	w.WaitSchedule("nightly", "June", at(time.June, 30, 3))
+	w.EditSchedule("nightly", `{"timeZone":"Asia/Tokyo"}`)
+	w.WaitSchedule("nightly", "June in Tokyo", at(time.June, 29, 18))
 	for _, c := range []struct{ spec, field string }{
 		{`{"schedule":"every now and then"}`, "spec.schedule"}, {`{"schedule":"0 3 30 6 *","timeZone":"Mars/Olympus"}`, "spec.timeZone"},
 		{`{"timeZone":"Etc/UTC","successfulRunHistoryLimit":-1}`, "spec.successfulRunHistoryLimit"},
 	} {
-		w.editSchedule("nightly", c.spec)
-		w.waitSchedule("nightly", c.field, wrong(c.field))
+		w.EditSchedule("nightly", c.spec)
+		w.WaitSchedule("nightly", c.field, wrong(c.field))
 	}
 	testkit.Wait(t, "an event that names the field", func(context.Context) error {
-		for _, message := range w.eventsOf(s) {
+		for _, message := range w.EventsOf(s) {
 			if strings.Contains(message, "spec.timeZone") {
 				return nil
 			}
 		}
-		return fmt.Errorf("told are %v", w.eventsOf(s))
+		return fmt.Errorf("told are %v", w.EventsOf(s))
 	})
-	w.editSchedule("nightly", `{"successfulRunHistoryLimit":1,"concurrencyPolicy":"Perhaps"}`)
-	w.waitSchedule("nightly", "it to recover", at(time.June, 30, 3))
-	w.waitSchedule("nightly", "a condition about its policy", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":1,"concurrencyPolicy":"Perhaps"}`)
+	w.WaitSchedule("nightly", "it to recover", at(time.June, 30, 3))
+	w.WaitSchedule("nightly", "a condition about its policy", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, "spec.concurrencyPolicy") })
 	})
 }
@@ -346,21 +346,21 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom)
+	s := w.Schedule("nightly", seldom)
 	name := machine.RequestName("nightly", string(s.UID), "one")
-	other := w.application(name)
+	other := w.Application(name)
 	w.ask(s, "one")
-	refused := w.waitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	refused := w.WaitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
 	if refused.Status.LastRunName != "" {
 		t.Errorf("the last run is %s", refused.Status.LastRunName)
 	}
-	if err := w.api.Delete(t.Context(), other); err != nil {
+	if err := w.API.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	w.waitSchedule("nightly", "the run", lastRun(name))
-	if run := w.get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
+	w.WaitSchedule("nightly", "the run", lastRun(name))
+	if run := w.Get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
 		t.Error("the run is not the schedule's")
 	}
 }
@@ -370,16 +370,16 @@ func TestScheduleOverQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runSchedules(time.Now)
-	s := w.schedule("nightly", seldom)
+	s := w.Schedule("nightly", seldom)
 	quota := w.quotaOnRuns()
 	run := w.ask(s, "one")
-	w.waitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == apianswer.ReasonQuota
 	})
-	if err := w.api.Delete(t.Context(), quota); err != nil {
+	if err := w.API.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
-	w.waitSchedule("nightly", "the run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.LastRunName == run && s.Operator.WaitingRequest == nil
 	})
 }
@@ -395,20 +395,20 @@ func TestScheduleIsDeleted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runSchedules(time.Now)
-			s := w.schedule("nightly", seldom)
+			s := w.Schedule("nightly", seldom)
 			name := w.asked(s, "one")
 			driver := w.waitPod(name + "-driver")
-			if err := w.api.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
+			if err := w.API.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
-			w.waitGone(s)
+			w.WaitGone(s)
 			if !stays {
-				w.waitGone(w.absent(name))
-				w.waitGone(driver)
+				w.WaitGone(w.absent(name))
+				w.WaitGone(driver)
 				return
 			}
 			w.succeeds(name)
-			if owners := w.get(name).OwnerReferences; len(owners) > 0 {
+			if owners := w.Get(name).OwnerReferences; len(owners) > 0 {
 				t.Errorf("it has owners: %v", owners)
 			}
 		})
@@ -417,7 +417,7 @@ func TestScheduleIsDeleted(t *testing.T) {
 
 // absent is an application by name, whether it exists or not.
 func (w *world) absent(name string) *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
 // TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, one in each life: two runs, one after the other, the first
@@ -460,19 +460,19 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 		case <-over:
 		}
 	})
-	s := w.schedule("nightly", seldom, forbid, keeps(1, 1))
+	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
 	witness := w.witnessRuns(s, over, &others)
 	first := w.ask(s, "one")
-	w.waitSchedule("nightly", "the first run", lastRun(first))
+	w.WaitSchedule("nightly", "the first run", lastRun(first))
 	second := w.ask(s, "two")
 	w.waitPod(first + "-driver")
 	w.succeeds(first)
-	w.waitSchedule("nightly", "the second run", lastRun(second))
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
 	// Creation times tell seconds: of two runs of one second either may count as the newer one. So the second may be gone as soon as it has ended.
 	w.kubelet(second+"-driver", corev1.PodSucceeded, exited(0, ""))
-	w.waitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
-		kept := w.runsOf(s)
+	w.WaitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
+		kept := w.RunsOf(s)
 		return len(kept) == 1 && slices.Equal(status.PastSuccessfulRunNames, kept)
 	})
 	close(over)
@@ -490,8 +490,8 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 	others.Go(func() {
 		for {
 			var list v1beta2.SparkApplicationList
-			if err := w.api.List(context.Background(), &list, client.InNamespace(w.namespace)); err != nil {
-				w.t.Error(err)
+			if err := w.API.List(context.Background(), &list, client.InNamespace(w.Namespace)); err != nil {
+				w.T.Error(err)
 				return
 			}
 			for _, run := range list.Items {
@@ -534,12 +534,12 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	for part := range 8 {
 		creating.Go(func() {
 			for i := part; i < n; i += 8 {
-				w.schedule(fmt.Sprintf("s-%d", i), once(minute), utc)
+				w.Schedule(fmt.Sprintf("s-%d", i), once(minute), utc)
 			}
 		})
 	}
 	creating.Wait()
-	w.waitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
+	w.WaitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
 	testkit.Wait(t, "every schedule to be seen", func(context.Context) error {
 		return want(w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"), n)
 	})
@@ -553,7 +553,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	runs := map[string]int{}
 	testkit.Wait(t, "every schedule to have its run", func(ctx context.Context) error {
 		var list v1beta2.SparkApplicationList
-		if err := w.api.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err
 		}
 		clear(runs)
@@ -564,7 +564,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	})
 	testkit.Wait(t, "every schedule to remember it", func(ctx context.Context) error {
 		var list v1beta2.ScheduledSparkApplicationList
-		if err := w.api.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err
 		}
 		for _, s := range list.Items {
@@ -585,17 +585,17 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.schedule("nightly", seldom, forbid, keeps(1, 1))
+	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
 	began := time.Now().Add(-time.Hour).UTC()
 	left := func(ago time.Duration, state v1beta2.ApplicationStateType) string {
 		name := fmt.Sprintf("nightly-%d", began.Add(-ago).UnixNano())
-		w.application(name, func(app *v1beta2.SparkApplication) {
+		w.Application(name, func(app *v1beta2.SparkApplication) {
 			app.Labels = map[string]string{sparkoperator.LabelScheduledAppName: "nightly"}
 			app.OwnerReferences = []metav1.OwnerReference{{
 				APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "nightly", UID: s.UID, BlockOwnerDeletion: new(true),
 			}}
 		})
-		w.endRun(name, state)
+		w.EndRun(name, state)
 		return name
 	}
 	oldest, failed := left(48*time.Hour, v1beta2.ApplicationStateCompleted), left(24*time.Hour, v1beta2.ApplicationStateFailed)
@@ -605,11 +605,11 @@ func TestScheduleIsTakenOver(t *testing.T) {
 		LastRun: metav1.NewTime(began), NextRun: metav1.NewTime(began.AddDate(1, 0, 0)), LastRunName: last, ScheduleState: v1beta2.ScheduleStateScheduled,
 		PastSuccessfulRunNames: []string{oldest, last}, PastFailedRunNames: []string{failed},
 	}
-	if err := w.api.Status().Update(t.Context(), s); err != nil {
+	if err := w.API.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	w.runSchedules(time.Now)
-	got := w.waitSchedule("nightly", "to be taken over", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	got := w.WaitSchedule("nightly", "to be taken over", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && slices.Equal(s.PastSuccessfulRunNames, []string{last})
 	})
 	w.waitRuns(s, failed, last)

@@ -20,30 +20,30 @@ import (
 
 // relabel sets or, with an empty value, removes a label of the world's namespace.
 func (w *world) relabel(key, value string) {
-	w.t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	w.T.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
 	if value == "" {
 		patch = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key)
 	}
-	if err := w.api.Patch(w.t.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // untouched fails where an application is not as it was: no write, no pod, no Event.
 func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
-	w.t.Helper()
-	now := w.get(before.Name)
+	w.T.Helper()
+	now := w.Get(before.Name)
 	if diff := cmp.Diff(before, now); diff != "" {
-		w.t.Errorf("%s was written (-before +now):\n%s", before.Name, diff)
+		w.T.Errorf("%s was written (-before +now):\n%s", before.Name, diff)
 	}
 	var list corev1.PodList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace)); err != nil || len(list.Items) != pods {
-		w.t.Errorf("%d pods in its namespace, want %d; %v", len(list.Items), pods, err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil || len(list.Items) != pods {
+		w.T.Errorf("%d pods in its namespace, want %d; %v", len(list.Items), pods, err)
 	}
-	if pods == 0 && len(w.eventsOf(before)) > 0 {
-		w.t.Errorf("events about it: %v", w.eventsOf(before))
+	if pods == 0 && len(w.EventsOf(before)) > 0 {
+		w.T.Errorf("events about it: %v", w.EventsOf(before))
 	}
 }
 
@@ -51,21 +51,21 @@ func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 func TestNamespacesByLabel(t *testing.T) {
 	t.Parallel()
 	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)
-	key := "scope-" + inside.namespace // the API server is shared with other tests
+	key := "scope-" + inside.Namespace // the API server is shared with other tests
 	inside.relabel(key, "yes")
 	outside.relabel(key, "no")
-	cfg := testConfig(listed.namespace)
+	cfg := testConfig(listed.Namespace)
 	cfg.Namespaces.Selector = key + "=yes"
 
-	early := inside.application("early", withDriver)
-	not := outside.get(outside.application("not", withDriver).Name)
+	early := inside.Application("early", withDriver)
+	not := outside.Get(outside.Application("not", withDriver).Name)
 	op, err := NewOperator(t.Context(), cfg, inside.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	inside.run(op)
 	inside.driverOf(early, 1)
-	named := listed.application("named", withDriver)
+	named := listed.Application("named", withDriver)
 	listed.driverOf(named, 1)
 	outside.untouched(not, 0)
 
@@ -82,10 +82,10 @@ func TestNamespacesByLabel(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		served, err := s.Serves(ctx, outside.namespace)
+		served, err := s.Serves(ctx, outside.Namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
-	running = outside.get(running.Name)
+	running = outside.Get(running.Name)
 	outside.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
 	listed.execute(listed.driverOf(named, 1), exited(0, "")) // what came later is done
 	listed.waitState("named", v1beta2.ApplicationStateCompleted)
@@ -100,7 +100,7 @@ func TestNamespacesByLabel(t *testing.T) {
 func TestNamespaceThatComes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	key := "scope-" + w.namespace
+	key := "scope-" + w.Namespace
 	cfg := testConfig()
 	cfg.Namespaces.Selector = key
 	op, err := NewOperator(t.Context(), cfg, w.environment())
@@ -110,7 +110,7 @@ func TestNamespaceThatComes(t *testing.T) {
 	w.run(op)
 	later := newWorld(t)
 	later.relabel(key, "yes")
-	later.driverOf(later.application("pi", withDriver), 1)
+	later.driverOf(later.Application("pi", withDriver), 1)
 }
 
 func TestScope(t *testing.T) {
@@ -122,30 +122,30 @@ func TestScope(t *testing.T) {
 		served     bool
 	}{
 		{config.Namespaces{}, true},
-		{config.Namespaces{Names: []string{w.namespace}}, true},
+		{config.Namespaces{Names: []string{w.Namespace}}, true},
 		{config.Namespaces{Names: []string{"another"}, Selector: "team=a"}, true},
-		{config.Namespaces{Names: []string{w.namespace}, Selector: "team=b"}, true},
+		{config.Namespaces{Names: []string{w.Namespace}, Selector: "team=b"}, true},
 		{config.Namespaces{Names: []string{"another"}, Selector: "team=b"}, false},
 		{config.Namespaces{Selector: "team in (a, b), !closed"}, true},
-		{config.Namespaces{Selector: "kubernetes.io/metadata.name=" + w.namespace}, true},
+		{config.Namespaces{Selector: "kubernetes.io/metadata.name=" + w.Namespace}, true},
 		{config.Namespaces{Selector: "!team"}, false},
 	} {
-		s, err := newScope(c.namespaces, w.api)
+		s, err := newScope(c.namespaces, w.API)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if served, err := s.Serves(t.Context(), w.namespace); err != nil || served != c.served {
+		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != c.served {
 			t.Errorf("%+v: served %v, %v", c.namespaces, served, err)
 		}
 	}
-	s, err := newScope(config.Namespaces{Selector: "team"}, w.api)
+	s, err := newScope(config.Namespaces{Selector: "team"}, w.API)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if served, err := s.Serves(t.Context(), "there-is-none"); served || err != nil {
 		t.Errorf("a namespace that is not known: %v, %v", served, err)
 	}
-	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.api); err == nil {
+	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
 		t.Error("no selector was taken for one")
 	}
 }
@@ -168,11 +168,11 @@ func TestRelabelled(t *testing.T) {
 func TestInNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.application("one")
-	w.application("two")
-	got := inNamespace(w.api, w.api.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
-		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
-	want := []reconcile.Request{{NamespacedName: namespaced(w.namespace, "one")}, {NamespacedName: namespaced(w.namespace, "two")}}
+	w.Application("one")
+	w.Application("two")
+	got := inNamespace(w.API, w.API.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
+		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+	want := []reconcile.Request{{NamespacedName: namespaced(w.Namespace, "one")}, {NamespacedName: namespaced(w.Namespace, "two")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -38,25 +38,25 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal(func(env *Environment) {
-		log, err := telemetry.NewLogger(io.Writer(w.log), "debug", "json")
+		log, err := telemetry.NewLogger(io.Writer(w.Log), "debug", "json")
 		if err != nil {
 			t.Fatal(err)
 		}
 		env.Log = log
 	})
-	native := w.application("native", withSecrets, onFailure(1))
+	native := w.Application("native", withSecrets, onFailure(1))
 	w.execute(w.driverOf(native, 1), exited(1, "cannot log in with "+hushed))
 	w.runningDriver(native, 2)
-	w.patch("native", `{"spec":{"arguments":["--token=`+hushed+`"]}}`)
+	w.Patch("native", `{"spec":{"arguments":["--token=`+hushed+`"]}}`)
 	w.kubelet(w.driverOf(native, 3).Name, corev1.PodRunning, running())
 	w.suspend("native", true)
 	w.waitState("native", v1beta2.ApplicationStateSuspended)
 
-	submitted := w.application("submitted", withSecrets, bySparkSubmit)
+	submitted := w.Application("submitted", withSecrets, bySparkSubmit)
 	submitter := w.submitterOf(submitted, 1)
 	w.execute(w.sparkSubmit(submitter, true), exited(0, ""))
 	w.waitState("submitted", v1beta2.ApplicationStateCompleted)
-	failing := w.application("failing", withSecrets, bySparkSubmit)
+	failing := w.Application("failing", withSecrets, bySparkSubmit)
 	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, exited(1, "no such bucket: "+hushed))
 	w.waitState("failing", v1beta2.ApplicationStateFailed)
 
@@ -70,16 +70,16 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		},
 		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = hushed },
 	} {
-		refused := w.application(fmt.Sprint("refused-", i), withSecrets, change)
+		refused := w.Application(fmt.Sprint("refused-", i), withSecrets, change)
 		got := w.waitState(refused.Name, v1beta2.ApplicationStateFailed)
 		if !strings.Contains(got.Status.AppState.ErrorMessage, hushed) {
 			t.Errorf("%s was refused without a quotation, which proves nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
 		}
 	}
 	testkit.Wait(t, "the log of all of them", func(context.Context) error {
-		return want(strings.Contains(w.log.String(), "refused-2"), true)
+		return want(strings.Contains(w.Log.String(), "refused-2"), true)
 	})
-	for line := range strings.Lines(w.log.String()) {
+	for line := range strings.Lines(w.Log.String()) {
 		if strings.Contains(line, hushed) {
 			t.Errorf("logged: %s", line)
 		}

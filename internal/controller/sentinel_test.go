@@ -31,13 +31,13 @@ func sentinelApp(app *apacheApp) {
 
 // apacheOperator is one that serves SparkApplications of spark.apache.org alone, and runs not yet.
 func (w *world) apacheOperator(cfg config.Configuration) *Operator {
-	w.t.Helper()
-	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	w.T.Helper()
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
+		w.T.Fatal(err)
 	}
 	return op
 }
@@ -56,7 +56,7 @@ func healthOf(t testing.TB, address string) (int, string) {
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
 	cfg.Health.BindAddress = freeAddress(t)
 	app := w.apacheApp("sentinel", sentinelApp, func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} })
@@ -67,7 +67,7 @@ func TestSentinel(t *testing.T) {
 		from := w.getApache("sentinel").Generation
 		testkit.Wait(t, "more writes", func(context.Context) error {
 			if is := w.getApache("sentinel").Generation; is < from+more {
-				return fmt.Errorf("generation %d, from %d; the log is\n%s", is, from, w.log)
+				return fmt.Errorf("generation %d, from %d; the log is\n%s", is, from, w.Log)
 			}
 			return nil
 		})
@@ -81,11 +81,11 @@ func TestSentinel(t *testing.T) {
 		t.Errorf("it was written otherwise: finalizers %v, conf %v, status %+v", is.Finalizers, is.Spec.SparkConf, is.Status)
 	}
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace)); err != nil || len(pods.Items) > 0 {
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
 		t.Errorf("it was launched: %d pods, %v", len(pods.Items), err)
 	}
 
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "it to be forgotten", func(context.Context) error { return want(op.sentinels.Known(), 0) })
@@ -98,7 +98,7 @@ func TestSentinel(t *testing.T) {
 	rounds(2)
 	again := w.getApache("sentinel")
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":null}}`))
-	if err := w.api.Patch(t.Context(), again, patch); err != nil {
+	if err := w.API.Patch(t.Context(), again, patch); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
@@ -108,7 +108,7 @@ func TestSentinel(t *testing.T) {
 func TestSentinelUnasked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.Sentinels.Delay.Duration = time.Millisecond
 	w.apacheApp("sentinel", sentinelApp)
 	op := w.apacheOperator(cfg)
@@ -130,13 +130,13 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 		want      map[string]string
 	}{
 		"an application has its name": {func(w *world) {
-			w.remove(w.getApache("a"))
+			w.Remove(w.getApache("a"))
 			w.apacheApp("a", func(app *apacheApp) { app.Spec.SparkConf = map[string]string{"mine": "stays"} })
 		}, map[string]string{"mine": "stays"}},
 		"it is one": {func(w *world) { w.patchApache("a", `{"metadata":{"labels":null}}`) },
 			map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}},
 		"another sentinel has its name": {func(w *world) {
-			w.remove(w.getApache("a"))
+			w.Remove(w.getApache("a"))
 			w.apacheApp("a", sentinelApp)
 		}, map[string]string{"sentinel.dummy.number": "2", "mine": "stays"}},
 		"it is another's as well": {func(w *world) { w.patchApache("a", `{"spec":{"sparkConf":{"other":"too"}}}`) },
@@ -145,7 +145,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			cfg := testConfig(w.namespace)
+			cfg := testConfig(w.Namespace)
 			cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, time.Hour
 			w.apacheApp("a", sentinelApp)
 			env := w.environment()
@@ -183,31 +183,31 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 func TestSentinelThatIsACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
-	object := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "sentinel", Labels: map[string]string{sentinel.Label: "true"}}}
+	object := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "sentinel", Labels: map[string]string{sentinel.Label: "true"}}}
 	object.Spec.RuntimeVersions.SparkVersion = "dummy"
-	w.create(object)
-	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	w.Create(object)
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kinds.SparkClusters(op.Settings), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, kinds.SparkClusters(op.Settings), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
 	is := &sparkv1.SparkCluster{}
 	testkit.Wait(t, "writes to it", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(object), is); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), is); err != nil {
 			return err
 		}
 		if is.Generation < 4 {
-			return fmt.Errorf("generation %d; the log is\n%s", is.Generation, w.log)
+			return fmt.Errorf("generation %d; the log is\n%s", is.Generation, w.Log)
 		}
 		return nil
 	})
 	var sets appsv1.StatefulSetList
-	if err := w.api.List(t.Context(), &sets, client.InNamespace(w.namespace)); err != nil || len(sets.Items) > 0 || is.Status.CurrentState != nil {
+	if err := w.API.List(t.Context(), &sets, client.InNamespace(w.Namespace)); err != nil || len(sets.Items) > 0 || is.Status.CurrentState != nil {
 		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), is.Status.CurrentState, err)
 	}
 	if err := op.sentinels.Check(nil); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -53,7 +54,7 @@ func (l *gadgetList) DeepCopyObject() runtime.Object {
 
 // gadgets is the kind of the test's own group.
 func (w *world) gadgets() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: w.namespace + ".example.com", Version: "v1", Kind: "Gadget"}
+	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Gadget"}
 }
 
 // gadgetDefinition keeps the status fields that are given.
@@ -79,24 +80,24 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 // runGadgets starts an operator that serves SparkApplications, and gadgets once they are there. Impersonate names the account that it acts as; empty
 // for the test's own.
 func (w *world) runGadgets(impersonate string) *Operator {
-	w.t.Helper()
-	cfg := testConfig(w.namespace)
-	cfg.Health.BindAddress = freeAddress(w.t.(*testing.T))
+	w.T.Helper()
+	cfg := testConfig(w.Namespace)
+	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
 	env := w.environment()
 	if impersonate != "" {
 		env.Rest.Impersonate.UserName = impersonate
 	}
-	op, err := newOperator(w.t.Context(), cfg, env)
+	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	version := w.gadgets().GroupVersion()
 	op.GetScheme().AddKnownTypeWithName(w.gadgets(), &gadget{})
 	op.GetScheme().AddKnownTypeWithName(version.WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(op.GetScheme(), version)
 	op.optional.Interval = 50 * time.Millisecond
-	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+		w.T.Fatal(err)
 	}
 	kind := Kind{
 		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{Keeps: []string{"status.state"}},
@@ -107,8 +108,8 @@ func (w *world) runGadgets(impersonate string) *Operator {
 		}),
 		Events: typed.With(func(*gadget, lifecycle.Plan) []Event { return nil }),
 	}
-	if err := AddWhenServed(w.t.Context(), op, kind, time.Now); err != nil {
-		w.t.Fatal(err)
+	if err := AddWhenServed(w.T.Context(), op, kind, time.Now); err != nil {
+		w.T.Fatal(err)
 	}
 	w.run(op)
 	w.operatorReady(cfg.Health.BindAddress)
@@ -117,8 +118,8 @@ func (w *world) runGadgets(impersonate string) *Operator {
 
 // operatorReady waits until an operator says that it is.
 func (w *world) operatorReady(address string) {
-	w.t.Helper()
-	testkit.Wait(w.t, "the operator to be ready", func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, "the operator to be ready", func(ctx context.Context) error {
 		status, _, err := fetch(ctx, "http://"+address+"/readyz")
 		if err != nil {
 			return err
@@ -129,14 +130,14 @@ func (w *world) operatorReady(address string) {
 
 // seesGadget creates one, and waits until the operator has seen it.
 func (w *world) seesGadget(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(w.gadgets())
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Namespace)
 	object.SetName(name)
-	testkit.Wait(w.t, "gadgets to be served", func(ctx context.Context) error { return w.api.Create(ctx, object) })
-	testkit.Wait(w.t, "a gadget to be seen", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+	testkit.Wait(w.T, "gadgets to be served", func(ctx context.Context) error { return w.API.Create(ctx, object) })
+	testkit.Wait(w.T, "a gadget to be seen", func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		state, _, _ := unstructured.NestedString(object.Object, "status", "state")
@@ -146,9 +147,9 @@ func (w *world) seesGadget(name string) {
 
 // waitLog waits until the operator has logged something.
 func (w *world) waitLog(text string) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("%q in the log", text), func(context.Context) error {
-		if strings.Contains(w.log.String(), text) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%q in the log", text), func(context.Context) error {
+		if strings.Contains(w.Log.String(), text) {
 			return nil
 		}
 		return fmt.Errorf("it is not there")
@@ -161,37 +162,37 @@ func TestServedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runGadgets("")
-	w.application("first")
+	w.Application("first")
 	w.waitState("first", v1beta2.ApplicationStateSubmitted)
 	w.waitLog("install its CustomResourceDefinition")
 
 	theirs := gadgetDefinition(w.gadgets(), "phase")
-	w.create(theirs)
-	t.Cleanup(func() { _ = w.api.Delete(context.Background(), theirs) })
+	w.Create(theirs)
+	t.Cleanup(func() { _ = w.API.Delete(context.Background(), theirs) })
 	w.waitLog("another operator's: it drops status.state")
-	w.application("second")
+	w.Application("second")
 	w.waitState("second", v1beta2.ApplicationStateSubmitted)
 
 	ours := gadgetDefinition(w.gadgets(), "phase", "state")
 	ours.SetResourceVersion(theirs.GetResourceVersion())
 	testkit.Wait(t, "the definition to be replaced", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKeyFromObject(theirs), theirs); err != nil {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(theirs), theirs); err != nil {
 			return err
 		}
 		ours.SetResourceVersion(theirs.GetResourceVersion())
-		return w.api.Update(ctx, ours)
+		return w.API.Update(ctx, ours)
 	})
 	w.waitLog("a kind is served from now on")
 	w.seesGadget("one")
-	if n := strings.Count(w.log.String(), "a kind is not served yet"); n > 4 {
+	if n := strings.Count(w.Log.String(), "a kind is not served yet"); n > 4 {
 		t.Errorf("it was told %d times", n)
 	}
 
-	if err := w.api.Delete(t.Context(), ours); err != nil {
+	if err := w.API.Delete(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(ours)
-	w.create(gadgetDefinition(w.gadgets(), "phase", "state"))
+	w.WaitGone(ours)
+	w.Create(gadgetDefinition(w.gadgets(), "phase", "state"))
 	w.seesGadget("two")
 }
 
@@ -200,18 +201,18 @@ func TestServedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	definition := gadgetDefinition(w.gadgets(), "state")
-	w.create(definition)
-	t.Cleanup(func() { _ = w.api.Delete(context.Background(), definition) })
-	account := "system:serviceaccount:" + w.namespace + ":operator"
+	w.Create(definition)
+	t.Cleanup(func() { _ = w.API.Delete(context.Background(), definition) })
+	account := "system:serviceaccount:" + w.Namespace + ":operator"
 	w.grant("operator", account, rbacv1.PolicyRule{
 		APIGroups: []string{"", "sparkoperator.k8s.io", "networking.k8s.io", "policy"}, Resources: []string{"*"}, Verbs: []string{"*"},
 	})
 	testkit.Wait(t, "gadgets to be served", func(ctx context.Context) error {
-		return w.api.List(ctx, listOf(w.gadgets()), client.InNamespace(w.namespace))
+		return w.API.List(ctx, listOf(w.gadgets()), client.InNamespace(w.Namespace))
 	})
 	w.runGadgets(account)
 	w.waitLog("role does not let it list Gadget")
-	w.application("pi")
+	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.grant("gadgets", account, rbacv1.PolicyRule{APIGroups: []string{w.gadgets().Group}, Resources: []string{"*"}, Verbs: []string{"*"}})
 	w.seesGadget("one")
@@ -219,10 +220,10 @@ func TestServedOnceAllowed(t *testing.T) {
 
 // grant gives a user rights in the test's namespace.
 func (w *world) grant(name, user string, rules ...rbacv1.PolicyRule) {
-	w.t.Helper()
-	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Rules: rules})
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+	w.T.Helper()
+	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Rules: rules})
+	w.Create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 	})

@@ -19,7 +19,7 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	testkit.NeedsControllers(t, podsOfSets)
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.allocation.pods.allocator": "statefulset"}
 	})
 	driver := w.runningDriver(app, 1)
@@ -27,15 +27,15 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	template := w.executor(app, driver, 1)
 	template.Labels["sparkoperator.k8s.io/app-name"] = app.Name
 	// Not the driver's, so that nobody takes the pod away unless the operator does.
-	w.create(&appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "spark-s-1-0"},
+	w.Create(&appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-s-1-0"},
 		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec}},
 	})
 	executor := w.waitPod("spark-s-1-0-0")
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	testkit.Wait(t, "the application to be ready", func(context.Context) error {
-		got := w.get("pi")
+		got := w.Get("pi")
 		if err := want(got.Status.ExecutorState[executor.Name], v1beta2.ExecutorStateRunning); err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -52,13 +53,13 @@ func fetch(ctx context.Context, url string) (int, string, error) {
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
-	op, err := newOperator(w.t.Context(), cfg, w.environment())
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
@@ -81,16 +82,16 @@ func TestEndpoints(t *testing.T) {
 func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress = freeAddress(t)
 	env := w.environment()
 	hold := make(chan struct{})
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return holding{next, hold} })
-	op, err := newOperator(w.t.Context(), cfg, env)
+	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
@@ -126,22 +127,22 @@ func (h holding) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestLeaderGivesUpItsLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
-	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
+	cfg := testConfig(w.Namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	start := func() func() {
-		op, err := newOperator(w.t.Context(), cfg, w.environment())
+		op, err := newOperator(w.T.Context(), cfg, w.environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Add(w.t.Context(), op, tinyKind(), time.Now); err != nil {
+		if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 			t.Fatal(err)
 		}
 		return w.run(op)
 	}
 	holder := func() string {
 		lease := &coordinationv1.Lease{}
-		key := client.ObjectKey{Namespace: w.namespace, Name: cfg.LeaderElection.LeaseName}
-		if err := w.api.Get(t.Context(), key, lease); client.IgnoreNotFound(err) != nil {
+		key := client.ObjectKey{Namespace: w.Namespace, Name: cfg.LeaderElection.LeaseName}
+		if err := w.API.Get(t.Context(), key, lease); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}
 		if lease.Spec.HolderIdentity == nil {
@@ -150,7 +151,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 		return *lease.Spec.HolderIdentity
 	}
 	stopFirst := start()
-	w.application("one")
+	w.Application("one")
 	w.waitState("one", v1beta2.ApplicationStateSubmitted)
 	first := holder()
 	start() // stands by
@@ -158,7 +159,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	if got := holder(); got == first {
 		t.Errorf("%s still holds the lease after it ended", first)
 	}
-	w.application("two")
+	w.Application("two")
 	w.waitState("two", v1beta2.ApplicationStateSubmitted)
 	if got := holder(); got == first || got == "" {
 		t.Errorf("the lease is held by %q, before that by %q", got, first)
@@ -170,26 +171,26 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		select {
 		case entered <- struct{}{}:
 			<-leave
 		case <-leave:
 		}
-		return tinyDecide(app, seen, now)
+		return tiny.Decide(app, seen, now)
 	})
 	stop := w.runTiny(kind)
-	w.application("pi")
+	w.Application("pi")
 	<-entered
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); stop() }()
 	testkit.Wait(t, "the shutdown to begin", func(context.Context) error {
-		return want(strings.Contains(w.log.String(), "waiting for all workers to finish"), true)
+		return want(strings.Contains(w.Log.String(), "waiting for all workers to finish"), true)
 	})
 	close(leave)
 	<-stopped
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %q", state)
 	}
 }
@@ -197,11 +198,11 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 func TestOnlyItsNamespaces(t *testing.T) {
 	t.Parallel()
 	served, other := newWorld(t), newWorld(t)
-	served.runTiny(tinyKind())
-	other.application("theirs")
-	served.application("ours")
+	served.runTiny(tiny.Kind())
+	other.Application("theirs")
+	served.Application("ours")
 	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
-	if state := other.get("theirs").Status.AppState.State; state != "" {
+	if state := other.Get("theirs").Status.AppState.State; state != "" {
 		t.Errorf("acted in another namespace: %s", state)
 	}
 }
@@ -213,12 +214,12 @@ func TestAllNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(t.Context(), op, tinyKind(), time.Now); err != nil {
+	if err := Add(t.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	stop := a.run(op)
 	for _, w := range []*world{a, b} {
-		w.application("pi")
+		w.Application("pi")
 		w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	}
 	stop()
@@ -235,7 +236,7 @@ func TestStartWithoutAnAPIServer(t *testing.T) {
 func TestKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Controller.CacheSyncTimeout.Duration = 10 * time.Millisecond
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
@@ -249,7 +250,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
 		t.Errorf("what is never served: %v", err)
 	}
-	if !strings.Contains(w.log.String(), "waiting for a kind to be served") {
+	if !strings.Contains(w.Log.String(), "waiting for a kind to be served") {
 		t.Error("waited in silence")
 	}
 }
@@ -284,20 +285,20 @@ func (s slowWriter) Patch(ctx context.Context, object client.Object, patch clien
 func TestLastEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	slow := &slowStatus{stopped: func() bool { return strings.Contains(w.log.String(), "waiting for all workers to finish") }}
+	slow := &slowStatus{stopped: func() bool { return strings.Contains(w.Log.String(), "waiting for all workers to finish") }}
 	stopping := make(chan struct{})
 	slow.stop = sync.OnceFunc(func() { close(stopping) })
-	stop := w.runTiny(tinyKind(), func(env *Environment) {
+	stop := w.runTiny(tiny.Kind(), func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
-	w.application("pi")
+	w.Application("pi")
 	<-stopping
 	stop()
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Fatalf("the state is %q", state)
 	}
 	var events corev1.EventList
-	if err := w.api.List(t.Context(), &events, client.InNamespace(w.namespace)); err != nil {
+	if err := w.API.List(t.Context(), &events, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {

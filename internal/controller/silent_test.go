@@ -21,11 +21,11 @@ import (
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
+	w.Warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
 	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
 		kept, err := trim.Pod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: w.namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+				Namespace: w.Namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(noon.Add(-age)),
 				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", identity.RoleLabel: role},
 			},
 			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: overlay.DriverContainer}}},
@@ -51,8 +51,8 @@ func TestSilentScheduler(t *testing.T) {
 		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
 		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
-		r := &Reconciler{explains: explain.New(w.api, w.api, nil)}
-		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}}}
+		r := &Reconciler{explains: explain.New(w.API, w.API, nil)}
+		p := &pass{now: noon, stored: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 			p.children.Drivers = []corev1.Pod{test.pod}
@@ -79,9 +79,9 @@ func TestSchedulerThatNobodyRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
 	w.waitReady("pi", lifecycle.ReasonSchedulerSilent, `scheduler "nobody"`, "pi-driver")
-	if got := w.get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
+	if got := w.Get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %s", got)
 	}
 	w.waitEvent(app, "SparkDriverPending", `scheduler "nobody"`)

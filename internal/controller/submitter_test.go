@@ -34,10 +34,10 @@ func bySparkSubmit(app *v1beta2.SparkApplication) {
 
 // submitterOf waits for the pod that submits an application's attempt and returns it.
 func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	var pods corev1.PodList
-	testkit.Wait(w.t, fmt.Sprintf("the pod that submits attempt %d of %s", attempt, app.Name), func(ctx context.Context) error {
-		if err := w.api.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{
+	testkit.Wait(w.T, fmt.Sprintf("the pod that submits attempt %d of %s", attempt, app.Name), func(ctx context.Context) error {
+		if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
 			identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleSubmitter,
 		}); err != nil {
 			return err
@@ -49,20 +49,20 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 
 // sparkSubmit makes the driver pod that spark-submit would make, as far as the operator is concerned, and the ConfigMap that it mounts.
 func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.Pod {
-	w.t.Helper()
+	w.T.Helper()
 	var secret corev1.Secret
-	if err := w.api.Get(w.t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
+		w.T.Fatal(err)
 	}
 	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	driver := &corev1.Pod{}
 	if err := json.Unmarshal(secret.Data["driver.json"], driver); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	driver.Namespace = w.namespace
+	driver.Namespace = w.Namespace
 	driver.Name, _ = settings.Get("spark.kubernetes.driver.pod.name")
 	driver.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, "spark-app-selector": "spark-of-" + submitter.Name}
 	maps.Insert(driver.Labels, settings.WithPrefix("spark.kubernetes.driver.label."))
@@ -72,26 +72,26 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	driver.Spec.Volumes = append(driver.Spec.Volumes, corev1.Volume{Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: submitter.Name + "-conf"}},
 	}})
-	w.create(driver)
+	w.Create(driver)
 	if withConfigMap {
-		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: submitter.Name + "-conf"}})
+		w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: submitter.Name + "-conf"}})
 	}
 	return driver
 }
 
 // secretsOf lists the Secrets that the operator made for a custom resource.
 func (w *world) secretsOf(owner client.Object) []corev1.Secret {
-	w.t.Helper()
+	w.T.Helper()
 	var list corev1.SecretList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
+		w.T.Fatal(err)
 	}
 	return list.Items
 }
 
 // secretAttempts lists the attempts of which an application has Secrets.
 func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, secret := range w.secretsOf(app) {
 		attempts = append(attempts, identity.Attempt(&secret))
 	}
@@ -100,9 +100,9 @@ func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32)
 }
 
 func (w *world) waitEvent(app client.Object, reason string, says ...string) {
-	w.t.Helper()
-	testkit.Wait(w.t, "an event "+reason, func(context.Context) error {
-		told := w.eventsOf(app)[reason]
+	w.T.Helper()
+	testkit.Wait(w.T, "an event "+reason, func(context.Context) error {
+		told := w.EventsOf(app)[reason]
 		for _, text := range says {
 			if !strings.Contains(told, text) {
 				return fmt.Errorf("it says %q, not %q", told, text)
@@ -116,7 +116,7 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	if submitter.Spec.ServiceAccountName != "default" || submitter.Spec.Containers[0].Image != *app.Spec.Image {
 		t.Errorf("it runs %s as %q", submitter.Spec.Containers[0].Image, submitter.Spec.ServiceAccountName)
@@ -146,7 +146,7 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.example.Step"}
 	})
 	w.submitterOf(app, 1)
@@ -157,14 +157,14 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 func TestSparkSubmitSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
+	cfg := testConfig(w.Namespace)
 	cfg.Submission.Mode = config.SubmissionNative
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "spec.submission.mode") || !strings.Contains(m, "submission.mode: Native") {
 		t.Errorf("the message is %q", m)
@@ -179,7 +179,7 @@ func TestSparkSubmitFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit, onFailure(1))
+	app := w.Application("pi", withDriver, bySparkSubmit, onFailure(1))
 	const said = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
 	for attempt := 1; attempt <= 2; attempt++ {
 		submitter := w.submitterOf(app, attempt)
@@ -204,7 +204,7 @@ func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	w.kubelet(submitter.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	w.waitEvent(app, "SparkSubmitterPending", submitter.Name, "no such image")
@@ -218,7 +218,7 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	driver := w.sparkSubmit(submitter, true)
 	w.kubelet(submitter.Name, corev1.PodFailed, exited(1, `pods "pi-driver" already exists`))
@@ -233,16 +233,16 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	foreign := foreignPod(w.namespace, driverName("pi"))
-	w.create(foreign)
+	foreign := foreignPod(w.Namespace, driverName("pi"))
+	w.Create(foreign)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	w.kubelet(w.submitterOf(app, 1).Name, corev1.PodFailed, exited(1, `Exception: pods "pi-driver" already exists`))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, `"pi-driver" already exists`) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.DeletionTimestamp != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.DeletionTimestamp != nil {
 		t.Errorf("the foreign pod was touched: %v", err)
 	}
 }
@@ -256,13 +256,13 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runReal()
-			app := w.application("pi", withDriver, bySparkSubmit)
+			app := w.Application("pi", withDriver, bySparkSubmit)
 			submitter := w.submitterOf(app, 1)
 			w.kubelet(submitter.Name, corev1.PodRunning, running())
 			torn := how != "killed after the ConfigMap"
 			driver := w.sparkSubmit(submitter, !torn)
 			if how == "gone" {
-				if err := w.api.Delete(t.Context(), submitter, client.GracePeriodSeconds(0)); err != nil {
+				if err := w.API.Delete(t.Context(), submitter, client.GracePeriodSeconds(0)); err != nil {
 					t.Fatal(err)
 				}
 			} else {
@@ -291,12 +291,12 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, bySparkSubmit)
+	app := w.Application("pi", withDriver, bySparkSubmit)
 	submitter := w.submitterOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.waitGone(submitter)
+	w.WaitGone(submitter)
 	if secrets := w.secretAttempts(app); len(secrets) != 0 {
 		t.Errorf("Secrets of attempts %v are left", secrets)
 	}
@@ -308,44 +308,44 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
+	app := w.Application("pi", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	stop := w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	stop()
-	objects, err := kinds.SparkApplications(testConfig()).Render(w.get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	objects, err := kinds.SparkApplications(testConfig()).Render(w.Get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Of attempt 1 there is one of an older render, which a pass left that came no further. The name that attempt 2 wants is somebody else's.
 	left := objects.Before[0].(*corev1.Secret).DeepCopy()
 	left.Data = map[string][]byte{"spark.properties": []byte("spark.old=true")}
-	w.create(left)
+	w.Create(left)
 	w.runReal()
 	w.suspend("pi", false)
 	submitter := w.submitterOf(app, 1)
 	secret := &corev1.Secret{}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(submitter), secret); err != nil {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), secret); err != nil {
 		t.Fatal(err)
 	}
 	if secret.UID == left.UID || secret.Data["driver.json"] == nil {
 		t.Error("a pod reads a Secret of an older render")
 	}
 
-	other := w.application("other", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
+	other := w.Application("other", withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	w.waitState("other", v1beta2.ApplicationStateSuspended)
-	objects, err = kinds.SparkApplications(testConfig()).Render(w.get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	objects, err = kinds.SparkApplications(testConfig()).Render(w.Get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: objects.Before[0].GetName()}}
-	w.create(foreign)
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: objects.Before[0].GetName()}}
+	w.Create(foreign)
 	w.suspend("other", false)
 	got := w.waitState("other", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != dependents.ReasonNameTaken || !strings.Contains(c.Message, foreign.Name) {
 		t.Errorf("Failed is %+v", c)
 	}
 	uid := foreign.UID
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
 		t.Errorf("the Secret of somebody else was touched: %v", err)
 	}
 	w.waitNothingOf(other)
@@ -366,7 +366,7 @@ func TestSparkSubmitCrashAtEveryWrite(t *testing.T) {
 				stop := w.runReal(func(env *Environment) {
 					env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 				})
-				app := w.application(name, withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) {
+				app := w.Application(name, withDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) {
 					app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyNever, OnSubmissionFailureRetryInterval: new(int64(1))}
 				})
 				played := &played{world: w, app: app, seen: map[string]int{}}
@@ -380,8 +380,8 @@ func TestSparkSubmitCrashAtEveryWrite(t *testing.T) {
 				})
 				stop()
 				w.runReal()
-				played.until(name, func() bool { return w.get(name).Status.AppState.State == v1beta2.ApplicationStateCompleted })
-				got := w.get(name).Status
+				played.until(name, func() bool { return w.Get(name).Status.AppState.State == v1beta2.ApplicationStateCompleted })
+				got := w.Get(name).Status
 				if got.ExecutionAttempts != 1 || played.drivers != 2 || len(played.seen) != 2 {
 					t.Errorf("%d runs, %d drivers of %d submitters; want 1, 2 of 2 (the first of them torn)", got.ExecutionAttempts, played.drivers, len(played.seen))
 				}
@@ -399,24 +399,24 @@ type played struct {
 }
 
 func (p *played) until(name string, done func() bool) {
-	p.t.Helper()
-	testkit.Wait(p.t, name, func(ctx context.Context) error {
+	p.T.Helper()
+	testkit.Wait(p.T, name, func(ctx context.Context) error {
 		if done() {
 			return nil
 		}
 		var pods corev1.PodList
-		if err := p.api.List(ctx, &pods, client.InNamespace(p.namespace), client.MatchingLabels{identity.AppUIDLabel: string(p.app.UID)}); err != nil {
+		if err := p.API.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(p.app.UID)}); err != nil {
 			return err
 		}
 		for i := range pods.Items {
 			p.play(&pods.Items[i])
 		}
-		return fmt.Errorf("%d pods, state %s", len(pods.Items), p.get(name).Status.AppState.State)
+		return fmt.Errorf("%d pods, state %s", len(pods.Items), p.Get(name).Status.AppState.State)
 	})
 }
 
 func (p *played) play(pod *corev1.Pod) {
-	p.t.Helper()
+	p.T.Helper()
 	attempt := int(identity.Attempt(pod))
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
@@ -439,7 +439,7 @@ func TestUnknownFieldsOfATemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"fieldToCome":true,"containers":[{"name":"spark-kubernetes-driver"}]}}`)}
 	})
 	w.execute(w.driverOf(app, 1), exited(0, ""))

@@ -33,10 +33,10 @@ const exposed = "Exposed"
 
 // uiService waits until the UI's Service stands as it is wanted, by a pass of the operator's own judgement, and returns it.
 func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
-	w.t.Helper()
+	w.T.Helper()
 	service := &corev1.Service{}
-	testkit.Wait(w.t, "the UI's Service of "+name, func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name + "-ui-svc"}, service); err != nil {
+	testkit.Wait(w.T, "the UI's Service of "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name + "-ui-svc"}, service); err != nil {
 			return err
 		}
 		for _, check := range holds {
@@ -51,10 +51,10 @@ func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *co
 
 // waitExposed waits for the condition Exposed, and returns the application.
 func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason string, says ...string) *v1beta2.SparkApplication {
-	w.t.Helper()
+	w.T.Helper()
 	var app *v1beta2.SparkApplication
-	testkit.Wait(w.t, fmt.Sprintf("Exposed to be %s of %s", status, name), func(context.Context) error {
-		app = w.get(name)
+	testkit.Wait(w.T, fmt.Sprintf("Exposed to be %s of %s", status, name), func(context.Context) error {
+		app = w.Get(name)
 		c := condition(app, exposed)
 		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
 			return fmt.Errorf("%w; it says %q", err, c.Message)
@@ -71,23 +71,23 @@ func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason s
 
 // edit changes an application's spec.
 func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
-	w.t.Helper()
-	app := w.get(name)
+	w.T.Helper()
+	app := w.Get(name)
 	before := app.DeepCopy()
 	change(&app.Spec)
-	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // poke makes the operator look at an application.
 func (w *world) poke(name string) {
-	w.t.Helper()
-	app := w.get(name)
+	w.T.Helper()
+	app := w.Get(name)
 	before := app.DeepCopy()
 	metav1.SetMetaDataAnnotation(&app.ObjectMeta, "poked", time.Now().String())
-	if err := w.api.Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestUIService(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	service := w.uiService("pi")
 	wantInfo := v1beta2.DriverInfo{PodName: driverName("pi"), WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIAddress: service.Spec.ClusterIP + ":4040"}
@@ -151,7 +151,7 @@ func TestUIService(t *testing.T) {
 	// What a pass stores later shows that the one before it is over.
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.TimeToLiveSeconds = new(int64(3600)) })
 	testkit.Wait(t, "a look at what has ended", func(context.Context) error {
-		return want(w.get("pi").Status.ObservedGeneration, w.get("pi").Generation)
+		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
 	costs := made.since(nil)
 	// Two Services: the one by which executors find their driver, and the UI's.
@@ -161,11 +161,11 @@ func TestUIService(t *testing.T) {
 	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
 		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
 	}
-	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(service)
-	if got := w.get("pi").Status.DriverInfo; got != wantInfo {
+	w.WaitGone(service)
+	if got := w.Get("pi").Status.DriverInfo; got != wantInfo {
 		t.Errorf("without its pod driverInfo is %+v", got)
 	}
 }
@@ -177,28 +177,28 @@ func TestSurroundingsThatStay(t *testing.T) {
 	c := &keeping{}
 	c.keeps.Store(true)
 	later := &atomic.Int64{}
-	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	service := w.uiService("pi")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "what stays to be told", func(context.Context) error {
 		w.poke("pi")
-		c := condition(w.get("pi"), exposed)
+		c := condition(w.Get("pi"), exposed)
 		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, apianswer.ReasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
 	})
 	c.keeps.Store(false)
 	later.Store(int64(time.Minute))
 	w.poke("pi")
-	w.waitGone(service)
+	w.WaitGone(service)
 	testkit.Wait(t, "nothing to be told", func(context.Context) error {
-		return want(condition(w.get("pi"), exposed).Type, "")
+		return want(condition(w.Get("pi"), exposed).Type, "")
 	})
 }
 
@@ -220,29 +220,29 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver, onFailure(1))
+	app := w.Application("pi", withDriver, onFailure(1))
 	w.ready(w.driverOf(app, 1).Name)
 	first := w.uiService("pi")
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.waitGone(first.DeepCopy())
-	if info := w.get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
+	w.WaitGone(first.DeepCopy())
+	if info := w.Get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
 		t.Errorf("suspended, driverInfo is %+v", info)
 	}
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
 	second := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
-	if err := w.api.Delete(t.Context(), second); err != nil {
+	if err := w.API.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	third := w.uiService("pi", func(s *corev1.Service) error { return want(s.UID != second.UID, true) })
 	testkit.Wait(t, "the new address", func(context.Context) error {
-		return want(w.get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
+		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
 	})
 	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
 	w.driverOf(app, 3)
 	w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 3) })
-	if err := w.api.Delete(t.Context(), app); err != nil {
+	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	w.waitNothingOf(app)
@@ -253,8 +253,8 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	later := &atomic.Int64{}
-	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	app := w.Application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
 		app.Spec.RestartPolicy.OnFailureRetryInterval = new(int64(3600))
 	})
 	w.ready(w.driverOf(app, 1).Name)
@@ -280,7 +280,7 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 		t.Errorf("it selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
 	}
 	testkit.Wait(t, "the port in the status", func(context.Context) error {
-		return want(w.get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
+		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
 	})
 }
 
@@ -292,7 +292,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
 			ServicePort: new(int32(80)), ServicePortName: new("web"),
 			ServiceLabels:      map[string]string{"team": "a", identity.AppUIDLabel: "mine", "sparkoperator.k8s.io/app-name": "mine"},
@@ -307,7 +307,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	}
 	theirs := before.DeepCopy()
 	metav1.SetMetaDataAnnotation(&theirs.ObjectMeta, "theirs", "kept")
-	if err := w.api.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
+	if err := w.API.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
 	for _, port := range []int32{81, 82} { // the second update finds the fields as the first left them
@@ -328,7 +328,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 			t.Errorf("the ports are %+v of type %s, the labels %v", p, after.Spec.Type, after.Labels)
 		}
 		testkit.Wait(t, "the new port in the status", func(context.Context) error {
-			info := w.get("pi").Status.DriverInfo
+			info := w.Get("pi").Status.DriverInfo
 			return errors.Join(want(info.WebUIPort, port), want(info.WebUIAddress, fmt.Sprintf("%s:%d", before.Spec.ClusterIP, port)))
 		})
 	}
@@ -352,16 +352,16 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pi-ui-svc"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-ui-svc"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}, Selector: map[string]string{"a": "b"}},
 	}
-	w.create(theirs)
+	w.Create(theirs)
 	made := &requests{}
 	later := &atomic.Int64{}
-	w.runWith(testConfig(w.namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -370,11 +370,11 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
 	}
 	for i := range 20 {
-		w.create(w.executor(app, driver, i+1))
+		w.Create(w.executor(app, driver, i+1))
 	}
 	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, counts wait longer (pace.go)
 	testkit.Wait(t, "the executors in the status", func(context.Context) error {
-		if counts := w.get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
+		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
 			return fmt.Errorf("the counts are %+v", counts)
 		}
 		return nil
@@ -383,14 +383,14 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		t.Errorf("asked %d times", asked-1)
 	}
 	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
-	if told := w.eventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
+	if told := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
 		t.Errorf("told more than once:\n%s", told)
 	}
 	still := &corev1.Service{}
-	if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("theirs was touched: %v", err)
 	}
-	if err := w.api.Delete(t.Context(), theirs); err != nil {
+	if err := w.API.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
 	later.Store(int64(time.Minute))
@@ -407,11 +407,11 @@ func TestUIServiceIsAdopted(t *testing.T) {
 	stop := w.runReal(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { deaf.Client = c; return deaf }
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.driverOf(app, 1)
 	made := w.uiService("pi")
 	stop()
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Fatalf("the status was written: %s", state)
 	}
 	w.runReal()
@@ -455,7 +455,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 			w.runReal(func(env *Environment) {
 				env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 			})
-			app := w.application("pi", withDriver)
+			app := w.Application("pi", withDriver)
 			driver := w.driverOf(app, 1)
 			w.ready(driver.Name)
 			w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -489,17 +489,17 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 
 // runWith is runReal with a configuration and a clock of the test's.
 func (w *world) runWith(cfg config.Configuration, clock Clock, change ...func(*Environment)) (stop func()) {
-	w.t.Helper()
+	w.T.Helper()
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
-	op, err := newOperator(w.t.Context(), cfg, env)
+	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	if err := Add(w.t.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
-		w.t.Fatal(err)
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+		w.T.Fatal(err)
 	}
 	return w.run(op)
 }

@@ -154,20 +154,20 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 		w := newWorld(t)
 		w.runReal(func(env *Environment) { env.wrap = func(of client.Client) client.Client { c.Client = of; return c } })
 		defer w.kubelets()()
-		w.application("pi", withDriver, onFailure(1))
+		w.Application("pi", withDriver, onFailure(1))
 		w.isRunning("pi")
 		c.arm(func() error { return w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[1]) })
 		if err := w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[0]); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Wait(t, "the change to be taken back, or carried out", func(context.Context) error {
-			if app := w.get("pi"); !c.acted() && (app.Spec.Suspend == nil || !*app.Spec.Suspend || app.Status.AppState.State != v1beta2.ApplicationStateSuspended) &&
+			if app := w.Get("pi"); !c.acted() && (app.Spec.Suspend == nil || !*app.Spec.Suspend || app.Status.AppState.State != v1beta2.ApplicationStateSuspended) &&
 				app.Status.Operator.Attempt == 1 {
 				return fmt.Errorf("it is %s", app.Status.AppState.State)
 			}
 			return nil
 		})
-		if app := w.get("pi"); app.Spec.Suspend != nil && *app.Spec.Suspend {
+		if app := w.Get("pi"); app.Spec.Suspend != nil && *app.Spec.Suspend {
 			w.patchPi(change[1])
 		}
 		w.wellUsed("pi")
@@ -179,7 +179,7 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
 		w := newWorld(t)
-		w.runServers(testConfig(w.namespace), time.Now, func(env *Environment) {
+		w.runServers(testConfig(w.Namespace), time.Now, func(env *Environment) {
 			env.wrap = func(of client.Client) client.Client { c.Client = of; return c }
 		})
 		defer w.kubelets()()
@@ -200,7 +200,7 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 		})
 		w.patchServer("x", change[1])
 		w.waitServer("x", v1alpha1.SparkConnectStateReady)
-		if events := w.eventsOf(w.getServer("x")); events[sparkconnect.EventServerFailed] != "" {
+		if events := w.EventsOf(w.getServer("x")); events[sparkconnect.EventServerFailed] != "" {
 			t.Errorf("%s", events[sparkconnect.EventServerFailed])
 		}
 	})
@@ -219,7 +219,7 @@ func TestSpecTakenBackSoon(t *testing.T) {
 			w, r := newWorld(t), rand.New(rand.NewPCG(1, 2))
 			w.runReal()
 			defer w.kubelets()()
-			w.application("pi", withDriver, onFailure(1))
+			w.Application("pi", withDriver, onFailure(1))
 			for i := range times {
 				w.isRunning("pi")
 				w.patchPi(change[0])
@@ -228,25 +228,25 @@ func TestSpecTakenBackSoon(t *testing.T) {
 				w.patchPi(change[1])
 			}
 			w.wellUsed("pi")
-			t.Logf("%d times, the last attempt is %d", times, w.get("pi").Status.Operator.Attempt)
+			t.Logf("%d times, the last attempt is %d", times, w.Get("pi").Status.Operator.Attempt)
 		})
 	}
 }
 
 // patched patches an object.
 func (w *world) patched(ctx context.Context, object client.Object, name, patch string) error {
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Namespace)
 	object.SetName(name)
-	return w.api.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
+	return w.API.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
 // isRunning waits until an application runs that is as its spec wants it.
 func (w *world) isRunning(name string) {
-	w.t.Helper()
-	testkit.Wait(w.t, name+" to run", func(context.Context) error {
-		state := w.get(name).Status.AppState
+	w.T.Helper()
+	testkit.Wait(w.T, name+" to run", func(context.Context) error {
+		state := w.Get(name).Status.AppState
 		if state.State == v1beta2.ApplicationStateFailed || state.State == v1beta2.ApplicationStateFailing {
-			w.t.Fatalf("%s is %s: %s", name, state.State, state.ErrorMessage)
+			w.T.Fatalf("%s is %s: %s", name, state.State, state.ErrorMessage)
 		}
 		return want(state.State, v1beta2.ApplicationStateRunning)
 	})
@@ -254,36 +254,36 @@ func (w *world) isRunning(name string) {
 
 // wellUsed lets the driver of an application end well, and holds it to having failed never, and used up no retry.
 func (w *world) wellUsed(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.isRunning(name)
 	w.driverSucceeds(name)
-	status := w.get(name).Status
+	status := w.Get(name).Status
 	if runs := status.ExecutionAttempts - status.Operator.SuspendedRuns; runs != 1 {
-		w.t.Errorf("%d runs, besides %d that were suspended", runs, status.Operator.SuspendedRuns)
+		w.T.Errorf("%d runs, besides %d that were suspended", runs, status.Operator.SuspendedRuns)
 	}
-	events := w.eventsOf(w.get(name))
+	events := w.EventsOf(w.Get(name))
 	for _, reason := range []string{"SparkApplicationFailed", "SparkDriverFailed", "SparkApplicationPendingRerun"} {
 		if events[reason] != "" {
-			w.t.Errorf("event %s: %s", reason, events[reason])
+			w.T.Errorf("event %s: %s", reason, events[reason])
 		}
 	}
 }
 
 // driverSucceeds lets the driver that runs end, as often as another one takes its place, until the application has completed.
 func (w *world) driverSucceeds(name string) {
-	w.t.Helper()
-	testkit.Wait(w.t, name+" to complete", func(ctx context.Context) error {
-		state := w.get(name).Status.AppState.State
+	w.T.Helper()
+	testkit.Wait(w.T, name+" to complete", func(ctx context.Context) error {
+		state := w.Get(name).Status.AppState.State
 		if state == v1beta2.ApplicationStateFailed {
-			w.t.Fatalf("it has failed: %s", w.get(name).Status.AppState.ErrorMessage)
+			w.T.Fatalf("it has failed: %s", w.Get(name).Status.AppState.ErrorMessage)
 		}
 		driver := &corev1.Pod{}
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: driverName(name)}, driver); err == nil &&
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: driverName(name)}, driver); err == nil &&
 			driver.Status.Phase == corev1.PodRunning && driver.DeletionTimestamp == nil && state == v1beta2.ApplicationStateRunning {
 			before := driver.DeepCopy()
 			driver.Status.Phase = corev1.PodSucceeded
 			driver.Status.ContainerStatuses[0].State = exited(0, "")
-			_ = w.api.Status().Patch(ctx, driver, client.MergeFrom(before))
+			_ = w.API.Status().Patch(ctx, driver, client.MergeFrom(before))
 		}
 		return want(state, v1beta2.ApplicationStateCompleted)
 	})

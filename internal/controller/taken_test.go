@@ -34,22 +34,22 @@ func TestTakenExecutors(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.runReal()
-		app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(4)) })
+		app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(4)) })
 		driver := w.driverOf(app, 1)
 		play := takenExecutors{world: w, app: app, driver: driver}
 		play.executor = func(id int) *corev1.Pod { return w.executor(app, driver, id) }
-		play.counts = func() *v1beta2.ExecutorCounts { return w.get("pi").Status.Executors }
+		play.counts = func() *v1beta2.ExecutorCounts { return w.Get("pi").Status.Executors }
 		play.play()
 		want := map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateFailed, "pi-exec-2": v1beta2.ExecutorStateCompleted,
 			"pi-exec-3": v1beta2.ExecutorStateCompleted, "pi-exec-4": v1beta2.ExecutorStateCompleted}
-		if diff := cmp.Diff(want, w.get("pi").Status.ExecutorState); diff != "" {
+		if diff := cmp.Diff(want, w.Get("pi").Status.ExecutorState); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("spark.apache.org", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		w.runApache(testConfig(w.namespace), time.Now)
+		w.runApache(testConfig(w.Namespace), time.Now)
 		app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
 		driver := w.apacheDriver(app, 1)
 		play := takenExecutors{world: w, app: app, driver: driver}
@@ -60,13 +60,13 @@ func TestTakenExecutors(t *testing.T) {
 }
 
 func (p takenExecutors) play() {
-	p.t.Helper()
+	p.T.Helper()
 	p.ready(p.driver.Name)
 	var executors []*corev1.Pod
 	for id := 1; id <= 4; id++ {
 		executor := p.executor(id)
 		executor.Spec.NodeName, executor.Spec.TerminationGracePeriodSeconds = "node", nil
-		p.create(executor)
+		p.Create(executor)
 		p.kubelet(executor.Name, corev1.PodRunning, running())
 		executors = append(executors, executor)
 	}
@@ -84,23 +84,23 @@ func (p takenExecutors) play() {
 	p.kubelet(p.driver.Name, corev1.PodSucceeded, exited(0, ""))
 	p.await(v1beta2.ExecutorCounts{Completed: 3, Failed: 1})
 	p.delete(executors[3], client.GracePeriodSeconds(0))
-	p.waitGone(executors[3])
-	if told := p.eventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(told, "\n") {
-		p.t.Errorf("the events say %q", told)
+	p.WaitGone(executors[3])
+	if told := p.EventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(told, "\n") {
+		p.T.Errorf("the events say %q", told)
 	}
 }
 
 func (p takenExecutors) delete(pod *corev1.Pod, options ...client.DeleteOption) {
-	p.t.Helper()
-	if err := p.api.Delete(p.t.Context(), pod, options...); client.IgnoreNotFound(err) != nil {
-		p.t.Fatal(err)
+	p.T.Helper()
+	if err := p.API.Delete(p.T.Context(), pod, options...); client.IgnoreNotFound(err) != nil {
+		p.T.Fatal(err)
 	}
 }
 
 // await waits until the status has these counts.
 func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
-	p.t.Helper()
-	testkit.Wait(p.t, fmt.Sprintf("the counts %+v", want), func(context.Context) error {
+	p.T.Helper()
+	testkit.Wait(p.T, fmt.Sprintf("the counts %+v", want), func(context.Context) error {
 		if got := p.counts(); got == nil || *got != want {
 			return fmt.Errorf("they are %+v", got)
 		}
@@ -114,14 +114,14 @@ func TestTakenWhereEveryDeletionIsSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	executor := w.executor(app, driver, 1)
 	executor.Spec.NodeName, executor.Spec.TerminationGracePeriodSeconds = "node", new(int64(0))
-	w.create(executor)
+	w.Create(executor)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
-	play := takenExecutors{world: w, counts: func() *v1beta2.ExecutorCounts { return w.get("pi").Status.Executors }}
+	play := takenExecutors{world: w, counts: func() *v1beta2.ExecutorCounts { return w.Get("pi").Status.Executors }}
 	play.await(v1beta2.ExecutorCounts{Running: 1})
 	play.delete(executor)
 	play.await(v1beta2.ExecutorCounts{Completed: 1})

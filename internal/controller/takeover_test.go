@@ -21,6 +21,7 @@ import (
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -46,12 +47,12 @@ func theirSubmission(name string) string {
 
 // leave creates the application, its pods and what is around them, and writes the status.
 func (w *world) leave(a theirs) *v1beta2.SparkApplication {
-	w.t.Helper()
+	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){withDriver}
 	if a.spec != nil {
 		change = append(change, a.spec)
 	}
-	app := w.application(a.name, change...)
+	app := w.Application(a.name, change...)
 	ref := *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 	if a.state != v1beta2.ApplicationStateNew {
 		w.around(app, ref)
@@ -64,7 +65,7 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	if a.unowned {
 		driver.OwnerReferences = nil
 	}
-	w.create(driver)
+	w.Create(driver)
 	w.phase(driver, a.driver)
 	w.ofDriver(driver)
 	executor := w.theirPod(app, app.Name+"-exec-1", identity.RoleExecutor, metav1.OwnerReference{
@@ -72,7 +73,7 @@ func (w *world) leave(a theirs) *v1beta2.SparkApplication {
 	})
 	executor.Labels["spark-exec-id"], executor.Labels["spark-version"] = "1", app.Spec.SparkVersion
 	executor.OwnerReferences = append(executor.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)})
-	w.create(executor)
+	w.Create(executor)
 	w.phase(executor, a.driver)
 	return app
 }
@@ -81,7 +82,7 @@ func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner
 	container := map[string]string{identity.RoleDriver: overlay.DriverContainer, identity.RoleExecutor: overlay.ExecutorContainer}[role]
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
+			Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
 			Labels: map[string]string{
 				sparkoperator.LabelAppName: app.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelSubmissionID: theirSubmission(app.Name),
 				"sparkoperator.k8s.io/mutated-by-spark-operator": "true",
@@ -108,16 +109,16 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 // around makes what the other operator makes beside a driver, with fixed names: the monitoring ConfigMap, the UI Service, the driver's budget.
 func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: w.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
+		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
 			Labels: map[string]string{sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppName: app.Name}}
 	}
-	w.create(&corev1.ConfigMap{ObjectMeta: meta(app.Name + "-prom-conf"), Data: map[string]string{"metrics.properties": "theirs"}})
-	w.create(&corev1.Service{ObjectMeta: meta(app.Name + "-ui-svc"), Spec: corev1.ServiceSpec{
+	w.Create(&corev1.ConfigMap{ObjectMeta: meta(app.Name + "-prom-conf"), Data: map[string]string{"metrics.properties": "theirs"}})
+	w.Create(&corev1.Service{ObjectMeta: meta(app.Name + "-ui-svc"), Spec: corev1.ServiceSpec{
 		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver},
 		Ports:    []corev1.ServicePort{{Name: "spark-driver-ui-port", Port: 4040, TargetPort: intstr.FromInt32(4040)}},
 	}})
 	if b := app.Spec.DriverPodDisruptionBudget; b != nil && *b {
-		w.create(&policyv1.PodDisruptionBudget{ObjectMeta: meta(app.Name + "-driver"), Spec: policyv1.PodDisruptionBudgetSpec{
+		w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: meta(app.Name + "-driver"), Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver}},
 		}})
 	}
@@ -125,10 +126,10 @@ func (w *world) around(app *v1beta2.SparkApplication, ref metav1.OwnerReference)
 
 // ofDriver makes what Spark itself makes, owned by the driver.
 func (w *world) ofDriver(driver *corev1.Pod) {
-	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
-	w.create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
+	w.Create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
 	meta.Name = driver.Name + "-svc"
-	w.create(&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+	w.Create(&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, Selector: maps.Clone(driver.Labels), Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
 	}})
 }
@@ -144,8 +145,8 @@ func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
 	if a.status != nil {
 		a.status(s)
 	}
-	if err := w.api.Status().Patch(w.t.Context(), app, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.Status().Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -154,8 +155,8 @@ func (w *world) uidOf(pod string) types.UID { return w.waitPod(pod).UID }
 
 // waitOurs waits until a status is ours, and in a state.
 func (w *world) waitOurs(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
-	w.t.Helper()
-	testkit.Wait(w.t, name+" to be taken over", func(context.Context) error { return want(w.get(name).Status.Operator != nil, true) })
+	w.T.Helper()
+	testkit.Wait(w.T, name+" to be taken over", func(context.Context) error { return want(w.Get(name).Status.Operator != nil, true) })
 	return w.waitState(name, state)
 }
 
@@ -205,7 +206,7 @@ func TestTakeOverRunning(t *testing.T) {
 				t.Errorf("status %+v", got.Status)
 			}
 			testkit.Wait(t, "its executor", func(context.Context) error {
-				c := w.get(a.name).Status.Executors
+				c := w.Get(a.name).Status.Executors
 				if c == nil {
 					return fmt.Errorf("no counts")
 				}
@@ -220,7 +221,7 @@ func TestTakeOverRunning(t *testing.T) {
 				t.Errorf("the version of that operator's image was taken for the driver's: %s", c.Message)
 			}
 			told := func(context.Context) error {
-				if w.eventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
+				if w.EventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
 					return fmt.Errorf("no event tells it")
 				}
 				return nil
@@ -229,7 +230,7 @@ func TestTakeOverRunning(t *testing.T) {
 		})
 	}
 	t.Run("the budget is ours, and goes with the end", func(t *testing.T) {
-		w.waitGone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("budgeted")}})
+		w.WaitGone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("budgeted")}})
 	})
 }
 
@@ -286,11 +287,11 @@ func TestTakeOverEnded(t *testing.T) {
 
 func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationStateType, attempt int) {
 	if becomes == "gone" {
-		w.waitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: a.name}})
+		w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: a.name}})
 		return
 	}
 	if attempt > 0 {
-		driver := w.driverOf(w.get(a.name), attempt)
+		driver := w.driverOf(w.Get(a.name), attempt)
 		w.kubelet(driver.Name, corev1.PodRunning, running())
 		w.waitOurs(a.name, v1beta2.ApplicationStateRunning)
 		w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
@@ -299,7 +300,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 	got := w.waitOurs(a.name, becomes)
 	var pods corev1.PodList
-	if err := w.api.List(t.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, identity.RoleLabel: identity.RoleDriver}); err != nil {
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, identity.RoleLabel: identity.RoleDriver}); err != nil {
 		t.Fatal(err)
 	}
 	keeps := a.driver == corev1.PodSucceeded || a.driver == corev1.PodFailed
@@ -309,7 +310,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	if becomes == v1beta2.ApplicationStateSuspended {
 		before := got.DeepCopy()
 		got.Spec.Suspend = new(false)
-		if err := w.api.Patch(t.Context(), got, client.MergeFrom(before)); err != nil {
+		if err := w.API.Patch(t.Context(), got, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
 		w.driverOf(got, 2)
@@ -321,22 +322,22 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	kind := tinyKind()
-	mine := w.application("mine")
-	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine-conf",
+	kind := tiny.Kind()
+	mine := w.Application("mine")
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "mine-conf",
 		Labels:          map[string]string{sparkoperator.LabelCreatedBy: "true"},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mine, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))}}})
-	users := w.application("users")
-	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
+	users := w.Application("users")
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "users-conf", OwnerReferences: []metav1.OwnerReference{{
 		APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: users.Name, UID: users.UID, // to go with it, and no more
 	}}}})
 	w.runTiny(kind)
 	w.waitState("mine", v1beta2.ApplicationStateSubmitted)
 	config := &corev1.ConfigMap{}
-	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "mine-conf"}, config); err != nil || identity.Attempt(config) != 1 || config.Data["class"] == "" {
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "mine-conf"}, config); err != nil || identity.Attempt(config) != 1 || config.Data["class"] == "" {
 		t.Errorf("the ConfigMap is %+v, %v", config, err)
 	}
-	err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "users-driver"}, &corev1.Pod{})
+	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "users-driver"}, &corev1.Pod{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("a driver without its ConfigMap: %v", err)
 	}
@@ -354,7 +355,7 @@ func TestTakeOverOfWhatStandsBeside(t *testing.T) {
 	rerun := w.leave(theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared, spec: monitored})
 	w.runReal()
 	labels := func(object client.Object, name string) map[string]string {
-		if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
 			t.Fatal(err)
 		}
 		return object.GetLabels()
@@ -381,14 +382,14 @@ func TestTakeOverOfWhatStandsBeside(t *testing.T) {
 func TestTakeOverOfTheLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.namespace)
-	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.namespace
+	cfg := testConfig(w.Namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	cfg.LeaderElection.LeaseDuration.Duration, cfg.LeaderElection.RenewDeadline.Duration, cfg.LeaderElection.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 500*time.Millisecond
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: cfg.LeaderElection.LeaseName}, Spec: coordinationv1.LeaseSpec{
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: cfg.LeaderElection.LeaseName}, Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: new("spark-operator-controller-6d5f_theirs"), LeaseDurationSeconds: new(int32(3)),
 		AcquireTime: new(metav1.NowMicro()), RenewTime: new(metav1.NowMicro()), LeaseTransitions: new(int32(1)),
 	}}
-	w.create(lease)
+	w.Create(lease)
 	w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
@@ -399,10 +400,10 @@ func TestTakeOverOfTheLease(t *testing.T) {
 	for range 10 {
 		before := lease.DeepCopy()
 		lease.Spec.RenewTime = new(metav1.NowMicro())
-		if err := w.api.Patch(t.Context(), lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := w.API.Patch(t.Context(), lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			t.Fatalf("somebody else has the lease: %v", err)
 		}
-		if w.get("pi").Status.Operator != nil {
+		if w.Get("pi").Status.Operator != nil {
 			t.Fatal("the application was taken over while the other operator renewed")
 		}
 		select {
@@ -422,9 +423,9 @@ func TestTakeOverDelete(t *testing.T) {
 	app := w.leave(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
-	if err := w.api.Delete(t.Context(), app, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+	if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: driverName("pi")}})
-	w.waitGone(app)
+	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("pi")}})
+	w.WaitGone(app)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -26,12 +28,12 @@ func TestFewWarnings(t *testing.T) {
 
 // TestLogDoesNotQuoteTheDriver: the last words of a program are its owner's. The log has the reason and the exit code.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
-	var said lines
+	var said scene.Lines
 	log, err := telemetry.NewLogger(&said, "debug", "text")
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind := tinyKind()
+	kind := tiny.Kind()
 	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}

@@ -48,10 +48,10 @@ func withUI(t testing.TB, namespace, ui string) config.Configuration {
 const belowAPath = `{ingress: {urlFormat: "https://spark.example.com/{{$appNamespace}}/{{$appName}}", className: nginx, tls: [{hosts: [spark.example.com], secretName: cert}]}}`
 
 func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error) *networkingv1.Ingress {
-	w.t.Helper()
+	w.T.Helper()
 	ingress := &networkingv1.Ingress{}
-	testkit.Wait(w.t, "Ingress "+name, func(ctx context.Context) error {
-		if err := w.api.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, ingress); err != nil {
+	testkit.Wait(w.T, "Ingress "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, ingress); err != nil {
 			return err
 		}
 		for _, check := range holds {
@@ -69,21 +69,21 @@ func TestUIIngress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	made := &requests{}
-	w.runWith(withUI(t, w.namespace, belowAPath), time.Now, func(env *Environment) {
+	w.runWith(withUI(t, w.Namespace, belowAPath), time.Now, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	ingress := w.ingress("pi-ui-ingress")
-	address := "https://spark.example.com/" + w.namespace + "/pi"
+	address := "https://spark.example.com/" + w.Namespace + "/pi"
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "pi-ui-ingress" || info.WebUIIngressAddress != address || info.WebUIServiceName != "pi-ui-svc" {
 		t.Errorf("driverInfo is %+v", info)
 	}
-	if path := ingress.Spec.Rules[0].HTTP.Paths[0]; path.Path != "/"+w.namespace+"/pi(/|$)(.*)" || path.Backend.Service.Name != "pi-ui-svc" || *ingress.Spec.IngressClassName != "nginx" {
+	if path := ingress.Spec.Rules[0].HTTP.Paths[0]; path.Path != "/"+w.Namespace+"/pi(/|$)(.*)" || path.Backend.Service.Name != "pi-ui-svc" || *ingress.Spec.IngressClassName != "nginx" {
 		t.Errorf("the Ingress is %+v", ingress.Spec)
 	}
 	driver := w.driverOf(app, 1)
-	if properties := w.properties(app); !strings.Contains(properties, "spark.ui.proxyBase=/"+w.namespace+"/pi\n") || !strings.Contains(properties, "spark.ui.proxyRedirectUri=/\n") {
+	if properties := w.properties(app); !strings.Contains(properties, "spark.ui.proxyBase=/"+w.Namespace+"/pi\n") || !strings.Contains(properties, "spark.ui.proxyRedirectUri=/\n") {
 		t.Errorf("the driver is told\n%s", properties)
 	}
 	w.ready(driver.Name)
@@ -101,9 +101,9 @@ func TestUIIngress(t *testing.T) {
 	}
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	w.waitGone(ingress)
+	w.WaitGone(ingress)
 	testkit.Wait(t, "a status without the UI", func(context.Context) error {
-		return want(w.get("pi").Status.DriverInfo, v1beta2.DriverInfo{})
+		return want(w.Get("pi").Status.DriverInfo, v1beta2.DriverInfo{})
 	})
 }
 
@@ -111,30 +111,30 @@ func TestUIIngress(t *testing.T) {
 func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runWith(withUI(t, w.namespace, belowAPath), time.Now)
-	app := w.application("pi", withDriver)
+	w.runWith(withUI(t, w.Namespace, belowAPath), time.Now)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	ingress, service := w.ingress("pi-ui-ingress"), w.uiService("pi")
 	w.execute(driver, exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	w.waitGone(ingress)
+	w.WaitGone(ingress)
 	w.poke("pi")
 	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
 		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
 	}
-	if err := w.api.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	w.waitGone(service)
+	w.WaitGone(service)
 }
 
 // properties is what the driver's JVM reads.
 func (w *world) properties(app *v1beta2.SparkApplication) string {
-	w.t.Helper()
+	w.T.Helper()
 	var list corev1.ConfigMapList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+		w.T.Fatal(err)
 	}
 	text := ""
 	for _, item := range list.Items {
@@ -148,19 +148,19 @@ func (w *world) properties(app *v1beta2.SparkApplication) string {
 func TestUIIngressIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	user := "system:serviceaccount:" + w.namespace + ":operator"
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"}, Rules: []rbacv1.PolicyRule{
+	user := "system:serviceaccount:" + w.Namespace + ":operator"
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"", "sparkoperator.k8s.io", "policy"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: []string{"*"}},
 	}}
-	w.create(role)
-	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+	w.Create(role)
+	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
 	later := &atomic.Int64{}
-	w.runWith(withUI(t, w.namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+	w.runWith(withUI(t, w.Namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
 		func(env *Environment) { env.Rest.Impersonate.UserName = user })
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -171,13 +171,13 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress")
 	before := role.DeepCopy()
 	role.Rules[1].Resources = append(role.Rules[1].Resources, "ingresses")
-	if err := w.api.Patch(t.Context(), role, client.MergeFrom(before)); err != nil {
+	if err := w.API.Patch(t.Context(), role, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the Ingress", func(context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
 		w.poke("pi")
-		return want(condition(w.get("pi"), exposed).Status, metav1.ConditionTrue)
+		return want(condition(w.Get("pi"), exposed).Status, metav1.ConditionTrue)
 	})
 	w.ingress("pi-ui-ingress")
 	w.execute(driver, exited(0, ""))
@@ -190,10 +190,10 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	w := newWorld(t)
 	made := &requests{}
 	later := &atomic.Int64{}
-	w.runWith(withUI(t, w.namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+	w.runWith(withUI(t, w.Namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
 	host := func(is string) func(*networkingv1.Ingress) error {
@@ -204,7 +204,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 		before := ingress.DeepCopy()
 		ingress.Spec.Rules[0].Host = "evil.example.com"
 		metav1.SetMetaDataAnnotation(&ingress.ObjectMeta, "added", "yes")
-		if err := w.api.Patch(t.Context(), ingress, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
+		if err := w.API.Patch(t.Context(), ingress, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,8 +239,8 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runWith(withUI(t, w.namespace, `{ingress: {urlFormat: "/{{$appNamespace}}/{{$appName}}"}}`), time.Now)
-	app := w.application("pi", withDriver)
+	w.runWith(withUI(t, w.Namespace, `{ingress: {urlFormat: "/{{$appNamespace}}/{{$appName}}"}}`), time.Now)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -254,11 +254,11 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runWith(withUI(t, w.namespace, `{service: false, ingress: {enabled: true}}`), time.Now)
+	w.runWith(withUI(t, w.Namespace, `{service: false, ingress: {enabled: true}}`), time.Now)
 	entry := func(port int32, format string) v1beta2.DriverIngressConfiguration {
 		return v1beta2.DriverIngressConfiguration{ServicePort: &port, ServicePortName: new(fmt.Sprintf("p%d", port)), IngressURLFormat: format}
 	}
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{
 			entry(9001, "{{$appName}}.example.com"), entry(9002, "/no-host"), entry(9003, ""), entry(70000, ""),
 		}
@@ -283,12 +283,12 @@ func TestPortsOfTheDriver(t *testing.T) {
 
 // waitSurroundings waits until exactly these stand beside the application's driver.
 func (w *world) waitSurroundings(app *v1beta2.SparkApplication, names ...string) {
-	w.t.Helper()
-	testkit.Wait(w.t, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
 		var services corev1.ServiceList
 		var ingresses networkingv1.IngressList
-		of := []client.ListOption{client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
-		if err := errors.Join(w.api.List(ctx, &ingresses, of...), w.api.List(ctx, &services, of...)); err != nil {
+		of := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
+		if err := errors.Join(w.API.List(ctx, &ingresses, of...), w.API.List(ctx, &services, of...)); err != nil {
 			return err
 		}
 		var got []string
@@ -333,30 +333,30 @@ func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 func TestUIRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := gatewayv1.Install(w.api.Scheme()); err != nil {
+	if err := gatewayv1.Install(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 	later := &atomic.Int64{}
-	w.runWith(withUI(t, w.namespace, `{route: {urlFormat: "/{{$appNamespace}}/{{$appName}}", parentRefs: [{name: public, namespace: gateways, sectionName: https}]}}`),
+	w.runWith(withUI(t, w.Namespace, `{route: {urlFormat: "/{{$appNamespace}}/{{$appName}}", parentRefs: [{name: public, namespace: gateways, sectionName: https}]}}`),
 		func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.application("pi", withDriver)
+	app := w.Application("pi", withDriver)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonNotServed, "HTTPRoute pi-ui-route: ", "httproutes.gateway.networking.k8s.io", "the application runs on")
 
 	crd := httpRoutes(t)
-	w.create(crd)
-	t.Cleanup(func() { _ = w.api.Delete(context.Background(), crd) })
+	w.Create(crd)
+	t.Cleanup(func() { _ = w.API.Delete(context.Background(), crd) })
 	route := &gatewayv1.HTTPRoute{}
-	key := client.ObjectKey{Namespace: w.namespace, Name: "pi-ui-route"}
+	key := client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui-route"}
 	testkit.Wait(t, "the route", func(ctx context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
 		w.poke("pi")
-		return w.api.Get(ctx, key, route)
+		return w.API.Get(ctx, key, route)
 	})
 	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)
-	path := "/" + w.namespace + "/pi"
+	path := "/" + w.Namespace + "/pi"
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "pi-ui-route" || info.WebUIIngressAddress != path {
 		t.Errorf("driverInfo is %+v", info)
 	}
@@ -372,21 +372,21 @@ func TestUIRoute(t *testing.T) {
 	})
 	testkit.Wait(t, "the host of the route", func(ctx context.Context) error {
 		now := &gatewayv1.HTTPRoute{}
-		if err := w.api.Get(ctx, key, now); err != nil {
+		if err := w.API.Get(ctx, key, now); err != nil {
 			return err
 		}
 		return errors.Join(want(len(now.Spec.Hostnames), 1), want(now.UID, route.UID))
 	})
 	testkit.Wait(t, "the address", func(context.Context) error {
-		return want(w.get("pi").Status.DriverInfo.WebUIIngressAddress, "http://pi.example.com"+path)
+		return want(w.Get("pi").Status.DriverInfo.WebUIIngressAddress, "http://pi.example.com"+path)
 	})
 	// Somebody deletes it: it is seen, and made again.
-	if err := w.api.Delete(t.Context(), route); err != nil {
+	if err := w.API.Delete(t.Context(), route); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "another route", func(ctx context.Context) error {
 		now := &gatewayv1.HTTPRoute{}
-		if err := w.api.Get(ctx, key, now); err != nil {
+		if err := w.API.Get(ctx, key, now); err != nil {
 			return err
 		}
 		return want(now.UID != route.UID, true)
@@ -394,7 +394,7 @@ func TestUIRoute(t *testing.T) {
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	testkit.Wait(t, "the route to go", func(ctx context.Context) error {
-		if err := w.api.Get(ctx, key, &gatewayv1.HTTPRoute{}); !apierrors.IsNotFound(err) {
+		if err := w.API.Get(ctx, key, &gatewayv1.HTTPRoute{}); !apierrors.IsNotFound(err) {
 			return errors.Join(errors.New("it is there"), err)
 		}
 		return nil

@@ -108,42 +108,42 @@ func TestPolicyOfTheExamples(t *testing.T) {
 
 // installPolicy makes a policy and its binding, for the namespace of the test alone: other tests share the API server.
 func (w *world) installPolicy(path string) {
-	w.t.Helper()
+	w.T.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	first, second, _ := bytes.Cut(text, []byte("---\n"))
 	policy, binding := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}
 	if err := errors.Join(yaml.UnmarshalStrict(first, policy), yaml.UnmarshalStrict(second, binding)); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	policy.Name, binding.Name, binding.Spec.PolicyName = w.namespace, w.namespace, w.namespace
+	policy.Name, binding.Name, binding.Spec.PolicyName = w.Namespace, w.Namespace, w.Namespace
 	binding.Spec.MatchResources = &admissionv1.MatchResources{
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}},
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.Namespace}},
 	}
 	for _, object := range []client.Object{policy, binding} {
-		w.create(object)
-		w.t.Cleanup(func() { _ = w.api.Delete(context.Background(), object) })
+		w.Create(object)
+		w.T.Cleanup(func() { _ = w.API.Delete(context.Background(), object) })
 	}
 }
 
 // policyRefuses creates a custom resource of a kind whose spec has a piece laid over it, in a dry run.
 func (w *world) policyRefuses(kind, piece string) error {
-	w.t.Helper()
+	w.T.Helper()
 	of := policyKinds[kind]
 	var spec, over map[string]any
-	text := bytes.ReplaceAll([]byte(piece), []byte("HOST"), []byte("a."+w.namespace+".spark.example.com"))
+	text := bytes.ReplaceAll([]byte(piece), []byte("HOST"), []byte("a."+w.Namespace+".spark.example.com"))
 	if err := errors.Join(yaml.Unmarshal([]byte(of.spec), &spec), yaml.Unmarshal(text, &over)); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	layOver(spec, over)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(of.apiVersion)
 	object.SetKind(of.kind)
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Namespace)
 	object.SetName("x")
-	return w.api.Create(w.t.Context(), object, client.DryRunAll)
+	return w.API.Create(w.T.Context(), object, client.DryRunAll)
 }
 
 // layOver merges maps; everything else is replaced.

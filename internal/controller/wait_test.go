@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"k8s.io/apimachinery/pkg/types"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -24,6 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 // TestWaits: a wait is told once it lasts, again from time to time, and anew with another cause once that lasts. It began with the first of them.
@@ -86,17 +88,17 @@ func TestHinder(t *testing.T) {
 func TestOperatorLacksARight(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	app := w.application("pi")
-	log, now := w.logger(), noon
+	app := w.Application("pi")
+	log, now := w.Logger(), noon
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	recorder := telemetry.NewRecorder(w.api, w.api, log, metrics)
+	recorder := telemetry.NewRecorder(w.API, w.API, log, metrics)
 	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), log))
 	written := make(chan error, 1)
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		scope: everywhere{}, explains: explain.New(w.api, w.api, nil),
-		kind: tinyKind(), client: frozen{w.powerless(), w.get("pi")}, live: w.api, metrics: metrics, events: recorder,
+		scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
+		kind: tiny.Kind(), client: frozen{w.powerless(), w.Get("pi")}, live: w.API, metrics: metrics, events: recorder,
 		clock: func() time.Time { return now }, limit: passTimeout,
 	}
 	pass := func() time.Duration {
@@ -115,22 +117,22 @@ func TestOperatorLacksARight(t *testing.T) {
 			t.Errorf("after %s: again after %s, want %s", test.at, again, test.again)
 		}
 	}
-	if state := w.get("pi").Status.AppState.State; state != "" {
+	if state := w.Get("pi").Status.AppState.State; state != "" {
 		t.Errorf("the state is %s", state)
 	}
-	r.client = frozen{w.api, w.get("pi")}
+	r.client = frozen{w.API, w.Get("pi")}
 	pass()
-	if state := w.get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || r.waits.Len() != 0 {
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || r.waits.Len() != 0 {
 		t.Errorf("the state is %s, %d waits", state, r.waits.Len())
 	}
 	cancel()
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	if told := w.eventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
+	if told := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(told, "cannot create resource") || strings.Contains(told, "\n") {
 		t.Errorf("told: %q", told)
 	}
-	if log := w.log.String(); strings.Count(log, "msg=waiting") != 1 {
+	if log := w.Log.String(); strings.Count(log, "msg=waiting") != 1 {
 		t.Errorf("logged:\n%s", log)
 	}
 }
@@ -139,19 +141,19 @@ func TestOperatorLacksARight(t *testing.T) {
 func TestDeletionIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	user := "system:serviceaccount:" + w.namespace + ":operator"
+	user := "system:serviceaccount:" + w.Namespace + ":operator"
 	verbs := []string{"get", "list", "watch", "create", "patch", "update"}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: verbs}}}
-	w.create(role)
-	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "operator"},
+	w.Create(role)
+	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
 	w.runReal(func(env *Environment) { env.Rest.Impersonate.UserName = user })
-	app := w.application("pi", withDriver, onFailure(1))
+	app := w.Application("pi", withDriver, onFailure(1))
 	w.execute(w.driverOf(app, 1), exited(1, "again"))
 	testkit.Wait(t, "the cause to be shown", func(context.Context) error {
-		conditions := w.get("pi").Status.Conditions
+		conditions := w.Get("pi").Status.Conditions
 		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 			return c.Reason == apianswer.ReasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")
 		})
@@ -161,7 +163,7 @@ func TestDeletionIsForbidden(t *testing.T) {
 		return nil
 	})
 	role.Rules[0].Verbs = append(verbs, "delete")
-	if err := w.api.Update(t.Context(), role); err != nil {
+	if err := w.API.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
 	w.suspend("pi", true) // looks again now, not when the deletion is due again

@@ -28,22 +28,22 @@ import (
 // podWebhookDown registers a webhook for the namespace's pods that nobody serves, as one that is down or was left behind, and waits until no pod can
 // be made. It returns how to take it away again.
 func (w *world) podWebhookDown() (up func()) {
-	w.t.Helper()
-	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
+	w.T.Helper()
+	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
 		Name: "pods.example.com", FailurePolicy: new(admissionv1.Fail), SideEffects: new(admissionv1.SideEffectClassNone),
 		AdmissionReviewVersions: []string{"v1"},
 		ClientConfig:            admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nobody"}},
-		NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+		NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
 		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create},
 			Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}}},
 	}}}
-	w.create(hook)
+	w.Create(hook)
 	remove := func() {
-		if err := client.IgnoreNotFound(w.api.Delete(context.Background(), hook)); err != nil {
-			w.t.Error(err)
+		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), hook)); err != nil {
+			w.T.Error(err)
 		}
 	}
-	w.t.Cleanup(remove)
+	w.T.Cleanup(remove)
 	w.waitDryRun("pods to be refused", func(err error) bool { return apierrors.IsInternalError(err) })
 	return func() {
 		remove()
@@ -53,9 +53,9 @@ func (w *world) podWebhookDown() (up func()) {
 
 // waitDryRun waits until the API server says something particular to a pod.
 func (w *world) waitDryRun(what string, says func(error) bool) {
-	w.t.Helper()
-	testkit.Wait(w.t, what, func(ctx context.Context) error {
-		if err := w.api.Create(ctx, foreignPod(w.namespace, "probe"), client.DryRunAll); !says(err) {
+	w.T.Helper()
+	testkit.Wait(w.T, what, func(ctx context.Context) error {
+		if err := w.API.Create(ctx, foreignPod(w.Namespace, "probe"), client.DryRunAll); !says(err) {
 			return errors.Join(errors.New("it says something else"), err)
 		}
 		return nil
@@ -120,18 +120,18 @@ func TestLaunchInBadWeather(t *testing.T) {
 				over = test.begin(w, env)
 				env.Rest.Wrap(made.over)
 			})
-			app := w.application("pi", withDriver)
+			app := w.Application("pi", withDriver)
 			began := time.Now()
 			var ready metav1.Condition
 			configs := map[string]types.UID{}
 			testkit.Wait(t, "it to be told", func(context.Context) error {
 				w.sameConfigs(app, configs)
-				got := w.get("pi")
+				got := w.Get("pi")
 				ready = condition(got, "Ready")
 				if ready.Reason != test.reason || !strings.Contains(ready.Message, test.says) || ready.Status != metav1.ConditionFalse || got.Status.AppState.State != "" {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
-				if told := w.eventsOf(app)[test.reason]; !strings.Contains(told, test.says) || strings.Contains(told, "\n") {
+				if told := w.EventsOf(app)[test.reason]; !strings.Contains(told, test.says) || strings.Contains(told, "\n") {
 					return fmt.Errorf("told: %q", told)
 				}
 				return nil
@@ -161,15 +161,15 @@ func TestLaunchInBadWeather(t *testing.T) {
 
 // sameConfigs holds an application's ConfigMaps to being made once.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
-	w.t.Helper()
+	w.T.Helper()
 	var list corev1.ConfigMapList
-	if err := w.api.List(w.t.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}); err != nil {
-		w.t.Fatal(err)
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}); err != nil {
+		w.T.Fatal(err)
 	}
 	for i := range list.Items {
 		name, uid := list.Items[i].Name, list.Items[i].UID
 		if configs[name] != "" && configs[name] != uid {
-			w.t.Fatalf("ConfigMap %s was made again", name)
+			w.T.Fatalf("ConfigMap %s was made again", name)
 		}
 		configs[name] = uid
 	}
@@ -181,7 +181,7 @@ func TestLaunchInBadWeatherIsBounded(t *testing.T) {
 	w := newWorld(t)
 	fails := &failing{err: apierrors.NewInternalError(errors.New("etcdserver: no leader"))}
 	w.runReal(func(env *Environment) { env.wrap = fails.over })
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
 	})
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
@@ -207,15 +207,15 @@ func TestBadWeatherInALife(t *testing.T) {
 			})
 		})
 	})
-	app := w.application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(8))}
 	})
 	driver := w.runningDriver(app, 1)
-	if err := w.api.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
+	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "it to be told", func(context.Context) error {
-		for _, c := range w.get("pi").Status.Conditions {
+		for _, c := range w.Get("pi").Status.Conditions {
 			if c.Reason == apianswer.ReasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
 				return nil
 			}

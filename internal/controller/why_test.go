@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -16,25 +17,25 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func TestPendingDriverIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.runTiny(tinyKind())
-	w.application("pi")
+	w.runTiny(tiny.Kind())
+	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	driver := w.waitPod("pi-driver")
 	tell := func(name, kind, reason, message string) {
-		w.create(&corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: name},
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: driver.Name, UID: driver.UID},
+		w.Create(&corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: driver.Name, UID: driver.UID},
 			Type:           kind, Reason: reason, Message: message,
 			LastTimestamp: metav1.NewTime(time.Now().Add(time.Second)), // later than what was told before, to the second
 		})
 	}
 	tell("mount", corev1.EventTypeWarning, "FailedMount", `secret "missing" not found`)
-	w.waitCause("pi", "FailedMount")
-	if message := w.get("pi").Status.AppState.ErrorMessage; message != `secret "missing" not found` {
+	w.WaitCause("pi", "FailedMount")
+	if message := w.Get("pi").Status.AppState.ErrorMessage; message != `secret "missing" not found` {
 		t.Errorf("the message is %q", message)
 	}
 	w.kubelet("pi-driver", corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
-	w.waitCause("pi", "ImagePullBackOff")
+	w.WaitCause("pi", "ImagePullBackOff")
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 }

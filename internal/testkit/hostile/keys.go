@@ -1,0 +1,69 @@
+package hostile
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// SoakVariable is the environment variable that asks for all values of every field; without it there is a sample. "all" asks for those of twins, too.
+const SoakVariable = "SOAK"
+
+// Cases makes the cases of all definitions, for a test in a folder two levels below the root of the repository.
+func Cases(t testing.TB) *Generator {
+	t.Helper()
+	definitions, err := Definitions("../../config/crd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := confKeys("../..", "spark", "dialect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(SoakVariable) != "", Twins: os.Getenv(SoakVariable) == "all"}
+}
+
+// confKey matches keys of Spark's configuration, and prefixes of them, which end with a dot.
+var confKey = regexp.MustCompile(`^spark(\.[a-zA-Z0-9]+)+\.?$`)
+
+// confKeys are the keys of Spark's configuration in the texts of the code below some folders.
+func confKeys(root string, folders ...string) ([]string, error) {
+	found := map[string]bool{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(syntax, func(n ast.Node) bool {
+				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					if text, err := strconv.Unquote(literal.Value); err == nil && confKey.MatchString(text) {
+						found[text] = true
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var keys []string
+	for key := range found {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}

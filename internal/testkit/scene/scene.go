@@ -1,0 +1,317 @@
+// Package scene is what tests of the operator on a real API server begin with: a namespace of their own, and what users and the rest of Kubernetes do in it.
+package scene
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// World is one test's namespace, and the means to look into it.
+type World struct {
+	T         testing.TB
+	Namespace string
+	API       client.Client // of a user who may do everything; it reads the API server
+	Log       *Lines        // what was written to the loggers of this world
+}
+
+// New makes a namespace, which goes with the test.
+func New(t testing.TB) *World {
+	t.Helper()
+	return &World{
+		T: t, Namespace: testkit.Namespace(t), API: testkit.Client(t, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme),
+		Log: &Lines{},
+	}
+}
+
+// Lines is a writer that tests read back.
+type Lines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write appends.
+func (l *Lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	return len(p), nil
+}
+
+// String returns all that was written.
+func (l *Lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
+
+// testLog shows a log with the test's, when that fails or with -v.
+type testLog struct{ t testing.TB }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Logf("%s", p)
+	return len(p), nil
+}
+
+// Application creates a SparkApplication.
+func (w *World) Application(name string, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	w.T.Helper()
+	app := &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4"),
+			MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
+		},
+	}
+	for _, c := range change {
+		c(app)
+	}
+	w.Create(app)
+	return app
+}
+
+// Create creates an object.
+func (w *World) Create(object client.Object) {
+	w.T.Helper()
+	if err := w.API.Create(w.T.Context(), object); err != nil {
+		w.T.Fatalf("create %T %s: %v", object, object.GetName(), err)
+	}
+}
+
+// Get reads an application.
+func (w *World) Get(name string) *v1beta2.SparkApplication {
+	w.T.Helper()
+	app := &v1beta2.SparkApplication{}
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
+		w.T.Fatal(err)
+	}
+	return app
+}
+
+// EventsOf returns the Events about an application, as reason to messages, one a line.
+func (w *World) EventsOf(app client.Object) map[string]string {
+	w.T.Helper()
+	var list corev1.EventList
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
+		w.T.Fatal(err)
+	}
+	told := map[string]string{}
+	for _, event := range list.Items {
+		if event.InvolvedObject.UID == app.GetUID() {
+			told[event.Reason] = strings.TrimPrefix(told[event.Reason]+"\n"+event.Message, "\n")
+		}
+	}
+	return told
+}
+
+// WaitGone waits until an object does not exist any more.
+func (w *World) WaitGone(object client.Object) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%T %s to be gone", object, object.GetName()), func(ctx context.Context) error {
+		err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if err == nil {
+			return fmt.Errorf("it is still there")
+		}
+		return client.IgnoreNotFound(err)
+	})
+}
+
+// Logger writes to the world's log, and to the test's.
+func (w *World) Logger() logr.Logger {
+	w.T.Helper()
+	log, err := telemetry.NewLogger(io.MultiWriter(w.Log, testLog{w.T}), "info", "text")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return log
+}
+
+// Bind puts a pod on a node, whose kubelet the API server then waits for before a deleted pod is gone.
+func (w *World) Bind(pod *corev1.Pod, node string) {
+	w.T.Helper()
+	if err := w.API.SubResource("binding").Create(w.T.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Stays lists what is left in the namespace of pods and ConfigMaps, by name.
+func (w *World) Stays() (names []string) {
+	w.T.Helper()
+	var pods corev1.PodList
+	var maps corev1.ConfigMapList
+	for _, list := range []client.ObjectList{&pods, &maps} {
+		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace)); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	for _, pod := range pods.Items {
+		names = append(names, "pod "+pod.Name)
+	}
+	for _, configMap := range maps.Items {
+		if configMap.Name != "kube-root-ca.crt" {
+			names = append(names, "map "+configMap.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Remove deletes an object.
+func (w *World) Remove(object client.Object) {
+	w.T.Helper()
+	if err := w.API.Delete(w.T.Context(), object); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Patch changes an application as kubectl patch does.
+func (w *World) Patch(name, change string) {
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.Get(name), client.RawPatch(types.MergePatchType, []byte(change))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// TakesItsTime keeps a pod from being gone when it is deleted, as its grace period does, until the returned function lets it go. It is on a node: of those that
+// are being deleted and on none, Kubernetes' pod garbage collector says every 20 s that they have failed.
+func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
+	w.T.Helper()
+	w.Bind(pod, "nowhere")
+	patch := func(finalizers string) {
+		w.T.Helper()
+		text := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, finalizers)
+		err := w.API.Patch(context.Background(), pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
+		if client.IgnoreNotFound(err) != nil {
+			w.T.Error(err)
+		}
+	}
+	patch(`["example.com/grace"]`)
+	w.T.Cleanup(func() { patch("null") })
+	return func() {
+		w.Stopped(pod)
+		patch("null")
+	}
+}
+
+// Stopped removes a pod, as a kubelet does that has stopped its containers.
+func (w *World) Stopped(pod *corev1.Pod) {
+	w.T.Helper()
+	if err := w.API.Delete(context.Background(), pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		w.T.Error(err)
+	}
+}
+
+// EditSchedule changes a schedule's spec by a merge patch.
+func (w *World) EditSchedule(name, spec string) {
+	w.T.Helper()
+	w.PatchSchedule(name, fmt.Sprintf(`{"spec":%s}`, spec))
+}
+
+// EndRun writes the end of a run into its status, as the operator would that carries it.
+func (w *World) EndRun(name string, state v1beta2.ApplicationStateType) {
+	w.T.Helper()
+	run := w.Get(name)
+	before := run.DeepCopy()
+	run.Status.AppState.State = state
+	run.Status.TerminationTime = metav1.Now()
+	if err := w.API.Status().Patch(w.T.Context(), run, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// PatchSchedule changes a schedule by a merge patch.
+func (w *World) PatchSchedule(name, patch string) {
+	w.T.Helper()
+	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+	if err := w.API.Patch(w.T.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// RunsOf lists the names of a schedule's runs.
+func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
+	w.T.Helper()
+	var list v1beta2.SparkApplicationList
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
+		w.T.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		if identity.OwnedBy(&list.Items[i], s.UID) {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Schedule creates a ScheduledSparkApplication.
+func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
+	w.T.Helper()
+	s := &v1beta2.ScheduledSparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
+		Spec: v1beta2.ScheduledSparkApplicationSpec{Schedule: times, Template: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4"),
+			MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
+		}},
+	}
+	for _, c := range change {
+		c(s)
+	}
+	w.Create(s)
+	return s
+}
+
+// WaitSchedule waits until a schedule's status is as asked for, and returns it.
+func (w *World) WaitSchedule(name, what string, holds func(*v1beta2.ScheduledSparkApplicationStatus) bool) *v1beta2.ScheduledSparkApplication {
+	w.T.Helper()
+	s := &v1beta2.ScheduledSparkApplication{}
+	testkit.Wait(w.T, name+": "+what, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, s); err != nil {
+			return err
+		}
+		if !holds(&s.Status) {
+			return fmt.Errorf("its status is %+v", s.Status)
+		}
+		return nil
+	})
+	return s
+}
+
+// Warn writes an Event about a pod.
+func (w *World) Warn(uid types.UID, name, reason, message string) {
+	w.T.Helper()
+	w.Create(&corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.Namespace, GenerateName: "event-"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: name, UID: uid},
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: message, LastTimestamp: metav1.Now(),
+	})
+}
+
+// WaitCause waits until the tiny kind's status tells the reason.
+func (w *World) WaitCause(name, reason string) {
+	w.T.Helper()
+	testkit.Wait(w.T, name+" to tell "+reason, func(context.Context) error {
+		if got := w.Get(name).Status.SubmissionID; got != reason {
+			return fmt.Errorf("it tells %q", got)
+		}
+		return nil
+	})
+}

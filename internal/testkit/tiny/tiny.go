@@ -1,0 +1,224 @@
+// Package tiny has the smallest kinds that go the whole way through the reconciler, for tests of what that makes of decisions.
+package tiny
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Kind is the smallest kind that goes the whole road: one attempt, no retries, no dialect. What matters to these tests is what the
+// reconciler makes of its decisions.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name:     "tiny",
+		New:      func() client.Object { return &v1beta2.SparkApplication{} },
+		Status:   typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
+		Decide:   typed.Decides(Decide),
+		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default()).Progress.Standing},
+		Render:   typed.Renders(Render),
+		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
+			var events []kind.Event
+			for _, t := range plan.Trail {
+				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
+			}
+			return events
+		}),
+	}
+}
+
+// Decide decides for Kind.
+func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	var plan lifecycle.Plan
+	was := lifecycle.Phase("")
+	if app.Status.Operator != nil {
+		was = lifecycle.Phase(app.Status.Operator.Phase)
+	}
+	to := func(phase lifecycle.Phase, state v1beta2.ApplicationStateType, outcome lifecycle.Outcome, cause lifecycle.Cause, do ...lifecycle.Action) lifecycle.Plan {
+		plan.Next.Phase, plan.Do = phase, do
+		if phase != was {
+			plan.Trail = []lifecycle.Transition{{From: was, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
+		}
+		app.Status.AppState = v1beta2.ApplicationState{State: state, ErrorMessage: cause.Message}
+		app.Status.SubmissionID = cause.Reason // the tests read the reason here
+		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}
+		return plan
+	}
+	whole := lifecycle.Action{Part: lifecycle.Attempt, Attempt: 1, Verb: lifecycle.Delete}
+	driver := seen.Driver(1)
+	switch {
+	case was.Terminal():
+		plan.Next.Phase = was
+		return plan
+	case seen.Refusal != nil:
+		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Refused, *seen.Refusal, whole)
+	case was == lifecycle.New && len(seen.Remains) > 0 && seen.Remains[0] != 1 || was == lifecycle.New && seen.Driver(7) != nil:
+		plan.Next.Phase = was // the rest of an older attempt goes first
+		plan.Do = []lifecycle.Action{{Part: lifecycle.Attempt, Attempt: 7, Verb: lifecycle.Delete}}
+		return plan
+	case was == lifecycle.New:
+		return to(lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", lifecycle.Cause{},
+			lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1})
+	case driver == nil && seen.Confirmed:
+		return to(lifecycle.Done, v1beta2.ApplicationStateFailed, lifecycle.Lost, lifecycle.Cause{Reason: "Lost"}, whole)
+	case driver == nil:
+		plan.Next.Phase = was
+		plan.Do = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
+		return plan
+	}
+	switch driver.Phase {
+	case lifecycle.DriverRunning:
+		return to(lifecycle.Running, v1beta2.ApplicationStateRunning, "", lifecycle.Cause{})
+	case lifecycle.DriverSucceeded:
+		return to(lifecycle.Retained, v1beta2.ApplicationStateCompleted, lifecycle.Succeeded, lifecycle.Cause{})
+	case lifecycle.DriverFailed:
+		return to(lifecycle.Retained, v1beta2.ApplicationStateFailed, lifecycle.Failed, driver.Why)
+	}
+	return to(lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why)
+}
+
+// Render renders for Kind: a ConfigMap, a Service and the driver.
+func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
+	meta := func(suffix string) metav1.ObjectMeta { return Meta(app, suffix, action.Attempt) }
+	immutable := &corev1.ConfigMap{ObjectMeta: meta("conf"), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
+	service := &corev1.Service{ObjectMeta: meta("svc"), Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{identity.AppUIDLabel: string(app.UID)},
+		Ports: []corev1.ServicePort{{Name: "rpc", Port: 7078, TargetPort: intstr.FromInt32(7078)}},
+	}}
+	return submit.Objects{Before: []submit.Object{immutable, service}, Driver: Driver(app, action.Attempt)}, nil
+}
+
+// Meta is the metadata of a dependent of an application.
+func Meta(app *v1beta2.SparkApplication, suffix string, attempt int32) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: app.Namespace, Name: app.Name + "-" + suffix,
+		Labels: map[string]string{identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: strconv.Itoa(int(attempt))},
+		OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(app, v1beta2.GroupVersion.WithKind("SparkApplication")),
+		},
+	}
+}
+
+// Driver is the driver pod of an attempt.
+func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: Meta(app, "driver", attempt), Spec: corev1.PodSpec{
+		RestartPolicy:      corev1.RestartPolicyNever,
+		ServiceAccountName: "default",
+		Containers:         []corev1.Container{{Name: overlay.DriverContainer, Image: *app.Spec.Image}},
+	}}
+	pod.Labels[identity.RoleLabel] = identity.RoleDriver
+	return pod
+}
+
+// Schedules is the smallest kind with runs: the schedule's text is the name of the one run that it wants now. With Forbid it starts it only once the
+// last one has ended, which it believes after a live read; suspended it deletes all there are.
+func Schedules() kind.Kind {
+	own := kinds.Schedules(config.Default()).Runs
+	return kind.Kind{
+		Name:   "tinyschedule",
+		New:    func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
+		Status: typed.Of(func(s *v1beta2.ScheduledSparkApplication) any { return &s.Status }),
+		Decide: typed.Decides(DecideSchedule),
+		Runs: &kind.Runs{
+			New:    func() client.Object { return &v1beta2.SparkApplication{} },
+			List:   func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+			Labels: func(client.Object) map[string]string { return nil }, // whose they are is in their owners
+			Facts:  RunFacts,
+			Head:   own.Head,
+			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
+				return RenderRun(s.(*v1beta2.ScheduledSparkApplication), action)
+			},
+			Due:    own.Due,
+			Result: own.Result,
+		},
+		Events: typed.With(func(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []kind.Event {
+			var events []kind.Event
+			for _, action := range plan.Do {
+				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
+			}
+			return events
+		}),
+	}
+}
+
+// RunFacts are the facts of a run of Schedules.
+func RunFacts(object client.Object) lifecycle.Run {
+	run := object.(*v1beta2.SparkApplication)
+	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
+	switch run.Status.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		facts.Outcome = lifecycle.Succeeded
+	case v1beta2.ApplicationStateFailed:
+		facts.Outcome = lifecycle.Failed
+	}
+	return facts
+}
+
+// DecideSchedule decides for Schedules.
+func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	var plan lifecycle.Plan
+	s.Status.PastSuccessfulRunNames, s.Status.Reason = nil, ""
+	goesOn := false
+	for _, run := range seen.Runs {
+		goesOn = goesOn || run.Outcome == lifecycle.Undecided
+		if run.Outcome == lifecycle.Succeeded {
+			s.Status.PastSuccessfulRunNames = append(s.Status.PastSuccessfulRunNames, run.Name)
+		}
+		if s.Spec.Suspend != nil && *s.Spec.Suspend {
+			plan.Do = append(plan.Do, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.ScheduledRun, Name: run.Name})
+		}
+	}
+	next := s.Name + "-" + s.Spec.Schedule
+	last := s.Status.LastRunName
+	switch {
+	case seen.Refusal != nil:
+		s.Status.Reason = seen.Refusal.Reason + ": " + seen.Refusal.Message
+		plan.Do, plan.Check = nil, 100*time.Millisecond
+		return plan
+	case last == next:
+		return plan
+	case s.Spec.ConcurrencyPolicy == v1beta2.ConcurrencyForbid && last != "":
+		if goesOn {
+			return plan
+		}
+		if !seen.Confirmed && !slices.ContainsFunc(seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }) {
+			plan.Do = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: last}}
+			return plan
+		}
+	}
+	s.Status.LastRunName, s.Status.ScheduleState = next, v1beta2.ScheduleStateScheduled
+	plan.Do = append(plan.Do, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: next})
+	return plan
+}
+
+// RenderRun renders a run for Schedules.
+func RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (client.Object, error) {
+	if s.Spec.Template.Image == nil {
+		return nil, errors.New("spec.template.image: required")
+	}
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: action.Name, Annotations: map[string]string{v1beta2.ScheduledAtAnnotation: s.CreationTimestamp.UTC().Format(time.RFC3339)},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: s.UID, BlockOwnerDeletion: new(true),
+			}},
+		},
+		Spec: s.Spec.Template,
+	}, nil
+}
