@@ -21,7 +21,7 @@ test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2
 
 soak: ## play 30 times as many lives, and measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
 	LIVES=30 go test -count=1 -timeout=0 ./spark/... ./lifecycle/... ./dialect/...
-	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/controller
+	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/controller ./internal/operator
 
 e2e: ## everything on real Spark
 	tools/e2e.sh

@@ -17,7 +17,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
-	"github.com/sparkoperator/spark-operator/internal/controller"
+	"github.com/sparkoperator/spark-operator/internal/operator"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
 
@@ -50,13 +50,13 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	}
 	log.Info("starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector, "leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
-	operator, err := controller.NewOperator(ctx, cfg, controller.Environment{
+	op, err := operator.NewOperator(ctx, cfg, operator.Environment{
 		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version, CPU: usedCPU, Hogs: (&cores{}).spread,
 	})
 	if err != nil {
 		return err
 	}
-	if err := operator.Start(ctx); err != nil {
+	if err := op.Start(ctx); err != nil {
 		return err
 	}
 	log.Info("stopped")

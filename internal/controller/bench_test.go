@@ -1,69 +1,19 @@
 package controller
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
-
-// BenchmarkPass tells what a pass over a running application costs of which nothing follows, from what real caches hold.
-func BenchmarkPass(b *testing.B) {
-	const executors = 5
-	w := newWorld(b)
-	op := w.runIdle()
-	r := w.reconciler(op, func(*Options) {})
-	app := w.Application("pi", withDriver, func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
-	pass := func(ctx context.Context) error {
-		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: identity.Key(app)})
-		return err
-	}
-	become := func(state v1beta2.ApplicationStateType, holds ...func(*v1beta2.SparkApplication) error) {
-		b.Helper()
-		testkit.Wait(b, fmt.Sprintf("to be %q", state), func(ctx context.Context) error {
-			var cached v1beta2.SparkApplication
-			if err := pass(ctx); err != nil {
-				return err
-			}
-			if err := op.GetClient().Get(ctx, client.ObjectKeyFromObject(app), &cached); err != nil {
-				return err
-			}
-			for _, hold := range holds {
-				if err := hold(&cached); err != nil {
-					return err
-				}
-			}
-			return want(cached.Status.AppState.State, state)
-		})
-	}
-	become(v1beta2.ApplicationStateSubmitted)
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.ready(driver.Name)
-	w.startExecutors(app, driver, executors)
-	become(v1beta2.ApplicationStateRunning, func(cached *v1beta2.SparkApplication) error {
-		return want(cached.Status.Executors != nil && *cached.Status.Executors == (v1beta2.ExecutorCounts{Running: executors}), true)
-	})
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := pass(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
 
 // BenchmarkStatusPatch tells what it costs to find out what is to be written, and whether that may rest.
 func BenchmarkStatusPatch(b *testing.B) {

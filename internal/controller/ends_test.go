@@ -1,16 +1,12 @@
 package controller
 
 import (
-	"context"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -18,7 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -154,131 +149,4 @@ func TestObserveEnds(t *testing.T) {
 	if pods := r.observeEnds(p, nil); len(pods) != 1 || p.check != lookAgain {
 		t.Errorf("when it is gone: %d pods, the next look in %s", len(pods), p.check)
 	}
-}
-
-// TestExecutorsThatComeAndGoUnseen: executors that came, ran and went while the operator was at something else are in the counts and among the names, and so are those
-// that it saw, and put off. One that it counted is not counted again.
-func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
-	w.runReal(func(env *Environment) {
-		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
-	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
-	driver := w.driverOf(app, 1)
-	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	slow.gate() // that the driver runs is a status write, which takes its time
-	w.ready(driver.Name)
-	<-slow.held
-	for id := 1; id <= 5; id++ {
-		executor := w.executor(app, driver, id)
-		w.Create(executor)
-		w.kubelet(executor.Name, corev1.PodRunning, running())
-		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
-			t.Fatal(err)
-		}
-		w.WaitGone(executor)
-	}
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
-	close(slow.hold)
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	testkit.Wait(t, "the executors", func(context.Context) error {
-		status := w.Get("pi").Status
-		if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: 5}, status.Executors); diff != "" || len(status.ExecutorState) != 5 {
-			return fmt.Errorf("%v: %s", status.ExecutorState, diff)
-		}
-		return nil
-	})
-	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
-		t.Errorf("%v status writes", writes)
-	}
-}
-
-// TestExecutorThatIsGoneBeforeItIsSeen: an executor that failed and was deleted while the operator was at something else counts as one that failed, once,
-// and its failure is told.
-func TestExecutorThatIsGoneBeforeItIsSeen(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	slow := &gatedStatus{hold: make(chan struct{}), held: make(chan struct{}), gates: make(chan struct{}, 1)}
-	w.runReal(func(env *Environment) {
-		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
-	})
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
-	driver := w.runningDriver(app, 1)
-	for id := 1; id <= 2; id++ {
-		executor := w.executor(app, driver, id)
-		w.Create(executor)
-		w.kubelet(executor.Name, corev1.PodRunning, running())
-	}
-	counts := func(want v1beta2.ExecutorCounts) {
-		t.Helper()
-		testkit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
-			got := w.Get("pi").Status.Executors
-			if got == nil || *got != want {
-				return fmt.Errorf("they are %+v", got)
-			}
-			return nil
-		})
-	}
-	counts(v1beta2.ExecutorCounts{Running: 2})
-
-	// A third one's coming is a status write, which takes its time.
-	slow.gate()
-	w.Create(w.executor(app, driver, 3))
-	<-slow.held
-	gone := w.executor(app, driver, 1)
-	w.kubelet(gone.Name, corev1.PodFailed, exited(7, "boom"))
-	if err := w.API.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
-		t.Fatal(err)
-	}
-	w.WaitGone(gone)
-	close(slow.hold)
-	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
-	w.waitEvent(app, "SparkExecutorFailed", gone.Name, "exit code 7")
-
-	// Nothing of it is left for the passes that follow.
-	w.kubelet("pi-exec-3", corev1.PodRunning, running())
-	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
-	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
-	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
-		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
-	}
-	// Those that did their work made no events.
-	for reason, said := range w.EventsOf(app) {
-		if strings.Contains(reason, "Executor") && (reason != "SparkExecutorFailed" || strings.Contains(said, "\n")) {
-			t.Errorf("event %s: %s", reason, said)
-		}
-	}
-}
-
-// gatedStatus holds the next status write, when it is told to, until hold is closed.
-type gatedStatus struct {
-	client.Client
-	hold, held chan struct{}
-	gates      chan struct{}
-}
-
-func (c *gatedStatus) gate() { c.gates <- struct{}{} }
-
-func (c *gatedStatus) Status() client.SubResourceWriter { return gatedWriter{c.Client.Status(), c} }
-
-type gatedWriter struct {
-	client.SubResourceWriter
-	of *gatedStatus
-}
-
-func (g gatedWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-	select {
-	case <-g.of.gates:
-		close(g.of.held)
-		select {
-		case <-g.of.hold:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	default:
-	}
-	return g.SubResourceWriter.Patch(ctx, object, patch, options...)
 }

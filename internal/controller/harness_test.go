@@ -1,9 +1,6 @@
 package controller
 
 import (
-	"context"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,8 +13,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/explain"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
@@ -49,30 +44,6 @@ func testConfig(namespaces ...string) config.Configuration {
 	return cfg
 }
 
-// serveAlone starts an operator that serves one kind alone.
-func serveAlone(w *world, cfg config.Configuration, clock Clock, kind func(*Operator) Kind, change []func(*Environment)) (stop func()) {
-	w.T.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.T.Context(), cfg, env)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	op.optional.Interval = 100 * time.Millisecond // the definitions of a control plane that began just now
-	if err := AddWhenServed(w.T.Context(), op, kind(op), clock); err != nil {
-		w.T.Fatal(err)
-	}
-	return w.run(op)
-}
-
-func (w *world) environment() Environment {
-	w.T.Helper()
-	w.registry = prometheus.NewRegistry() // each operator begins to count anew, as a process does
-	return Environment{Rest: testkit.Rest(w.T), Log: w.Logger(), Registerer: w.registry, SkipNameValidation: true}
-}
-
 // powerless returns a client for a service account that was granted nothing.
 func (w *world) powerless() client.Client {
 	w.T.Helper()
@@ -85,74 +56,6 @@ func (w *world) powerless() client.Client {
 	return c
 }
 
-// run starts an operator and returns how to stop it; it is stopped with the test at the latest.
-func (w *world) run(op *Operator) (stop func()) {
-	w.T.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- op.Start(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			w.T.Errorf("the operator ended with %v", err)
-		}
-	})
-	w.T.Cleanup(stop)
-	return stop
-}
-
-// runIdle starts an operator that reconciles nothing by itself, and waits until its caches have the SparkApplications.
-func (w *world) runIdle() *Operator {
-	w.T.Helper()
-	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.run(op)
-	if _, err := op.GetCache().GetInformer(w.T.Context(), &v1beta2.SparkApplication{}); err != nil {
-		w.T.Fatal(err)
-	}
-	if !op.GetCache().WaitForCacheSync(w.T.Context()) {
-		w.T.Fatal("the caches are not full")
-	}
-	return op
-}
-
-// reconciler makes one of SparkApplications from what an operator has, for passes that a test asks for.
-func (w *world) reconciler(op *Operator, change func(*Options)) *Reconciler {
-	w.T.Helper()
-	options := Options{
-		Kind: kinds.SparkApplications(config.Default()), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
-		Clock: time.Now, Scope: everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
-		ShutdownTimeout: time.Minute,
-	}
-	change(&options)
-	return New(options)
-}
-
-// runTiny starts an operator with the tiny kind.
-func (w *world) runTiny(kind Kind, change ...func(*Environment)) (stop func()) {
-	w.T.Helper()
-	return w.runTinyBy(time.Now, kind, change...)
-}
-
-// runTinyBy starts one that goes by a clock.
-func (w *world) runTinyBy(clock Clock, kind Kind, change ...func(*Environment)) (stop func()) {
-	w.T.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), env)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if err := Add(w.T.Context(), op, kind, clock); err != nil {
-		w.T.Fatal(err)
-	}
-	return w.run(op)
-}
-
 // foreignPod is a pod that has nothing to do with any application but its name.
 func foreignPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
@@ -161,54 +64,19 @@ func foreignPod(namespace, name string) *corev1.Pod {
 	}
 }
 
-// waitState waits until the application is in the state, and returns it.
-func (w *world) waitState(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
-	w.T.Helper()
-	app := &v1beta2.SparkApplication{}
-	testkit.Wait(w.T, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
-		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
-			return err
-		}
-		if app.Status.AppState.State != state {
-			return fmt.Errorf("it is %q (%s)", app.Status.AppState.State, app.Status.AppState.ErrorMessage)
-		}
-		return nil
-	})
-	return app
-}
-
-// waitPod waits until a pod exists, and returns it.
-func (w *world) waitPod(name string) *corev1.Pod {
-	w.T.Helper()
-	pod := &corev1.Pod{}
-	testkit.Wait(w.T, "pod "+name, func(ctx context.Context) error {
-		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, pod)
-	})
-	return pod
-}
-
-// kubelet sets a pod's phase and the state of its first container, as a kubelet would.
-func (w *world) kubelet(pod string, phase corev1.PodPhase, state corev1.ContainerState) {
-	w.T.Helper()
-	object := w.waitPod(pod)
-	before := object.DeepCopy()
-	object.Status.Phase = phase
-	object.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: object.Spec.Containers[0].Name, State: state}}
-	if err := w.API.Status().Patch(w.T.Context(), object, client.MergeFrom(before)); err != nil {
-		w.T.Fatal(err)
-	}
-}
-
-func running() corev1.ContainerState {
-	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
-}
-
 func exited(code int32, message string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, Message: message, StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
 	}}
 }
 
-func waiting(reason, message string) corev1.ContainerState {
-	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+// seldom is a schedule whose time does not come while a test runs.
+const seldom = "0 0 29 2 *"
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func withDriver(app *v1beta2.SparkApplication) {
+	app.Spec.Driver.Cores, app.Spec.Driver.Memory = new(int32(1)), new("512m")
+	app.Spec.Driver.ServiceAccount = new("default")
+	app.Spec.Executor.Cores, app.Spec.Executor.Memory, app.Spec.Executor.Instances = new(int32(1)), new("512m"), new(int32(1))
 }

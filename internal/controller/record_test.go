@@ -30,7 +30,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -320,28 +319,6 @@ func TestPassIsOverBeforeTheShutdown(t *testing.T) {
 			t.Errorf("%s: %s", test[0], diff)
 		}
 	}
-}
-
-func TestSkippedWritesAreNotTold(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.runTiny(tiny.Kind())
-	w.Application("pi")
-	w.kubelet("pi-driver", corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	version := w.Get("pi").ResourceVersion
-	// A pod event that changes nothing for the application.
-	driver := w.waitPod("pi-driver")
-	if err := w.API.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
-		t.Fatal(err)
-	}
-	// The next one is seen after it.
-	w.Application("later")
-	w.waitState("later", v1beta2.ApplicationStateSubmitted)
-	if got := w.Get("pi").ResourceVersion; got != version {
-		t.Error("written although nothing changed")
-	}
-	testkit.Wait(t, "both to be counted", func(context.Context) error { return want(w.metric("sparkoperator_status_writes_total"), 3.0) })
 }
 
 // TestRestoredStore: where the API server went back in time, a write of ours is waited for no longer than 30 s; where only the cache is late, for as

@@ -2,154 +2,28 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/explain"
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 type schedule = v1beta2.ScheduledSparkApplication
 
-// runTinySchedules starts an operator with the tiny kind of kinds.Schedules, and without one for their runs.
-func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
-	w.T.Helper()
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), env)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if err := AddWhenServed(w.T.Context(), op, tiny.Schedules(), time.Now); err != nil {
-		w.T.Fatal(err)
-	}
-	return w.run(op)
-}
-
 func forbid(s *schedule) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid }
 
 func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return s.LastRunName == name }
-}
-
-// TestRunsAreSeenAndDeleted: a run that ends wakes its schedule at once, whatever else happens to it wakes nobody, and what is deleted goes with the UID
-// that was seen.
-func TestRunsAreSeenAndDeleted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.runTinySchedules()
-	s := w.Schedule("nightly", "a", forbid)
-	w.WaitSchedule("nightly", "the first run", lastRun("nightly-a"))
-	w.EditSchedule("nightly", `{"schedule":"b"}`)
-	w.EndRun("nightly-a", v1beta2.ApplicationStateCompleted)
-	// Nothing but the run's end can have woken it.
-	w.WaitSchedule("nightly", "the second run", lastRun("nightly-b"))
-	w.WaitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return slices.Equal(s.PastSuccessfulRunNames, []string{"nightly-a"})
-	})
-	if diff := cmp.Diff([]string{"nightly-a", "nightly-b"}, w.RunsOf(s)); diff != "" {
-		t.Errorf("runs (-want +got):\n%s", diff)
-	}
-	writes := w.metric("sparkoperator_status_writes_total")
-	w.EditSchedule("nightly", `{"suspend":true}`)
-	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-a"}})
-	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-b"}})
-	w.WaitSchedule("nightly", "no run that it kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 0 })
-	if got := w.metric("sparkoperator_status_writes_total") - writes; got > 2 {
-		t.Errorf("%v status writes", got)
-	}
-	for name, want := range map[string]float64{"sparkoperator_runs_total": 2, "sparkoperator_run_delay_seconds": 2} {
-		w.waitMetric(name, want)
-	}
-}
-
-// TestRunIsRefused: by its render, by another's object of its name, by a quota; each is told by name, and over when it is put right.
-func TestRunIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.runTinySchedules()
-	says := func(parts ...string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
-		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(s.Reason, part) })
-		}
-	}
-	w.Schedule("bare", "a", func(s *schedule) { s.Spec.Template.Image = nil })
-	w.WaitSchedule("bare", "what the render says", says("InvalidSpec: spec.template.image"))
-	w.EditSchedule("bare", `{"template":{"image":"docker.io/apache/spark:4.1.4"}}`)
-	w.WaitSchedule("bare", "its run", lastRun("bare-a"))
-
-	taken := w.Application("taken-a")
-	s := w.Schedule("taken", "a")
-	w.WaitSchedule("taken", "who has the name", says("NameTaken", `SparkApplication "taken-a" already exists`, "it has no owner"))
-	if got := w.Get("taken-a"); !cmp.Equal(got, taken) {
-		t.Errorf("another's application was touched:\n%s", cmp.Diff(taken, got))
-	}
-	if err := w.API.Delete(t.Context(), taken); err != nil {
-		t.Fatal(err)
-	}
-	w.WaitSchedule("taken", "its run", lastRun("taken-a"))
-	if !identity.OwnedBy(w.Get("taken-a"), s.UID) {
-		t.Error("the run is not the schedule's")
-	}
-
-	quota := w.quotaOnRuns()
-	w.Schedule("poor", "a")
-	w.WaitSchedule("poor", "the quota", says("QuotaExceeded", "exceeded quota: none"))
-	if err := w.API.Delete(t.Context(), quota); err != nil {
-		t.Fatal(err)
-	}
-	w.WaitSchedule("poor", "its run", lastRun("poor-a"))
-}
-
-// quotaOnRuns lets nobody create an application in the test's namespace.
-func (w *world) quotaOnRuns() *corev1.ResourceQuota {
-	w.T.Helper()
-	const counted = "count/sparkapplications.sparkoperator.k8s.io"
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{counted: resource.MustParse("0")}},
-	}
-	w.Create(quota)
-	// Kubernetes' own controller of quotas takes minutes to get to know a custom resource.
-	testkit.Wait(w.T, "the quota to hold", func(ctx context.Context) error {
-		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
-			return err
-		}
-		quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: corev1.ResourceList{counted: resource.MustParse("0")}}
-		if err := w.API.Status().Update(ctx, quota); err != nil {
-			return err
-		}
-		probe := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4",
-		}}
-		switch err := w.API.Create(ctx, probe, client.DryRunAll); {
-		case err == nil:
-			return errors.New("another application would be taken")
-		case !strings.Contains(err.Error(), "exceeded quota"):
-			return fmt.Errorf("another application: %w", err)
-		}
-		return nil
-	})
-	return quota
 }
 
 // TestRunThatTheCacheDoesNotShow: a pass over a fresh schedule and a stale cache of runs starts nothing twice, and starts nothing beside a run that is
@@ -213,30 +87,6 @@ func (b blindToRuns) List(ctx context.Context, list client.ObjectList, options .
 		return nil
 	}
 	return b.Client.List(ctx, list, options...)
-}
-
-// TestRequestsOfARun lists every request that a run costs its schedule, from its start to its end: one application, and two status writes. No reads at all.
-func TestRequestsOfARun(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	made := &requests{}
-	stop := w.runTinySchedules(func(env *Environment) { env.Rest.Wrap(made.over) })
-	live := func(name string) {
-		w.Schedule(name, "a")
-		w.WaitSchedule(name, "its run", lastRun(name+"-a"))
-		w.EndRun(name+"-a", v1beta2.ApplicationStateCompleted)
-		w.WaitSchedule(name, "its end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 1 })
-	}
-	live("first") // finds the caches full and the connections open
-	before := made.since(nil)
-	live("second")
-	stop()
-	got := made.since(before)
-	delete(got, "POST events")
-	want := map[string]int{"POST sparkapplications": 1, "PATCH scheduledsparkapplications/status": 2}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
 }
 
 // TestRunOfAnotherFault: what no dialect may render is not created.

@@ -73,18 +73,3 @@ func TestSilentScheduler(t *testing.T) {
 		}
 	}
 }
-
-// TestSchedulerThatNobodyRuns: an application whose scheduler there is not says so, in the condition and in an Event, and goes on when there is one.
-func TestSchedulerThatNobodyRuns(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
-	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
-	w.waitReady("pi", lifecycle.ReasonSchedulerSilent, `scheduler "nobody"`, "pi-driver")
-	if got := w.Get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
-		t.Errorf("the state is %s", got)
-	}
-	w.waitEvent(app, "SparkDriverPending", `scheduler "nobody"`)
-	w.kubelet("pi-driver", corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
-}

@@ -82,15 +82,21 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 		plan.Do = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
 		return plan
 	}
+	phase, state, outcome, cause := whereIs(driver)
+	return to(phase, state, outcome, cause)
+}
+
+// whereIs is what becomes of an attempt by what its driver is at.
+func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStateType, lifecycle.Outcome, lifecycle.Cause) {
 	switch driver.Phase {
 	case lifecycle.DriverRunning:
-		return to(lifecycle.Running, v1beta2.ApplicationStateRunning, "", lifecycle.Cause{})
+		return lifecycle.Running, v1beta2.ApplicationStateRunning, "", lifecycle.Cause{}
 	case lifecycle.DriverSucceeded:
-		return to(lifecycle.Retained, v1beta2.ApplicationStateCompleted, lifecycle.Succeeded, lifecycle.Cause{})
+		return lifecycle.Retained, v1beta2.ApplicationStateCompleted, lifecycle.Succeeded, lifecycle.Cause{}
 	case lifecycle.DriverFailed:
-		return to(lifecycle.Retained, v1beta2.ApplicationStateFailed, lifecycle.Failed, driver.Why)
+		return lifecycle.Retained, v1beta2.ApplicationStateFailed, lifecycle.Failed, driver.Why
 	}
-	return to(lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why)
+	return lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why
 }
 
 // Render renders for Kind: a ConfigMap, a Service and the driver.

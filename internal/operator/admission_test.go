@@ -1,0 +1,166 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// leftover is the pod webhook of the kubeflow operator, left behind: it chooses pods by the label that they share with ours, and appends the
+// application's volumes without a look at what is there.
+func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
+	w.T.Helper()
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "leftover-" + w.Namespace},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mutate--v1-pod.sparkoperator.k8s.io", AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: new(admissionregistrationv1.Fail), TimeoutSeconds: new(int32(10)),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca},
+			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelLaunchedBy: "true"}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
+	w.Create(configuration)
+	w.T.Cleanup(func() {
+		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), configuration)); err != nil {
+			w.T.Error(err)
+		}
+	})
+	return configuration
+}
+
+// doubling serves a webhook that appends a volume "data" and its mount.
+func doubling(t *testing.T) (url string, ca []byte) {
+	t.Helper()
+	testkit.NeedsLoopback(t)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(in.Body).Decode(&review); err != nil {
+			http.Error(out, err.Error(), http.StatusBadRequest)
+			return
+		}
+		patch := `[{"op":"add","path":"/spec/volumes/-","value":{"name":"data","emptyDir":{}}},
+			{"op":"add","path":"/spec/containers/0/volumeMounts/-","value":{"name":"data","mountPath":"/data"}}]`
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: []byte(patch), PatchType: new(admissionv1.PatchTypeJSONPatch)}
+		if err := json.NewEncoder(out).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/mutate--v1-pod", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+func withVolume(app *v1beta2.SparkApplication) {
+	withDriver(app)
+	app.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+}
+
+// TestLeftoverWebhookThatDoubles: no volume is there twice, nothing fails, and the way out that is told is one.
+func TestLeftoverWebhookThatDoubles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	configuration := w.leftover(doubling(t))
+	w.runReal()
+	app := w.Application("pi", withVolume)
+	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Errorf("it is %s", state)
+	}
+	// As docs/migrate-kubeflow.md has it: the webhook goes on for the pods of its own operator.
+	patch := `[{"op":"add","path":"/webhooks/0/objectSelector/matchExpressions","value":[{"key":"sparkoperator.dev/managed","operator":"DoesNotExist"}]}]`
+	if err := w.API.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	driver := w.driverOf(app, 1)
+	if n := volumesNamed(driver, "data"); n != 1 {
+		t.Errorf("the driver has the volume %d times", n)
+	}
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	theirs := w.theirPod(app, "theirs-exec-1", identity.RoleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
+	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
+	w.Create(theirs)
+	if n := volumesNamed(theirs, "data"); n != 1 {
+		t.Errorf("an executor of theirs has the volume %d times", n)
+	}
+}
+
+// TestLeftoverWebhookThatDoublesExecutors: a volume that only executors mount lets the driver pass, and what keeps its executors away is told with the way
+// out. What Spark itself would get for them, the dry run gets.
+func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		webhook func(*testing.T) (string, []byte)
+		reason  string
+	}{
+		"doubles": {doubling, apianswer.ReasonPodMutated},
+		"is dead": {dead, apianswer.ReasonWebhookFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.runReal()
+			w.able()
+			app := w.Application("pi", withVolume, func(app *v1beta2.SparkApplication) {
+				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
+				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+			})
+			driver := w.driverOf(app, 1) // made before the webhook came, as one that the webhook has nothing to add to
+			w.leftover(c.webhook(t))
+			w.ready(driver.Name)
+			w.waitReady("pi", c.reason, "kubectl get mutatingwebhookconfigurations", "docs/migrate-kubeflow.md")
+			w.waitEvent(app, "SparkExecutorPending", "docs/migrate-kubeflow.md")
+		})
+	}
+}
+
+// dead is a webhook that nobody answers for.
+func dead(*testing.T) (string, []byte) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	return server.URL, nil
+}
+
+func volumesNamed(pod *corev1.Pod, name string) (n int) {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLeftoverWebhookThatIsDead: the application waits and says for what; it starts when the configuration is gone.
+func TestLeftoverWebhookThatIsDead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	configuration := w.leftover(dead(t))
+	w.runReal()
+	app := w.Application("pi", withDriver)
+	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
+	if err := w.API.Delete(t.Context(), configuration); err != nil {
+		t.Fatal(err)
+	}
+	w.driverOf(app, 1)
+}

@@ -1,0 +1,49 @@
+package operator
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the attempt after it, one in each life. Another process
+// goes on. No life has two drivers at once, starts an attempt twice, or another history than one without a crash. CRASH_POINTS=all takes every write.
+func TestCrashInAnApachesLife(t *testing.T) {
+	t.Parallel()
+	cuts(t, 44, 5, apachesLife)
+}
+
+// apachesLife plays one life whose operator dies as given, and reports whether it did.
+func apachesLife(t *testing.T, crash *crashing) (died bool) {
+	w := newWorld(t)
+	m := w.mortal(crash, func(options ...func(*Environment)) func() {
+		return w.runApache(testConfig(w.Namespace), time.Now, options...)
+	})
+	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
+		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
+	})
+	m.witness(app, identity.RoleDriver)
+	first := w.readyDriver(app, 1)
+	w.kubelet(first.Name, corev1.PodFailed, exited(3, "again"))
+	testkit.Wait(t, "the second attempt", func(context.Context) error {
+		s := w.getApache("pi").Status.CurrentAttemptSummary
+		return want(s != nil && s.AttemptInfo != nil && s.AttemptInfo.ID == 1, true)
+	})
+	second := w.readyDriver(app, 2)
+	w.there(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
+	w.kubelet(second.Name, corev1.PodSucceeded, exited(0, ""))
+	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
+	w.waitNothing(app)
+	checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased)[1:]...))
+	if before := got.Status.PreviousAttemptSummary; before == nil || len(history(before.StateTransitionHistory)) != 6 {
+		t.Errorf("the attempt before is %+v", before)
+	}
+	return m.end(2)
+}

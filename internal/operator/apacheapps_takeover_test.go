@@ -1,0 +1,183 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// These tests begin where the Java operator stopped: with its statuses and its objects, none of which has a label of ours (docs/migrate-apache.md).
+
+// leftApache is one application as that operator leaves it.
+type leftApache struct {
+	name   string
+	past   []apacheState
+	driver corev1.PodPhase // of its driver pod; empty where there is none
+	change func(*apacheApp)
+}
+
+// leaveApache creates the application with its finalizer, its pods and what is around them, and writes the status.
+func (w *world) leaveApache(a leftApache) (*apacheApp, *corev1.Pod) {
+	w.T.Helper()
+	app := w.apacheApp(a.name, func(app *apacheApp) {
+		app.Finalizers = []string{theirFinalizer}
+		if a.change != nil {
+			a.change(app)
+		}
+	})
+	before := app.DeepCopy()
+	app.Status.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
+	began := time.Now().Add(-time.Minute)
+	for i, state := range a.past {
+		is := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: began.Add(time.Duration(i) * time.Second).UTC().Format(time.RFC3339Nano), Message: "theirs"}
+		app.Status.StateTransitionHistory[fmt.Sprint(i)] = is
+		app.Status.CurrentState = &is
+	}
+	if len(a.past) > 0 {
+		app.Status.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{}}
+		if err := w.API.Status().Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	if a.driver == "" {
+		return app, nil
+	}
+	driver := w.theirDriver(app)
+	switch a.driver {
+	case corev1.PodRunning:
+		w.ready(driver.Name)
+	case corev1.PodSucceeded:
+		w.kubelet(driver.Name, a.driver, exited(0, ""))
+	case corev1.PodFailed:
+		w.kubelet(driver.Name, a.driver, exited(1, "boom"))
+	}
+	return app, driver
+}
+
+// theirDriver makes a driver as the Java operator does, which is not its controller, with the ConfigMap and the Service that the driver owns.
+func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
+	w.T.Helper()
+	id := app.Name + "-0"
+	labels := map[string]string{
+		"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleDriver, "spark-app-selector": id, "spark-version": "4.1.4",
+	}
+	driver := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-driver", Labels: labels, OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: sparkv1.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID, BlockOwnerDeletion: new(true),
+		}}},
+		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(0)),
+			Containers: []corev1.Container{{Name: overlay.DriverContainer, Image: "spark"}}},
+	}
+	w.Create(driver)
+	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-spark-drv-conf-map", Labels: labels, OwnerReferences: owner}, Immutable: new(true)})
+	w.Create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-driver-svc", Labels: labels, OwnerReferences: owner}, Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
+	}})
+	executor := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: id + "-exec-1", OwnerReferences: owner, Labels: map[string]string{
+			"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleExecutor, "spark-app-selector": id, "spark-exec-id": "1",
+		}},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "spark"}}},
+	}
+	w.Create(executor)
+	w.kubelet(executor.Name, corev1.PodRunning, running())
+	return driver
+}
+
+// taken is that a status is ours.
+func taken(app *apacheApp) error {
+	if err := want(app.Status.Operator != nil, true); err != nil {
+		return fmt.Errorf("it was not taken over: %w", err)
+	}
+	return want(len(app.Finalizers), 0)
+}
+
+// TestApacheTakeOver: what runs goes on to its end by the driver that there is, with the history that readers know; what is over stays so.
+func TestApacheTakeOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	runs := map[string]leftApache{
+		"unwritten":  {driver: corev1.PodPending}, // made, and not written down
+		"requested":  {past: ran()[:2], driver: corev1.PodPending},
+		"started":    {past: ran()[:3], driver: corev1.PodRunning},
+		"running":    {past: ran(), driver: corev1.PodRunning},
+		"ended-well": {past: ran(), driver: corev1.PodSucceeded}, // while no operator looked
+	}
+	drivers := map[string]*corev1.Pod{}
+	for name, a := range runs {
+		a.name = name
+		_, drivers[name] = w.leaveApache(a)
+	}
+	done := []apacheState{sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased}
+	released, _ := w.leaveApache(leftApache{name: "released", past: ran(done...)})
+	kept, keptDriver := w.leaveApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
+		change: tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})})
+	w.leaveApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
+	stuck, _ := w.leaveApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
+		change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
+	w.runApache(testConfig(w.Namespace), time.Now)
+
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			if name != "ended-well" {
+				w.ready(driver.Name)
+				got := w.waitApache(name, sparkv1.ApplicationRunningHealthy, taken, func(app *apacheApp) error {
+					return want(app.Status.Executors != nil && app.Status.Executors.Running == 1, true)
+				})
+				if w.uidOf(driver.Name) != driver.UID || got.Status.CurrentAttemptSummary.AttemptInfo.ID != 0 {
+					t.Errorf("the driver was replaced: %+v", got.Status.CurrentAttemptSummary)
+				}
+				w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+			}
+			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, taken), ran(done...))
+			w.WaitGone(driver)
+		})
+	}
+	checkHistory(t, w.waitApache("released", sparkv1.ApplicationResourceReleased, func(app *apacheApp) error { return want(len(app.Finalizers), 0) }), ran(done...))
+	checkHistory(t, w.waitApache("not-cleaned", sparkv1.ApplicationResourceReleased, taken), ran(done...))
+	w.waitApache("kept", sparkv1.ApplicationTerminatedWithoutReleaseResources, func(app *apacheApp) error { return want(len(app.Finalizers), 0) })
+	w.there(keptDriver)
+	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, taken) // it looped there for ever
+	for _, app := range []*apacheApp{released, kept, stuck} {
+		w.Remove(app)
+		w.WaitGone(app)
+	}
+	w.WaitGone(keptDriver)
+}
+
+// TestApacheRecreatedAfterAnotherOperator: what that operator made is the driver pod's, and has the names that the next application of the name needs: it
+// is waited for, and no attempt is lost to it.
+func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, driver := w.leaveApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning})
+	goes := w.TakesItsTime(driver)
+	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
+	w.Remove(first)
+	w.WaitGone(first)
+	second := w.apacheApp("pi")
+	w.runApache(testConfig(w.Namespace), time.Now)
+	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+		status := w.getApache("pi").Status
+		if ready := meta.FindStatusCondition(status.Conditions, "Ready"); ready == nil || ready.Reason != dependents.ReasonNameTaken {
+			return fmt.Errorf("Ready is %+v, the state %+v", ready, status.CurrentState)
+		}
+		return want(status.CurrentState == nil, true)
+	})
+	goes()
+	w.apacheDriver(second, 1)
+	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationDriverRequested), ran()[:2])
+}

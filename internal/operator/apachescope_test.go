@@ -1,0 +1,62 @@
+package operator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+)
+
+// TestApacheRelabelled: pods are found though they have not the labels that are selected; an application that loses them is left as it is while it runs, and
+// is taken up where it was when it has them again (W10).
+func TestApacheRelabelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Apache.LabelSelector = "team in (a, b), !closed"
+	w.runApache(cfg, time.Now)
+	app := w.apacheApp("pi", func(app *apacheApp) { app.Labels = map[string]string{"team": "b"} })
+	driver := w.apacheDriver(app, 1)
+	if _, found := driver.Labels["team"]; found {
+		t.Fatal("the driver has the label; the test would show nothing")
+	}
+	w.ready(driver.Name)
+	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
+
+	w.patchApache("pi", `{"metadata":{"labels":{"closed":"yes"}}}`)
+	before := w.getApache("pi")
+	w.kubelet(driver.Name, corev1.PodRunning, exited(0, ""))
+	// Another that is created now is led to a state: what was to be done about the first would have been done.
+	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
+	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {
+		t.Errorf("it was written (-before +now):\n%s", diff)
+	}
+
+	w.patchApache("pi", `{"metadata":{"labels":{"closed":null}}}`)
+	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
+}
+
+// TestApacheNamespacesChangeLive: applications of this API come in and go out by the same list.
+func TestApacheNamespacesChangeLive(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	cfg := testConfig(a.Namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
+	waiting := b.apacheApp("waiting")
+	op := a.apacheOperator(cfg)
+	a.run(op)
+	a.apacheDriver(a.apacheApp("first"), 1)
+	if got := b.getApache("waiting"); got.ResourceVersion != waiting.ResourceVersion {
+		t.Errorf("it was written: %+v", got.Status)
+	}
+	a.Create(a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: b.Namespace}))
+	b.apacheDriver(waiting, 1)
+	late := a.apacheApp("late")
+	b.apacheDriver(b.apacheApp("also"), 1)
+	if got := a.getApache("late"); got.ResourceVersion != late.ResourceVersion {
+		t.Errorf("one in a namespace that went out was written: %+v", got.Status)
+	}
+}

@@ -1,0 +1,224 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// behind is an operator's connection that brings nothing of a resource's watches while it is told to: a cache that falls behind.
+type behind struct {
+	next     http.RoundTripper
+	resource string
+
+	mu   sync.Mutex
+	hear chan struct{} // closed when it hears again; nil while it does
+}
+
+// over stands between an operator and the API server.
+func (d *behind) over(next http.RoundTripper) http.RoundTripper {
+	d.next = next
+	return d
+}
+
+func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := d.next.RoundTrip(request)
+	if err == nil && path.Base(request.URL.Path) == d.resource && request.URL.Query().Get("watch") != "" {
+		response.Body = &behindBody{response.Body, request.Context(), d}
+	}
+	return response, err
+}
+
+// begin lets nothing through from now on, until the returned function is called.
+func (d *behind) begin() (end func()) {
+	hear := make(chan struct{})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hear = hear
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.hear = nil
+		close(hear)
+	})
+}
+
+type behindBody struct {
+	io.ReadCloser
+	ctx context.Context
+	of  *behind
+}
+
+func (b *behindBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.of.mu.Lock()
+	hear := b.of.hear
+	b.of.mu.Unlock()
+	if hear != nil {
+		select {
+		case <-hear:
+		case <-b.ctx.Done():
+		}
+	}
+	return n, err
+}
+
+// TestNextLeaderCatchesUp: a leader that has not heard of an edit, which the leader before it carried out, puts nothing back to what was before.
+func TestNextLeaderCatchesUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	cfg := testConfig(w.Namespace)
+	election := &cfg.LeaderElection
+	election.Enabled, election.Namespace, election.RetryPeriod.Duration = new(true), w.Namespace, 200*time.Millisecond
+	cfg.Controller.Workers = 1 // so that they are looked at in turn
+	stop := w.runClusters(cfg, time.Now)
+	w.sparkCluster("c", workers(1, 1, 1))
+	w.sparkCluster("d")
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	w.waitCluster("d", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+
+	hears := &behind{resource: "sparkclusters"}
+	env := w.environment()
+	env.Rest.Wrap(hears.over)
+	next, err := newOperator(t.Context(), cfg, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.optional.Interval = 100 * time.Millisecond
+	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(next)
+	testkit.Wait(t, "the next one to know both clusters", func(ctx context.Context) error {
+		for _, name := range []string{"c", "d"} {
+			if err := next.GetClient().Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, &sparkCluster{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	end := hears.begin()
+	defer end()
+	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+	set, before := w.set("c-worker"), w.memberUIDs("c")
+	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
+		known := identity.MetadataOnly(dependents.StatefulSet)
+		kinds, caches := next.optional.Full()
+		at := slices.Index(kinds, dependents.StatefulSet)
+		if at < 0 {
+			return errors.New("its cache of sets is not full yet")
+		}
+		if err := caches[at].Get(ctx, client.ObjectKeyFromObject(set), known); err != nil {
+			return err
+		}
+		return want(known.Generation, set.Generation)
+	})
+	stop()
+	<-next.Elected()
+	// It looks at both again and again; when it has put back what another took of the one, it has looked at the other as well.
+	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
+		was := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
+		w.Remove(was)
+		testkit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(was), was) })
+	}
+	end()
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+	if now := w.set("c-worker"); now.Generation != set.Generation {
+		t.Errorf("the set has %d pods: it is at generation %d, and was at %d", *now.Spec.Replicas, now.Generation, set.Generation)
+	}
+	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
+		t.Errorf("pods were replaced:\n%s", diff)
+	}
+}
+
+// late is a cache that shows one application as it was, and none of its pods.
+type late struct {
+	client.Client
+	app *v1beta2.SparkApplication
+}
+
+func (l *late) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if app, ok := object.(*v1beta2.SparkApplication); ok {
+		l.app.DeepCopyInto(app)
+		return nil
+	}
+	return l.Client.Get(ctx, key, object, options...)
+}
+
+func (l *late) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		return nil
+	}
+	return l.Client.List(ctx, list, options...)
+}
+
+// TestLateEndTakesNothing: the next leader, whose cache shows an application as over that the leader before it has
+// begun anew, leaves alone what stands beside the new driver. What is left of one that is over still it deletes.
+func TestLateEndTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.runReal()
+	app := w.Application("pi", withDriver)
+	w.runningDriver(app, 1)
+	w.execute(w.driverOf(app, 1), exited(0, ""))
+	over := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
+	w.runningDriver(app, 2)
+	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
+	stop()
+
+	op, lead := w.runIdle(), &lease.Lead{}
+	lead.Extend(time.Now().Add(time.Hour))
+	next := &late{op.GetClient(), over}
+	r := w.reconciler(op, func(o *controller.Options) { o.Lead, o.Client = lead, next })
+	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
+		known := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
+		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
+			return err
+		}
+		return want(identity.Attempt(known), 2)
+	})
+	look := func() reconcile.Result {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: identity.Key(app)})
+		if err != nil {
+			t.Error(err)
+		}
+		return result
+	}
+	for pass := range 2 {
+		if result := look(); result.RequeueAfter != time.Second {
+			t.Errorf("pass %d looks again after %s", pass, result.RequeueAfter)
+		}
+		if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
+			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)
+		}
+	}
+	over.ResourceVersion = w.Get("pi").ResourceVersion // as if nothing had begun
+	look()
+	w.WaitGone(service)
+}

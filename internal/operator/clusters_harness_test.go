@@ -1,0 +1,259 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+type (
+	sparkCluster = sparkv1.SparkCluster
+	clusterState = sparkv1.ClusterStateSummary
+)
+
+// podsOfSets is what tests wait for that make StatefulSets.
+const podsOfSets = "the pods of a StatefulSet"
+
+// runClusters starts an operator that serves SparkClusters alone. Kubernetes' own controllers make the pods of StatefulSets, and the test plays the kubelet.
+func (w *world) runClusters(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
+	w.T.Helper()
+	testkit.NeedsControllers(w.T, podsOfSets)
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkClusters(op.Settings) }, change)
+}
+
+// workers says how many workers a cluster has.
+func workers(first, least, most int64) func(*sparkCluster) {
+	return func(sc *sparkCluster) {
+		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: first, MinWorkers: least, MaxWorkers: most}
+	}
+}
+
+// notRolled has a cluster whose workers keep what they were made with: no set replaces a pod that it took over.
+func notRolled(sc *sparkCluster) {
+	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
+}
+
+// sparkCluster creates a SparkCluster of one worker.
+func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkCluster {
+	w.T.Helper()
+	sc := &sparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+	sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	sc.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4"}
+	workers(1, 1, 1)(sc)
+	for _, c := range change {
+		c(sc)
+	}
+	w.Create(sc)
+	return sc
+}
+
+func (w *world) getCluster(name string) *sparkCluster {
+	w.T.Helper()
+	sc := &sparkCluster{}
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+		w.T.Fatal(err)
+	}
+	return sc
+}
+
+func (w *world) patchCluster(name, patch string) {
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.getCluster(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// waitCluster waits until a cluster is in a state, and whatever else holds of it.
+func (w *world) waitCluster(name string, state clusterState, holds ...func(*sparkCluster) error) *sparkCluster {
+	w.T.Helper()
+	var sc *sparkCluster
+	testkit.Wait(w.T, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
+		sc = &sparkCluster{}
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+			return err
+		}
+		if is := sc.Status.CurrentState; is == nil || is.CurrentStateSummary != state {
+			return fmt.Errorf("it is %+v: %+v", is, sc.Status.Conditions)
+		}
+		for _, check := range holds {
+			if err := check(sc); err != nil {
+				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
+			}
+		}
+		return nil
+	})
+	return sc
+}
+
+// clusterHolds is a condition that a cluster has, with words in its message.
+func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
+		if c == nil || c.Status != status {
+			return fmt.Errorf("%s is %+v", kind, c)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.Reason+" "+c.Message, text) {
+				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
+			}
+		}
+		return nil
+	}
+}
+
+// clusterLacks is that a cluster does not have a condition, or not as True.
+func clusterLacks(kind string) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		return want(meta.IsStatusConditionTrue(sc.Status.Conditions, kind), false)
+	}
+}
+
+// readyWorkers is how many workers a status tells to be ready.
+func readyWorkers(n int32) func(*sparkCluster) error {
+	return func(sc *sparkCluster) error {
+		if sc.Status.Workers == nil {
+			return errors.New("no worker is told of")
+		}
+		return want(sc.Status.Workers.Ready, n)
+	}
+}
+
+// clusterHistory is the states of a status, oldest first.
+func clusterHistory(sc *sparkCluster) (states []clusterState) {
+	for i := range len(sc.Status.StateTransitionHistory) {
+		states = append(states, sc.Status.StateTransitionHistory[fmt.Sprint(i)].CurrentStateSummary)
+	}
+	return states
+}
+
+// members are the names of a cluster's pods that there are, in order.
+func (w *world) members(name string) (pods []corev1.Pod) {
+	w.T.Helper()
+	var list corev1.PodList
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.ClusterNameLabel: name}); err != nil {
+		w.T.Fatal(err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items
+}
+
+// secretNames are those of a cluster's Secrets.
+func (w *world) secretNames(sc *sparkCluster) (names []string) {
+	w.T.Helper()
+	for _, secret := range w.secretsOf(sc) {
+		names = append(names, secret.Name)
+	}
+	return names
+}
+
+// memberUIDs are the pods of a cluster by name.
+func (w *world) memberUIDs(name string) map[string]types.UID {
+	uids := map[string]types.UID{}
+	for _, pod := range w.members(name) {
+		uids[pod.Name] = pod.UID
+	}
+	return uids
+}
+
+// waitOwned waits until all workers of a cluster are a set's.
+func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
+	w.T.Helper()
+	testkit.Wait(w.T, "the pods to be taken over", func(context.Context) error {
+		for _, pod := range w.members(name) {
+			if pod.Labels[identity.RoleLabel] == identity.RoleWorker && !metav1.IsControlledBy(&pod, set) {
+				return fmt.Errorf("%s is owned by %v", pod.Name, pod.OwnerReferences)
+			}
+		}
+		return nil
+	})
+}
+
+// kubelets plays the kubelet for all pods of a namespace that are not ready, until the test ends or it is told to stop.
+func (w *world) kubelets() (stop func()) {
+	ctx, cancel := context.WithCancel(w.T.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			var pods corev1.PodList
+			if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace)); err == nil {
+				for i := range pods.Items {
+					w.start(ctx, &pods.Items[i])
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	end := func() { cancel(); <-done }
+	w.T.Cleanup(end)
+	return end
+}
+
+// start lets a pod that waits become ready. What goes wrong is tried again.
+func (w *world) start(ctx context.Context, pod *corev1.Pod) {
+	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
+		return
+	}
+	before := pod.DeepCopy()
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	for _, c := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: running(), Ready: true})
+	}
+	_ = w.API.Status().Patch(ctx, pod, client.MergeFrom(before))
+}
+
+// set waits for a StatefulSet, and whatever holds of it.
+func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
+	w.T.Helper()
+	set := &appsv1.StatefulSet{}
+	testkit.Wait(w.T, "StatefulSet "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, set); err != nil {
+			return err
+		}
+		for _, check := range holds {
+			if err := check(set); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return set
+}
+
+// replicas is how many pods a StatefulSet is to have.
+func replicas(n int32) func(*appsv1.StatefulSet) error {
+	return func(set *appsv1.StatefulSet) error { return want(*set.Spec.Replicas, n) }
+}
+
+// scale says how many pods a StatefulSet is to have, as an autoscaler does.
+func (w *world) scale(set string, n int) {
+	w.T.Helper()
+	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: set}}
+	patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
+	if err := w.API.SubResource("scale").Patch(w.T.Context(), object, patch); err != nil {
+		w.T.Fatal(err)
+	}
+}

@@ -1,0 +1,123 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// hindrancesOfSets are what keeps StatefulSets from being made, and what a status tells of it.
+var hindrancesOfSets = map[string]struct {
+	says  string
+	begin func(*world) client.Object
+}{
+	"a policy": {"no claims here", func(w *world) client.Object {
+		policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: madeSets}}},
+			Validations:      []admissionv1.Validation{{Expression: "false", Message: "no claims here", Reason: new(metav1.StatusReasonForbidden)}},
+		}}
+		w.Create(policy)
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: w.Namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}}},
+		}}
+		w.Create(binding)
+		w.T.Cleanup(func() { _ = w.API.Delete(context.Background(), policy) })
+		return binding
+	}},
+	"a webhook that is down": {"failed calling webhook", func(w *world) client.Object {
+		hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "sets.example.com", SideEffects: new(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nobody"}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
+			Rules:             []admissionv1.RuleWithOperations{madeSets},
+		}}}
+		w.Create(hook)
+		return hook
+	}},
+	"a quota that was lowered": {"exceeded quota", func(w *world) client.Object { return w.boundSets("1") }},
+}
+
+var madeSets = admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create},
+	Rule: admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}}}
+
+// claims is an edit that no StatefulSet can be brought to.
+const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"},` +
+	`"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}}}}`
+
+// TestSetThatCanHaveNoSuccessorStays: it goes on, with its pods, for as long as the API server would not take another of its name, and says why. When it would,
+// the set is replaced.
+func TestSetThatCanHaveNoSuccessorStays(t *testing.T) {
+	t.Parallel()
+	for name, test := range hindrancesOfSets {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := newWorld(t), &later{}
+			w.kubelets()
+			w.runClusters(testConfig(w.Namespace), clock.now)
+			w.sparkCluster("c", notRolled)
+			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+			set, before := w.set("c-worker"), w.memberUIDs("c")
+			hindrance := test.begin(w)
+			t.Cleanup(func() { _ = w.API.Delete(context.Background(), hindrance) })
+			refused := func(ctx context.Context) error {
+				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
+				return says(fmt.Sprint(err), test.says)
+			}
+			testkit.Wait(t, "it to be refused", refused)
+			w.patchCluster("c", claims)
+			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.says))
+			is := &appsv1.StatefulSet{}
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), is); err != nil || is.UID != set.UID || is.DeletionTimestamp != nil {
+				t.Fatalf("the set is gone, or going: %v, since %v", err, is.DeletionTimestamp)
+			}
+			if err := w.API.Delete(t.Context(), hindrance); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Wait(t, "it to be let in", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
+			clock.advance(auxiliary.MaxInterval)
+			w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
+			w.waitReplaced("c", set, before)
+			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterLacks("Degraded"))
+		})
+	}
+}
+
+// TestSetIsReplacedWhereTheQuotaIsFull: the room of the set that goes is that of the next.
+func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.kubelets()
+	w.runClusters(testConfig(w.Namespace), clock.now)
+	w.sparkCluster("c", notRolled)
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	set, before := w.set("c-worker"), w.memberUIDs("c")
+	w.boundSets("2")
+	w.patchCluster("c", claims)
+	w.waitReplaced("c", set, before)
+}
+
+// waitReplaced waits until the set of a cluster's workers is another, which has taken over the pods that there were, and returns it as it was first seen.
+func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
+	w.T.Helper()
+	next := w.set(set.Name, func(is *appsv1.StatefulSet) error {
+		return want(is.UID != set.UID && is.DeletionTimestamp == nil, true)
+	})
+	w.waitOwned(name, next)
+	if diff := cmp.Diff(before, w.memberUIDs(name)); diff != "" {
+		w.T.Errorf("pods were replaced:\n%s", diff)
+	}
+	return next
+}

@@ -1,0 +1,132 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestSecretOfAnEditedClusterStays: an edit that leaves the secrets as they are leaves the very Secret, which the pods mount, where it is.
+func TestSecretOfAnEditedClusterStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	w.runClusters(testConfig(w.Namespace), time.Now)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+	secret := func() *corev1.Secret {
+		all := w.secretsOf(sc)
+		if len(all) != 1 {
+			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(len(all), " of them")}}
+		}
+		return &all[0]
+	}
+	before := secret()
+	w.patchCluster("c", `{"spec":{"runtimeVersions":{"sparkVersion":"4.1.5"},"sparkConf":{"spark.kubernetes.container.image":null}}}`)
+	testkit.Wait(t, "all pods to be of the edit", func(context.Context) error {
+		pods := w.members("c")
+		for i := range pods {
+			if pods[i].Spec.Containers[0].Image != "apache/spark:4.1.5" {
+				return fmt.Errorf("%s runs %s", pods[i].Name, pods[i].Spec.Containers[0].Image)
+			}
+		}
+		return want(len(pods), 2)
+	})
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Progressing", metav1.ConditionFalse))
+	// What tells that all pods are of the edit is stored after the sweep.
+	if is := secret(); is.UID != before.UID {
+		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, is.Name, is.UID)
+	}
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	testkit.Wait(t, "another Secret alone", func(context.Context) error {
+		is := secret()
+		return want(is.UID != before.UID && is.UID != "" && is.Name != before.Name, true)
+	})
+}
+
+// TestSecretThatIsWantedAgain: an edit that is taken back within a minute wants the Secret again that the operator deleted after the first one. It is made at
+// once: the pods that are made from it wait for it.
+func TestSecretThatIsWantedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.kubelets()
+	began := time.Now()
+	slow := func() time.Time { return began.Add(time.Since(began) / 4) } // a minute is longer than the test waits; what met weather is tried again all the same
+	w.runClusters(testConfig(w.Namespace), slow)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	alone := func(what string, not types.UID) (secret corev1.Secret) {
+		testkit.Wait(t, what, func(ctx context.Context) error {
+			var list corev1.SecretList
+			if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
+				return err
+			}
+			if len(list.Items) != 1 || list.Items[0].UID == not {
+				return fmt.Errorf("there are %d", len(list.Items))
+			}
+			secret = list.Items[0]
+			return nil
+		})
+		return secret
+	}
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+	first := alone("a Secret", "")
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	second := alone("another Secret alone", first.UID)
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush"}}}`)
+	if again := alone("the first one again, alone", second.UID); again.Name != first.Name {
+		t.Errorf("Secret %s, not %s", again.Name, first.Name)
+	}
+}
+
+// TestSecretOfStraysStays: workers whose StatefulSet cannot be made anew run on with the Secret that they were made with, also when all other pods are of
+// another. It goes when they are replaced.
+func TestSecretOfStraysStays(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	stop := w.kubelets()
+	w.runClusters(testConfig(w.Namespace), clock.now)
+	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+	secrets := func() []string { return w.secretNames(sc) }
+	first := secrets()
+	stop()
+	master, set := w.uidOf("c-master-0"), w.set("c-worker")
+	quota := w.refuseSets()
+	if err := w.orphan(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+	testkit.Wait(t, "the master to be another", func(context.Context) error { return want(w.uidOf("c-master-0") != master, true) })
+	masters := func(n int32) func(*sparkCluster) error {
+		return func(sc *sparkCluster) error {
+			return want(sc.Status.Masters != nil && sc.Status.Masters.Ready == n, true)
+		}
+	}
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(0))
+	w.ready("c-master-0")
+	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(1), clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
+	// What tells that the master is ready is stored after the sweep.
+	if is := secrets(); len(is) != 2 || !slices.Contains(is, first[0]) {
+		t.Errorf("the workers' Secret is %s, and there are %v", first[0], is)
+	}
+	w.Remove(quota)
+	w.kubelets()
+	clock.advance(auxiliary.MaxInterval)
+	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
+	testkit.Wait(t, "the other Secret alone", func(context.Context) error {
+		is := secrets()
+		return want(len(is) == 1 && is[0] != first[0], true)
+	})
+}

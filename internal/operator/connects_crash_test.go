@@ -1,0 +1,45 @@
+package operator
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+)
+
+// TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a suspension and what follows it, one
+// in each life. Another process goes on. No life has two servers at once, starts an attempt twice, or another Service than the first. CRASH_POINTS=all
+// takes every write.
+func TestCrashInAServersLife(t *testing.T) {
+	t.Parallel()
+	cuts(t, 62, 5, serversLife)
+}
+
+// serversLife plays one life whose operator dies as given, and reports whether it did.
+func serversLife(t *testing.T, crash *crashing) (died bool) {
+	w, clock := newWorld(t), &later{}
+	m := w.mortal(crash, func(options ...func(*Environment)) func() {
+		return w.runServers(testConfig(w.Namespace), clock.now, options...)
+	})
+	sc := w.server("x")
+	m.witness(sc, identity.RoleServer)
+
+	w.readyServer(sc, 1)
+	service := w.serverService("x-server")
+	w.patchServer("x", `{"spec":{"sparkConf":{"spark.a":"b"}}}`)
+	w.readyServer(sc, 2)
+	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"annotations":{"a":"b"}}}}}}`)
+	w.serverService("x-server", func(s *corev1.Service) error { return want(s.Annotations["a"], "b") })
+	w.patchServer("x", `{"spec":{"suspend":true}}`)
+	w.waitServer("x", v1alpha1.SparkConnectStateNotReady)
+	w.waitNoServer(sc)
+	w.patchServer("x", `{"spec":{"suspend":false}}`)
+	last := w.readyServer(sc, 3)
+	after := w.serverService("x-server", selects(last))
+	if after.UID != service.UID {
+		t.Errorf("the Service was %s and is %s", service.UID, after.UID)
+	}
+	return m.end(3)
+}

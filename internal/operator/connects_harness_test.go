@@ -1,0 +1,219 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// later is a clock that a test may put on. Each pass looks at it.
+type later struct{ by, looks atomic.Int64 }
+
+func (l *later) now() time.Time {
+	l.looks.Add(1)
+	return time.Now().Add(time.Duration(l.by.Load()))
+}
+
+func (l *later) advance(by time.Duration) { l.by.Add(int64(by)) }
+
+// runServers starts an operator that serves SparkConnects alone.
+func (w *world) runServers(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
+	w.T.Helper()
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkConnects(cfg) }, change)
+}
+
+// server creates a SparkConnect.
+func (w *world) server(name string, change ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
+	w.T.Helper()
+	sc := &v1alpha1.SparkConnect{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
+		Spec:       v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4")},
+	}
+	sc.Spec.Executor.Instances = new(int32(1))
+	for _, c := range change {
+		c(sc)
+	}
+	w.Create(sc)
+	return sc
+}
+
+func (w *world) getServer(name string) *v1alpha1.SparkConnect {
+	w.T.Helper()
+	sc := &v1alpha1.SparkConnect{}
+	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+		w.T.Fatal(err)
+	}
+	return sc
+}
+
+// patchServer patches a SparkConnect.
+func (w *world) patchServer(name, patch string) {
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), w.getServer(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// serverPod waits for the server's pod of an attempt.
+func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
+	w.T.Helper()
+	pod := &corev1.Pod{}
+	testkit.Wait(w.T, fmt.Sprintf("the server of %s, attempt %d", sc.Name, attempt), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
+			return err
+		}
+		return errors.Join(want(pod.Labels[identity.AttemptLabel], fmt.Sprint(attempt)), want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(pod.DeletionTimestamp == nil, true))
+	})
+	return pod
+}
+
+// waitServer waits until a SparkConnect is in a state, and whatever else holds of it.
+func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
+	w.T.Helper()
+	sc := &v1alpha1.SparkConnect{}
+	testkit.Wait(w.T, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
+			return err
+		}
+		if sc.Status.State != state {
+			return fmt.Errorf("it is %q: %+v", sc.Status.State, sc.Status.Conditions)
+		}
+		for _, check := range holds {
+			if err := check(sc); err != nil {
+				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
+			}
+		}
+		return nil
+	})
+	return sc
+}
+
+// holds is a condition that a SparkConnect has, with a reason and words in its message.
+func holds(kind string, status metav1.ConditionStatus, reason string, says ...string) func(*v1alpha1.SparkConnect) error {
+	return func(sc *v1alpha1.SparkConnect) error {
+		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
+		if c == nil {
+			return fmt.Errorf("there is no condition %s", kind)
+		}
+		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.Message, text) {
+				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
+			}
+		}
+		return nil
+	}
+}
+
+// absent is that a SparkConnect does not have a condition.
+func absent(kind string) func(*v1alpha1.SparkConnect) error {
+	return func(sc *v1alpha1.SparkConnect) error {
+		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
+	}
+}
+
+// serverService waits for a server's Service, and whatever holds of it.
+func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
+	w.T.Helper()
+	service := &corev1.Service{}
+	testkit.Wait(w.T, "Service "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, service); err != nil {
+			return err
+		}
+		for _, check := range holds {
+			if err := check(service); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return service
+}
+
+// selects is that a Service finds a pod.
+func selects(pod *corev1.Pod) func(*corev1.Service) error {
+	return func(service *corev1.Service) error {
+		for key, value := range service.Spec.Selector {
+			if pod.Labels[key] != value {
+				return fmt.Errorf("it selects %s=%s, the pod has %q", key, value, pod.Labels[key])
+			}
+		}
+		return want(len(service.Spec.Selector) > 0, true)
+	}
+}
+
+// serverExecutor is an executor as a server makes it: it has our labels by the configuration, and the server's pod as its only owner.
+func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
+	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
+	for _, key := range []string{identity.AppUIDLabel, identity.AttemptLabel, identity.ConnectNameLabel, identity.ManagedLabel} {
+		if value := server.Labels[key]; value != "" {
+			labels[key] = value
+		}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.Namespace, Name: fmt.Sprintf("%s-%s-exec-%d", server.Labels[identity.ConnectNameLabel], server.UID[:4], id), Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: server.Name, UID: server.UID, Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "i"}}},
+	}
+}
+
+// readyServer plays the kubelet until a server of an attempt is Ready, with one executor.
+func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
+	w.T.Helper()
+	pod := w.serverPod(sc, attempt)
+	w.ready(pod.Name)
+	executor := w.serverExecutor(pod, 1)
+	w.Create(executor)
+	w.kubelet(executor.Name, corev1.PodRunning, running())
+	w.waitServer(sc.Name, v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
+		return errors.Join(want(sc.Status.Operator.Attempt, int32(attempt)), want(sc.Status.Executors["running"], 1))
+	})
+	return pod
+}
+
+// pokeServer makes the operator look at a SparkConnect.
+func (w *world) pokeServer(name string) {
+	w.T.Helper()
+	w.patchServer(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
+}
+
+// waitNoServer waits until no pod and no ConfigMap of a SparkConnect is left.
+func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
+	w.T.Helper()
+	testkit.Wait(w.T, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
+		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.PodList{}} {
+			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
+				return err
+			}
+			if n := metaLen(list); n != 0 {
+				return fmt.Errorf("%d in %T", n, list)
+			}
+		}
+		return nil
+	})
+}
+
+func template(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }

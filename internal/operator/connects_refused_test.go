@@ -1,0 +1,283 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/connect"
+)
+
+// TestServersThatCannotBeMade: what is wrong is in a condition and an event that name the field or the object, is put right without a restart, and
+// another server notices nothing.
+func TestServersThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	const failed, provisioning = v1alpha1.SparkConnectStateFailed, v1alpha1.SparkConnectStateProvisioning
+	type story struct {
+		name   string
+		sc     func(*v1alpha1.SparkConnect)
+		hinder func(*world) (lift func())
+		after  func(*world) // what the cluster does with the server's pod
+		state  v1alpha1.SparkConnectState
+		reason string
+		event  string
+		says   []string
+		stalls bool
+	}
+	edit := func(patch string) func(*world) func() {
+		return func(w *world) func() { return func() { w.patchServer("x", patch) } }
+	}
+	for _, test := range []story{
+		{
+			name: "quota", hinder: func(w *world) func() { quota := w.noPods(); return func() { w.Remove(quota) } },
+			state: failed, reason: apianswer.ReasonQuota, event: "SparkServerRefused", says: []string{"exceeded quota", "the next server is made at"},
+		},
+		{
+			name: "pod security", hinder: func(w *world) func() {
+				w.label("pod-security.kubernetes.io/enforce", `"restricted"`)
+				return func() { w.label("pod-security.kubernetes.io/enforce", "null") }
+			}, sc: func(sc *v1alpha1.SparkConnect) {
+				sc.Spec.Server.Template = template(`{"spec":{"hostNetwork":true,"containers":[{"name":"spark-kubernetes-driver"}]}}`)
+			},
+			state: failed, reason: apianswer.ReasonPodSecurity, event: "SparkServerRefused", says: []string{"violates PodSecurity"},
+		},
+		{
+			name: "service account", hinder: func(w *world) func() {
+				return func() {
+					w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "absent"}})
+				}
+			}, sc: func(sc *v1alpha1.SparkConnect) {
+				sc.Spec.Server.Template = template(`{"spec":{"serviceAccountName":"absent","containers":[{"name":"spark-kubernetes-driver"}]}}`)
+			},
+			state: failed, reason: apianswer.ReasonServiceAccount, event: "SparkServerRefused", says: []string{`"absent"`},
+		},
+		{
+			name: "a pod that the API server finds invalid", sc: func(sc *v1alpha1.SparkConnect) {
+				sc.Spec.Server.Template = template(`{"spec":{"containers":[{"name":"Not_A_Name"}]}}`)
+			}, hinder: edit(`{"spec":{"server":{"template":null}}}`),
+			state: failed, reason: "Invalid", event: "SparkServerRefused", says: []string{"spec.containers[0].name"},
+		},
+		{
+			name: "a template that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":"none"}}`) },
+			hinder: edit(`{"spec":{"server":{"template":null}}}`),
+			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.server.template"}, stalls: true,
+		},
+		{
+			name: "an executors' template that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":7}`) },
+			hinder: edit(`{"spec":{"executor":{"template":null}}}`),
+			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.executor.template"}, stalls: true,
+		},
+		{
+			name: "no image", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, hinder: edit(`{"spec":{"image":"spark"}}`),
+			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.image"}, stalls: true,
+		},
+		{
+			name: "memory that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("lots") },
+			hinder: edit(`{"spec":{"executor":{"memory":"1g"}}}`),
+			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.executor.memory"}, stalls: true,
+		},
+		{
+			name: "an image that nobody has", hinder: edit(`{"spec":{"image":"there"}}`), after: func(w *world) {
+				w.kubelet("x-server", corev1.PodPending, waiting("ImagePullBackOff", `Back-off pulling image "gone"`))
+			},
+			state: provisioning, reason: "ImagePullBackOff", event: "SparkServerPending", says: []string{`"gone"`},
+		},
+		{
+			name: "a pod of that name", hinder: func(w *world) func() {
+				pod := foreignPod(w.Namespace, "x-server")
+				w.Create(pod)
+				return func() { w.untouchedObject(pod); w.Remove(pod) }
+			},
+			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`Pod "x-server" already exists`},
+		},
+		{
+			name: "a ConfigMap of that name", hinder: func(w *world) func() {
+				config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
+				w.Create(config)
+				return func() { w.untouchedObject(config); w.Remove(config) }
+			},
+			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`ConfigMap "x-conf" already exists`},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := newWorld(t), &later{}
+			lift := test.hinder(w)
+			w.runServers(testConfig(w.Namespace), clock.now)
+			sc := w.server("x", func(sc *v1alpha1.SparkConnect) {
+				if test.sc != nil {
+					test.sc(sc)
+				}
+			})
+			w.server("y", func(sc *v1alpha1.SparkConnect) { sc.Spec.Suspend = new(true) })
+			if test.after != nil {
+				w.serverPod(sc, 1)
+				test.after(w)
+			}
+			w.waitServer("x", test.state, holds("Ready", metav1.ConditionFalse, test.reason, test.says...),
+				holds("ServerPodReady", metav1.ConditionFalse, test.reason), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
+			w.waitEvent(sc, test.event, test.says[0])
+			if test.stalls {
+				w.waitServer("x", test.state, holds("Stalled", metav1.ConditionTrue, test.reason), absent("Reconciling"))
+			}
+			w.waitServer("y", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
+			lift()
+			clock.advance(connect.FirstInterval)
+			w.pokeServer("x")
+			w.afterwards(sc)
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), absent("Stalled"), absent("Degraded"))
+		})
+	}
+}
+
+// untouchedObject checks that an object of somebody else's is as it was made.
+func (w *world) untouchedObject(object client.Object) {
+	w.T.Helper()
+	now := object.DeepCopyObject().(client.Object)
+	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), now); err != nil || now.GetUID() != object.GetUID() || len(now.GetLabels()) > 0 {
+		w.T.Errorf("%s of somebody else was touched: %v, %+v", object.GetName(), err, now)
+	}
+}
+
+// afterwards plays the kubelet of whichever server is made next.
+func (w *world) afterwards(sc *v1alpha1.SparkConnect) {
+	w.T.Helper()
+	testkit.Wait(w.T, "a server of "+sc.Name+" to be ready", func(ctx context.Context) error {
+		pod := &corev1.Pod{}
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
+			return err
+		}
+		waits := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting != nil
+		return errors.Join(want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(waits, false), want(pod.DeletionTimestamp == nil, true))
+	})
+	w.ready(sc.Name + "-server")
+}
+
+// TestServiceOfSomebodyElse: the server runs, and it is told that nothing leads to it, once; when the name is free the Service is made.
+func TestServiceOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	theirs := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-server"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	w.Create(theirs)
+	w.runServers(testConfig(w.Namespace), clock.now)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken, `"x-server" already exists`),
+		holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"),
+		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "") })
+	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
+	quiet := w.getServer("x")
+	for range 3 { // the same, however often it is looked at
+		looks := clock.looks.Load()
+		clock.advance(time.Minute)
+		w.pokeServer("x")
+		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+	}
+	if now := w.getServer("x"); !now.Status.LastUpdateTime.Equal(&quiet.Status.LastUpdateTime) {
+		t.Errorf("the status was written:\n%+v\n%+v", quiet.Status, now.Status)
+	}
+	w.untouchedObject(theirs)
+	w.Remove(theirs)
+	clock.advance(auxiliary.MaxInterval)
+	w.pokeServer("x")
+	w.serverService("x-server", selects(pod))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"),
+		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "x-server") })
+}
+
+// TestServiceThatCannotBe: what the spec asks for is refused by the API server, or by us. The server runs.
+func TestServiceThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ service, reason, says string }{
+		"invalid by us":             {`{"spec":{"type":"ExternalName","externalName":"else.where"}}`, "InvalidService", "spec.server.service"},
+		"invalid to the API server": {`{"spec":{"sessionAffinity":"Sometimes"}}`, "Invalid", "spec.sessionAffinity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := newWorld(t), &later{}
+			w.runServers(testConfig(w.Namespace), clock.now)
+			sc := w.server("x")
+			pod := w.readyServer(sc, 1)
+			w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, test.service))
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, test.reason, test.says))
+			w.waitEvent(sc, test.reason, test.says)
+			if now := w.serverPod(sc, 1); now.UID != pod.UID {
+				t.Error("the server was replaced")
+			}
+			w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
+			clock.advance(auxiliary.MaxInterval)
+			w.pokeServer("x")
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
+			w.serverService("x-server", selects(pod))
+		})
+	}
+}
+
+// TestServerWithoutRights: a template that names no service account leaves the server with one that may do nothing; that is what is told, not the
+// exit code.
+func TestServerWithoutRights(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	sc := w.server("x")
+	w.serverPod(sc, 1)
+	w.kubelet("x-server", corev1.PodFailed, exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, apianswer.ReasonForbidden,
+		`service account "default" is forbidden to get pods`, "Role"))
+	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
+}
+
+// TestExecutorsOfAServerThatCannotBeMade: Spark tells nobody; the condition Degraded does, and the server stays Ready.
+func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hinder func(*world) func()
+		reason string
+		says   string
+	}{
+		"quota": {func(w *world) func() {
+			testkit.NeedsControllers(w.T, quotaFigures)
+			w.able()
+			quota := &corev1.ResourceQuota{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "one-pod"},
+				Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
+			}
+			w.Create(quota)
+			return func() { w.Remove(quota) }
+		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
+		"rights": {func(w *world) func() { return w.able }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := newWorld(t), &later{}
+			lift := test.hinder(w)
+			w.runServers(testConfig(w.Namespace), clock.now)
+			sc := w.server("x")
+			w.serverPod(sc, 1)
+			w.ready("x-server")
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Degraded", metav1.ConditionTrue, test.reason, test.says), holds("Ready", metav1.ConditionTrue, "Running"))
+			w.waitEvent(sc, "SparkExecutorPending", test.says)
+			lift()
+			clock.advance(time.Minute)
+			w.pokeServer("x")
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Degraded"))
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// servedBy is that a status names a Service; none where it is empty.
+func servedBy(name string) func(*v1alpha1.SparkConnect) error {
+	return func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, name) }
+}
+
+// untouchedService is that a Service is the one that it was, at the same address.
+func untouchedService(was *corev1.Service) func(*corev1.Service) error {
+	uid, address := was.UID, was.Spec.ClusterIP
+	return func(is *corev1.Service) error {
+		return errors.Join(want(is.UID, uid), want(is.Spec.ClusterIP, address))
+	}
+}
+
+// lookServer makes the operator look at a SparkConnect, after a while by its clock, and waits until it has.
+func (w *world) lookServer(name string, clock *later, after time.Duration) {
+	w.T.Helper()
+	clock.advance(after)
+	looks := clock.looks.Load()
+	w.pokeServer(name)
+	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+}
+
+// TestServerOnItsWayOutIsNotReady: from the deletion on nobody can connect, whatever the pod's own readiness says, and who waits for Ready is kept waiting.
+func TestServerOnItsWayOutIsNotReady(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	goes := w.TakesItsTime(pod)
+	w.Remove(pod)
+	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Ready", metav1.ConditionFalse, "DriverDeleting"),
+		holds("ServerPodReady", metav1.ConditionFalse, "DriverDeleting"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
+		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.PodName, "x-server") }, servedBy("x-server"))
+	w.waitEvent(sc, "SparkServerNotReady", "is being deleted")
+	goes()
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Progressing", metav1.ConditionTrue, "DriverDeleted"))
+}
+
+// TestServiceIsRenamed: the one that stands serves until one of the new name does, for as long as that name cannot be had.
+func TestServiceIsRenamed(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	theirs := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+	}
+	w.Create(theirs)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	old := w.serverService("x-server")
+
+	for _, step := range []struct{ service, reason string }{
+		{`{"metadata":{"name":"taken"}}`, dependents.ReasonNameTaken},
+		{`{"metadata":{"name":"sql"},"spec":{"sessionAffinity":"Sometimes"}}`, apianswer.ReasonInvalid},
+		{`{"metadata":{"name":"taken"},"spec":{"sessionAffinity":null}}`, dependents.ReasonNameTaken},
+	} {
+		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, step.service))
+		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, step.reason),
+			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
+		for range 3 {
+			w.lookServer("x", clock, auxiliary.MaxInterval)
+		}
+		w.serverService("x-server", untouchedService(old), selects(pod))
+	}
+	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
+	w.untouchedObject(theirs)
+	w.Remove(theirs)
+	clock.advance(auxiliary.MaxInterval)
+	w.pokeServer("x")
+	w.serverService("taken", selects(pod))
+	w.WaitGone(old)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
+}
+
+// TestServiceThatIsKeptGoes: with the last Service that leads to the server Ready goes as well, at once.
+func TestServiceThatIsKeptGoes(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	w.Create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}},
+	})
+	w.readyServer(w.server("x"), 1)
+	old := w.serverService("x-server")
+	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"taken"}}}}}`)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy("x-server"))
+	w.Remove(old)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
+}
+
+// TestUpdateOfAServiceIsRefused: the Service as it was serves on, and so does the status say; what is refused is told, once. With the next edit all is well.
+func TestUpdateOfAServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	old := w.serverService("x-server")
+	for spec, says := range map[string]string{`{"clusterIP":"None"}`: "spec.clusterIP", `{"sessionAffinity":"Sometimes"}`: "spec.sessionAffinity"} {
+		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":{"spec":%s}}}}`, spec))
+		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid, says),
+			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
+		w.waitEvent(sc, apianswer.ReasonInvalid, says)
+		w.lookServer("x", clock, auxiliary.MaxInterval)
+		w.serverService("x-server", untouchedService(old), selects(pod))
+		w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
+		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("x-server"))
+	}
+	// The one that served is deleted by hand, and nothing can be made in its place.
+	w.patchServer("x", `{"spec":{"server":{"service":{"spec":{"sessionAffinity":"Sometimes"}}}}}`)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy("x-server"))
+	w.Remove(old)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy(""))
+}
+
+// editService changes a Service as a person does.
+func (w *world) editService(name, patch string) {
+	w.T.Helper()
+	service := w.serverService(name)
+	if err := w.API.Patch(w.T.Context(), service, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody")); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// led is that a Service leads to the server as it is wanted to.
+func led(pod *corev1.Pod) func(*corev1.Service) error {
+	return func(s *corev1.Service) error {
+		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))
+		for _, port := range s.Spec.Ports {
+			if port.Name == "spark-connect-server" {
+				return errors.Join(err, want(port.Port, 15002), want(port.TargetPort, intstr.FromInt32(15002)))
+			}
+		}
+		return errors.Join(err, fmt.Errorf("the ports are %+v", s.Spec.Ports))
+	}
+}
+
+const astray = `{"spec":{"selector":{"astray":"yes"}}}`
+
+// TestServiceIsEditedByHand: what the operator says is put back, without anybody's waking it; what others add stays.
+func TestServiceIsEditedByHand(t *testing.T) {
+	t.Parallel()
+	for name, patch := range map[string]string{
+		"a selector more":  astray,
+		"another selector": `{"spec":{"selector":{"spark-role":"driver"}}}`,
+		"somewhere else":   `{"spec":{"type":"ExternalName","externalName":"evil.example.com"}}`,
+		"another type":     `{"spec":{"type":"NodePort"}}`,
+		"other ports":      `{"spec":{"ports":[{"name":"spark-connect-server","port":1,"protocol":"TCP","targetPort":1}]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, clock := newWorld(t), &later{}
+			w.runServers(testConfig(w.Namespace), clock.now)
+			pod := w.readyServer(w.server("x"), 1)
+			was := w.serverService("x-server").UID
+			w.editService("x-server", `{"metadata":{"annotations":{"added":"yes"}}}`)
+			clock.advance(auxiliary.LookInterval)
+			w.editService("x-server", patch)
+			clock.advance(auxiliary.LookInterval)
+			w.pokeServer("x")
+			is := w.serverService("x-server", led(pod))
+			if is.UID != was || is.Annotations["added"] != "yes" {
+				t.Errorf("the Service is %+v", is)
+			}
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
+		})
+	}
+}
+
+// TestServiceIsEditedAtOnce: nobody has to wait for it, nor to wake the operator.
+func TestServiceIsEditedAtOnce(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	w.runServers(testConfig(w.Namespace), clock.now)
+	pod := w.readyServer(w.server("x"), 1)
+	w.serverService("x-server")
+	w.editService("x-server", astray)
+	w.serverService("x-server", led(pod))
+}
+
+// TestServiceIsEditedWhileNobodyLooks: what was changed while no operator ran is found by the next, which looks at each Service once.
+func TestServiceIsEditedWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	stop := w.runServers(testConfig(w.Namespace), clock.now)
+	pod := w.readyServer(w.server("x"), 1)
+	w.readyServer(w.server("y"), 1)
+	stop()
+	w.editService("x-server", astray)
+	y := w.serverService("y-server")
+	made := &requests{}
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	w.serverService("x-server", led(pod))
+	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
+	for range 4 {
+		w.lookServer("x", clock, time.Hour)
+		w.lookServer("y", clock, time.Hour)
+	}
+	// The create's fields change hands once, then one is applied.
+	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
+		t.Errorf("it costs %v", got)
+	}
+	if is := w.serverService("y-server", untouchedService(y)); is.ResourceVersion != y.ResourceVersion {
+		t.Errorf("a Service that nobody changed was written: %+v", is)
+	}
+}
+
+// TestTwoWantTheServiceOtherwise: it is put back once a minute, told meanwhile that it is not as it should be, and looked at no more often than need be.
+func TestTwoWantTheServiceOtherwise(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	made := &requests{}
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	sc := w.server("x")
+	pod := w.readyServer(sc, 1)
+	w.serverService("x-server")
+	w.editService("x-server", astray)
+	w.serverService("x-server", led(pod))
+	before := made.since(nil)
+	w.editService("x-server", astray)
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "again and again"),
+		holds("Ready", metav1.ConditionFalse, auxiliary.ReasonEdited), servedBy(""))
+	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
+	for range 10 {
+		w.editService("x-server", `{"metadata":{"annotations":{"at":"`+time.Now().String()+`"}}}`)
+		w.lookServer("x", clock, 0)
+	}
+	if got := made.since(before); got["PATCH services"] > 0 || got["GET services"] > 2 {
+		t.Errorf("a fight costs %v", got)
+	}
+	clock.advance(auxiliary.EditInterval)
+	w.pokeServer("x")
+	w.serverService("x-server", led(pod))
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
+		holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
+}
+
+// TestServiceThatOthersWriteTo: what says nothing against what is wanted costs a read in a while, and no write.
+func TestServiceThatOthersWriteTo(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &later{}
+	made := &requests{}
+	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
+	w.readyServer(w.server("x", func(sc *v1alpha1.SparkConnect) {
+		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	}), 1)
+	service := w.serverService("x-server")
+	before := made.since(nil)
+	for i := range 10 {
+		service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i+1)}}
+		if err := w.API.Status().Update(t.Context(), service); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Wait(t, "a look", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
+	w.lookServer("x", clock, auxiliary.LookInterval)
+	testkit.Wait(t, "the last look", func(context.Context) error {
+		w.lookServer("x", clock, time.Hour)
+		looks := made.since(before)["GET services"]
+		w.lookServer("x", clock, time.Hour)
+		return want(made.since(before)["GET services"], looks)
+	})
+	if got := made.since(before); got["GET services"] > 3 || got["PATCH services"] > 0 {
+		t.Errorf("ten writes of somebody else cost %v", got)
+	}
+}

@@ -1,0 +1,85 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, its end, an edit and a retry, one in each life. Another
+// process goes on. No life has two drivers at once, starts an attempt twice, or counts a run that was none.
+func TestCrashInALongLife(t *testing.T) {
+	t.Parallel()
+	cuts(t, 140, 9, longLife)
+}
+
+// longLife plays one life whose operator dies as given, and reports whether it did.
+func longLife(t *testing.T, crash *crashing) (died bool) {
+	w := newWorld(t)
+	m := w.mortal(crash, w.runReal)
+	app := w.Application("pi", withDriver, withBudget, onFailure(1))
+	m.witness(app, identity.RoleDriver)
+
+	w.attemptRuns(1)
+	w.patchPi(`{"spec":{"suspend":true}}`)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.patchPi(`{"spec":{"suspend":false}}`)
+	w.attemptRuns(2)
+	w.patchPi(`{"spec":{"arguments":["9"]}}`)
+	w.attemptRuns(3)
+	w.kubelet("pi-driver", corev1.PodFailed, exited(3, "again"))
+	w.attemptRuns(4)
+	w.kubelet("pi-driver", corev1.PodSucceeded, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.waitBudgets(app, 0)
+	if got.Status.ExecutionAttempts != 2 || got.Status.Operator.Attempt != 4 {
+		t.Errorf("%d runs since the edit, the last is attempt %d", got.Status.ExecutionAttempts, got.Status.Operator.Attempt)
+	}
+	return m.end(4)
+}
+
+// attemptRuns plays the kubelet until an attempt's driver runs and the status says so.
+func (w *world) attemptRuns(attempt int32) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("attempt %d to run", attempt), func(ctx context.Context) error {
+		driver := &corev1.Pod{}
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: driverName("pi")}, driver); err != nil {
+			return err
+		}
+		if driver.Labels[identity.AttemptLabel] != fmt.Sprint(attempt) {
+			return errors.New("there is no driver of it")
+		}
+		if driver.DeletionTimestamp == nil && driver.Status.Phase != corev1.PodRunning {
+			before := driver.DeepCopy()
+			driver.Status.Phase = corev1.PodRunning
+			driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.DriverContainer, State: running()}}
+			if err := w.API.Status().Patch(ctx, driver, client.MergeFrom(before)); err != nil {
+				return err
+			}
+		}
+		status := w.Get("pi").Status
+		if status.Operator == nil || status.Operator.Attempt != attempt {
+			return errors.New("it is not in the status")
+		}
+		return want(status.AppState.State, v1beta2.ApplicationStateRunning)
+	})
+}
+
+// patchPi patches the application pi.
+func (w *world) patchPi(patch string) {
+	w.T.Helper()
+	app := w.Get("pi")
+	if err := w.API.Patch(w.T.Context(), app, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}

@@ -1,0 +1,120 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
+)
+
+// cuts plays lives whose operators die before or after one write each: at every stride-th of the points, or at each of them with CRASH_POINTS=all, which lasts
+// minutes. Points are twice the writes of a life, and some more, at which nobody dies.
+func cuts(t *testing.T, points, stride int, life func(*testing.T, *crashing) (died bool)) {
+	t.Helper()
+	if os.Getenv("CRASH_POINTS") == "all" {
+		stride = 1
+	}
+	ended := map[bool]int{}
+	var mu sync.Mutex
+	t.Run("cut", func(t *testing.T) {
+		for point := 0; point < points; point += stride {
+			t.Run(fmt.Sprintf("at-%d-%t", point/2+1, point%2 == 1), func(t *testing.T) {
+				t.Parallel()
+				died := life(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
+				mu.Lock()
+				defer mu.Unlock()
+				ended[died]++
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	t.Logf("%d lives with a crash, %d without", ended[true], ended[false])
+	if ended[true] < points/stride/2 || ended[false] == 0 && stride == 1 {
+		t.Errorf("the points do not fit the writes of a life: %v", ended)
+	}
+}
+
+// mortal is an operator that dies, and the one that goes on after it.
+type mortal struct {
+	w       *world
+	died    bool
+	over    chan struct{}
+	others  sync.WaitGroup
+	started map[string]map[types.UID]bool // the pods of each attempt
+}
+
+// mortal runs an operator until it dies as given, then another.
+func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop func())) *mortal {
+	m := &mortal{w: w, over: make(chan struct{}), started: map[string]map[types.UID]bool{}}
+	stop := run(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
+	})
+	m.others.Go(func() {
+		select {
+		case <-crash.killed:
+			m.died = true
+			stop()
+			run()
+		case <-m.over:
+		}
+	})
+	return m
+}
+
+// witness watches the pods of a role that a custom resource has until its life is over: never two at once.
+func (m *mortal) witness(of client.Object, role string) {
+	look := func() {
+		var pods corev1.PodList
+		if err := m.w.API.List(context.Background(), &pods, client.InNamespace(m.w.Namespace), client.MatchingLabels{
+			identity.AppUIDLabel: string(of.GetUID()), identity.RoleLabel: role,
+		}); err != nil {
+			m.w.T.Error(err)
+		}
+		if len(pods.Items) > 1 {
+			m.w.T.Errorf("%d pods of role %s at once", len(pods.Items), role)
+		}
+		for i := range pods.Items {
+			attempt := pods.Items[i].Labels[identity.AttemptLabel]
+			if m.started[attempt] == nil {
+				m.started[attempt] = map[types.UID]bool{}
+			}
+			m.started[attempt][pods.Items[i].UID] = true
+		}
+	}
+	m.others.Go(func() {
+		for {
+			select {
+			case <-m.over:
+				return
+			case <-time.After(10 * time.Millisecond):
+				look()
+			}
+		}
+	})
+}
+
+// end is the end of a life of so many attempts, each of which was started once. It reports whether the operator died in it.
+func (m *mortal) end(attempts int) (died bool) {
+	m.w.T.Helper()
+	close(m.over)
+	m.others.Wait()
+	for attempt, pods := range m.started {
+		if len(pods) > 1 {
+			m.w.T.Errorf("attempt %s was started %d times", attempt, len(pods))
+		}
+	}
+	if len(m.started) != attempts {
+		m.w.T.Errorf("started: %v", m.started)
+	}
+	return m.died
+}

@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+// publishedSchema is what of a published schema tells which fields the API server keeps (OpenAPI v3).
+type publishedSchema struct {
+	Kinds      []schema.GroupVersionKind   `json:"x-kubernetes-group-version-kind"`
+	Preserves  bool                        `json:"x-kubernetes-preserve-unknown-fields"`
+	Properties map[string]*publishedSchema `json:"properties"`
+}
+
+// keeps reports whether an object of this schema may have a field.
+func (d *publishedSchema) keeps(field []string) bool {
+	switch {
+	case d == nil:
+		return false
+	case len(field) == 0 || d.Preserves:
+		return true
+	}
+	return d.Properties[field[0]].keeps(field[1:])
+}
+
+// pruned returns those of the fields that the API server drops from objects of a kind, because the definition that is installed is another's: the
+// same kind by name, without the fields in which this operator remembers. It would forget each decision with the pass that made it.
+func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKind, fields []string) ([]string, error) {
+	asked, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the schema of %s: %w", kind.Kind, err)
+	}
+	paths, err := asked.OpenAPIV3().Paths()
+	if err != nil {
+		return nil, fmt.Errorf("list published schemas: %w", err)
+	}
+	published, found := paths[path.Join("apis", kind.Group, kind.Version)]
+	if !found {
+		return nil, fmt.Errorf("no schema of %s is published yet", kind.GroupVersion())
+	}
+	text, err := published.Schema(runtime.ContentTypeJSON)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.GroupVersion(), err)
+	}
+	return missing(text, kind, fields)
+}
+
+// missing reads a published schema for pruned.
+func missing(text []byte, kind schema.GroupVersionKind, fields []string) (dropped []string, err error) {
+	var document struct {
+		Components struct {
+			Schemas map[string]*publishedSchema `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("decode the schema of %s: %w", kind.GroupVersion(), err)
+	}
+	for _, d := range document.Components.Schemas {
+		if len(d.Kinds) != 1 || d.Kinds[0] != kind {
+			continue
+		}
+		for _, field := range fields {
+			if !d.keeps(strings.Split(field, ".")) {
+				dropped = append(dropped, field)
+			}
+		}
+		return dropped, nil
+	}
+	return nil, fmt.Errorf("no schema of %s is published yet", kind.Kind)
+}

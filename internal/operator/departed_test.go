@@ -1,0 +1,122 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+)
+
+// TestApplicationIsDeleted: what it has goes or stays as whoever deletes it asks, as with Kubernetes' own kinds.
+func TestApplicationIsDeleted(t *testing.T) {
+	t.Parallel()
+	for policy, stays := range map[metav1.DeletionPropagation]bool{
+		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			if policy != metav1.DeletePropagationBackground {
+				testkit.NeedsControllers(t, cascade)
+			}
+			w := newWorld(t)
+			w.runReal()
+			app, last := w.Application("pi", withDriver), w.Application("last", withDriver)
+			w.runningDriver(app, 1)
+			driver := w.runningDriver(last, 1)
+			had := w.childrenOf(app)
+			if len(had) < 4 {
+				t.Fatalf("it has %d objects", len(had))
+			}
+			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
+				t.Fatal(err)
+			}
+			w.WaitGone(app)
+			if !stays {
+				for _, object := range had {
+					w.WaitGone(object)
+				}
+				return
+			}
+			// Another that is deleted after it goes with all that it has, so that the operator has heard of the first.
+			if err := w.API.Delete(t.Context(), last); err != nil {
+				t.Fatal(err)
+			}
+			w.WaitGone(driver)
+			for _, object := range w.childrenOf(app) {
+				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
+					t.Errorf("%s %s is deleted at %v, of %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
+				}
+			}
+			if left := w.childrenOf(app); len(left) != len(had) {
+				t.Errorf("%d objects are left of %d", len(left), len(had))
+			}
+		})
+	}
+}
+
+// childrenOf lists what is labelled as an application's.
+func (w *world) childrenOf(app *v1beta2.SparkApplication) (children []client.Object) {
+	w.T.Helper()
+	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+			w.T.Fatal(err)
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(kind)
+			children = append(children, &list.Items[i])
+		}
+	}
+	return children
+}
+
+// TestDeletionIsTheOperators: many that are deleted at once do not wait for the garbage collector, which may be as slow as it likes: the operator asks for
+// all that they have to go.
+func TestDeletionIsTheOperators(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	stop := w.runTiny(tiny.Kind(), func(env *Environment) { env.Rest.Wrap(made.over) })
+	const n = 30
+	var apps []*v1beta2.SparkApplication
+	for i := range n {
+		apps = append(apps, w.Application(fmt.Sprintf("pi-%d", i)))
+	}
+	for _, app := range apps {
+		w.waitState(app.Name, v1beta2.ApplicationStateSubmitted)
+	}
+	before := made.since(nil)
+	for _, app := range apps {
+		if err := w.API.Delete(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Wait(t, "the namespace to be empty", func(context.Context) error { return want(len(w.Stays()), 0) })
+	stop()
+	got := made.since(before)
+	for _, resource := range []string{"pods", "configmaps", "services"} {
+		// One that the cache shows as it was before, or that the collector is at as well, may be asked for twice; and the collector, which wakes by the same event,
+		// may be the first at many where the machine is busy.
+		if deleted := got["DELETE "+resource]; deleted < n/5 || deleted > n+n/3 {
+			t.Errorf("the operator deleted %d %s of %d applications", deleted, resource, n)
+		}
+	}
+	for request := range got {
+		writes := !strings.HasPrefix(request, "GET ") && !strings.HasSuffix(request, " events")
+		if writes && !slices.Contains([]string{"DELETE pods", "DELETE configmaps", "DELETE services", "PATCH sparkapplications/status"}, request) {
+			t.Errorf("%d times %s", got[request], request)
+		}
+	}
+}

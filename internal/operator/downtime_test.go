@@ -1,0 +1,98 @@
+package operator
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestEditWhileNoOperatorRuns: an edit that no process saw happen is found by the remembered hash, once, also where metadata and the operator's own
+// fields were edited with it.
+func TestEditWhileNoOperatorRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.runReal()
+	app := w.Application("pi", withDriver)
+	first := w.runningDriver(app, 1)
+	stop()
+	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
+	stop = w.runReal()
+	testkit.Wait(t, "the edit that restarts nothing to be seen", func(context.Context) error {
+		now := w.Get("pi")
+		return want(now.Status.ObservedGeneration, now.Generation)
+	})
+	stop()
+	if got := w.driverOf(app, 1); got.UID != first.UID || got.DeletionTimestamp != nil {
+		t.Fatal("a time to live that was edited has replaced the run")
+	}
+
+	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
+	stop = w.runReal()
+	second := w.driverOf(app, 2)
+	if !strings.Contains(strings.Join(second.Spec.Containers[0].Args, " "), "100") {
+		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
+	}
+	stop()
+	w.runReal()
+	w.execute(second, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.Operator.Attempt != 2 || got.Status.ExecutionAttempts != 1 {
+		t.Errorf("attempt %d, %d runs since the edit; want 2 and 1", got.Status.Operator.Attempt, got.Status.ExecutionAttempts)
+	}
+}
+
+// TestForeignPodOfTheDriversName: the name is no identity. A pod that took the driver's name while nobody looked is neither deleted nor taken for the
+// driver, whether the application is suspended, resumed, edited or deleted.
+func TestForeignPodOfTheDriversName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.runReal()
+	app := w.Application("pi", withDriver)
+	driver := w.runningDriver(app, 1)
+	stop()
+	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitGone(driver)
+	foreign := foreignPod(w.Namespace, driver.Name)
+	w.Create(foreign)
+	untouched := func(when string) {
+		t.Helper()
+		now := &corev1.Pod{}
+		err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)
+		if err != nil || now.UID != foreign.UID || now.DeletionTimestamp != nil {
+			t.Fatalf("%s, the foreign pod was touched: %v", when, err)
+		}
+	}
+
+	w.suspend("pi", true)
+	w.runReal()
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	untouched("suspended")
+	for _, edit := range []string{`{"spec":{"suspend":false}}`, `{"spec":{"arguments":["100"]}}`} {
+		w.Patch("pi", edit)
+		testkit.Wait(t, edit+" to fail by the name", func(context.Context) error {
+			now := w.Get("pi")
+			if err := want(now.Status.ObservedGeneration, now.Generation); err != nil {
+				return err
+			}
+			if err := want(now.Status.AppState.State, v1beta2.ApplicationStateFailed); err != nil {
+				return err
+			}
+			return want(strings.Contains(now.Status.AppState.ErrorMessage, foreign.Name), true)
+		})
+		untouched(edit)
+	}
+	w.Patch("pi", `{"spec":{"suspend":true}}`)
+	if err := w.API.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitNothingOf(app)
+	untouched("deleted")
+}

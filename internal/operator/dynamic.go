@@ -1,0 +1,31 @@
+package operator
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/settings"
+)
+
+// Settings returns the configuration as it is now. It is meant for kinds, which ask anew in each pass.
+func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
+
+// wakesOf is a source of the custom resources in namespaces whose turn it is: inside lists those of one.
+func wakesOf(live *settings.Live, inside handler.MapFunc) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		live.OnNamespaces(func(name string) {
+			namespace := identity.MetadataOnly(namespaceKind)
+			namespace.SetName(name)
+			for _, request := range inside(ctx, namespace) {
+				queue.Add(request)
+			}
+		})
+		return nil
+	})
+}

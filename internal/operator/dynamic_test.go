@@ -1,0 +1,214 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/config/peer"
+	"github.com/sparkoperator/spark-operator/internal/settings"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+const (
+	propertyNamespaces = "spark.kubernetes.operator.watchedNamespaces"
+	propertyTrim       = "spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled"
+)
+
+// dynamicConfigMap is one that the default selector finds.
+func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: map[string]string{
+			"app.kubernetes.io/name": "spark-kubernetes-operator", "app.kubernetes.io/component": "operator-dynamic-config-overrides",
+		}},
+		Data: data,
+	}
+}
+
+// waitServed waits until an operator serves the namespaces.
+func (w *world) waitServed(op *Operator, names ...string) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%v to be served", names), func(context.Context) error {
+		if is := op.Settings().Namespaces.Names; !slices.Equal(is, names) {
+			return fmt.Errorf("served are %v; the log is\n%s", is, w.Log)
+		}
+		return nil
+	})
+}
+
+// TestNamespacesChangeLive: a ConfigMap brings namespaces in and takes them out, and what is in them is picked up or left as it is.
+func TestNamespacesChangeLive(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	cfg := testConfig(a.Namespace)
+	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
+	waiting := b.Get(b.Application("waiting", withDriver).Name)
+	first := a.Application("first", withDriver)
+	op, err := NewOperator(t.Context(), cfg, a.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.run(op)
+	a.driverOf(first, 1)
+	b.untouched(waiting, 0)
+
+	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
+	a.Create(dynamic)
+	b.driverOf(waiting, 1)
+	for _, want := range []string{"the namespaces that are served have changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
+		if !strings.Contains(a.Log.String(), want) {
+			t.Errorf("the log does not tell %q:\n%s", want, a.Log)
+		}
+	}
+
+	// One that goes out is left as it is.
+	dynamic.Data = map[string]string{propertyNamespaces: b.Namespace, propertyTrim: "false"}
+	if err := a.API.Update(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	a.waitServed(op, b.Namespace)
+	if *op.Settings().Apache.TrimHistory {
+		t.Error("the other setting of the same change was not taken")
+	}
+	late := a.Get(a.Application("late", withDriver).Name)
+	b.driverOf(b.Application("also", withDriver), 1)
+	a.untouched(late, 1)
+
+	// A list that cannot be used changes nothing.
+	dynamic.Data = map[string]string{propertyNamespaces: a.Namespace + ",No_Name"}
+	if err := a.API.Update(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "the refusal to be told", func(context.Context) error {
+		if !strings.Contains(a.Log.String(), "No_Name") {
+			return fmt.Errorf("the log is\n%s", a.Log)
+		}
+		return nil
+	})
+	a.waitServed(op, b.Namespace)
+
+	// Without the ConfigMap everything is as at the start.
+	if err := a.API.Delete(t.Context(), dynamic); err != nil {
+		t.Fatal(err)
+	}
+	a.waitServed(op, a.Namespace)
+	a.driverOf(late, 1)
+	if !*op.Settings().Apache.TrimHistory {
+		t.Error("the other setting is not back")
+	}
+}
+
+// TestSettingsFromAFile: a file is looked at again and again, may be missing, and is read before anything is done.
+func TestSettingsFromAFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "dynamic.properties")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := testConfig("there-is-none")
+	cfg.DynamicConfig = config.DynamicConfig{Enabled: true, Source: config.SourceFile, File: file, Selector: "a=b", ReloadInterval: metav1.Duration{Duration: 20 * time.Millisecond}}
+	write(propertyNamespaces + " = " + w.Namespace + "\n")
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := op.Settings().Namespaces.Names; !slices.Equal(is, []string{w.Namespace}) {
+		t.Fatalf("before the start %v are served", is)
+	}
+	w.run(op)
+	write(propertyNamespaces + " = one, two\n")
+	w.waitServed(op, "one", "two")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.waitServed(op, "there-is-none")
+}
+
+// TestSettingsOfSeveralConfigMaps: the later name wins, and what does not have the labels or the namespace does not count.
+func TestSettingsOfSeveralConfigMaps(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	w.Create(w.dynamicConfigMap("b", map[string]string{propertyNamespaces: "later"}))
+	w.Create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
+	other.Create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
+	cfg := testConfig("first")
+	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.Namespace
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := op.Settings(); !slices.Equal(is.Namespaces.Names, []string{"later"}) || *is.Apache.TrimHistory {
+		t.Errorf("served are %v, trimmed %v", is.Namespaces.Names, *is.Apache.TrimHistory)
+	}
+}
+
+// TestSettingsOfNoNamespace: outside a pod the namespace of the ConfigMaps has to be said.
+func TestSettingsOfNoNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.DynamicConfig.Enabled = true
+	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
+		t.Errorf("outside a pod and without a namespace: %v", err)
+	}
+}
+
+// TestScopeThatChanges: the names are those of now, from all to a few and back, beside what the labels choose.
+func TestScopeThatChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.relabel("team", "a")
+	for _, test := range []struct {
+		start  config.Namespaces
+		now    map[string]string
+		served bool
+	}{
+		{config.Namespaces{Names: []string{"another"}}, nil, false},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: w.Namespace}, true},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: "*"}, true},
+		{config.Namespaces{Names: []string{w.Namespace}}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{}, nil, true},
+		{config.Namespaces{}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=a"}, map[string]string{propertyNamespaces: "another"}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: w.Namespace}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "*"}, true},
+		{config.Namespaces{Selector: "team=b"}, nil, false},
+	} {
+		cfg := testConfig()
+		cfg.Namespaces = test.start
+		live := settings.New(cfg)
+		s, err := newScope(cfg.Namespaces, w.API)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.live = live
+		next, _, err := peer.Override(&cfg, test.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var woken []string
+		live.OnNamespaces(func(name string) { woken = append(woken, name) })
+		live.Become(next)
+		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != test.served {
+			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
+		}
+		if (test.now != nil) != (len(woken) > 0) {
+			t.Errorf("%+v, then %v: woken %v", test.start, test.now, woken)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package operator
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+)
+
+// TestNothingOutside: while exposure is switched off, an application's Ingress is not made and its Service is of the cluster alone, as the API server takes it; the
+// condition says so, and the application runs.
+func TestNothingOutside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Exposure.Enabled = false
+	w.runApache(cfg, time.Now)
+	app := w.apacheApp("pi", withDoors("pi-ui", "pi-door"), func(app *apacheApp) {
+		app.Spec.DriverServiceIngressList[0].ServiceSpec = &runtime.RawExtension{Raw: []byte(
+			`{"type":"LoadBalancer","loadBalancerSourceRanges":["10.0.0.0/8"],"selector":{"app":"database"},"ports":[{"port":80,"nodePort":30123}]}`)}
+	})
+	driver := w.readyDriver(app, 1)
+	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, "exposure.enabled: true"))
+	service := &corev1.Service{}
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui"}, service); err != nil {
+		t.Fatal(err)
+	}
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.Selector["app"] != "" || service.Spec.Selector["spark-role"] != driver.Labels["spark-role"] {
+		t.Errorf("the Service is %+v", service.Spec)
+	}
+	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-door"}, &networkingv1.Ingress{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the Ingress: %v", err)
+	}
+}
+
+// TestSentinelsOfOthers: a sentinel outside of the operator's namespace is not launched and not written to, so that nobody's health depends on it.
+func TestSentinelsOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Identity.Namespace = "elsewhere"
+	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 10*time.Millisecond
+	w.apacheApp("sentinel", sentinelApp)
+	op := w.apacheOperator(cfg)
+	w.run(op)
+	app := w.apacheApp("pi")
+	w.readyDriver(app, 1) // a pass after the sentinel's
+	op.sentinels.Round(t.Context())
+	is := w.getApache("sentinel")
+	if err := errors.Join(want(op.sentinels.Known(), 0), want(is.Generation, int64(1)), want(is.Status.CurrentState == nil, true)); err != nil {
+		t.Error(err)
+	}
+}

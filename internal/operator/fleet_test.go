@@ -1,0 +1,345 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// fleet is replicas of the operator of which one leads, and the account of what each of them wrote.
+type fleet struct {
+	*world
+	cfg config.Configuration
+
+	mu      sync.Mutex
+	account []entry
+	drivers map[types.NamespacedName]int // driver pods that were created, by application
+	next    int
+}
+
+// entry is one write about an application: a request that was sent, from before that to its answer.
+type entry struct {
+	replica      string
+	what         string
+	begun, ended time.Time
+}
+
+func newFleet(t *testing.T) *fleet {
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	election := &cfg.LeaderElection
+	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
+	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 250*time.Millisecond
+	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
+}
+
+// one is one replica. It lives in this process, but is ended, stopped and cut off as one of its own.
+type one struct {
+	client.Client
+	fleet *fleet
+	name  string
+	op    *Operator
+	stop  func()
+	over  chan struct{} // closed when it has ended
+
+	dead   atomic.Bool
+	held   atomic.Int32 // writes that wait for it to go on, or are about to be sent
+	mu     sync.Mutex
+	frozen chan struct{} // closed when it goes on; nil while it does
+	sent   []entry       // every write that it sent, but for those of Events and leases
+}
+
+var errDead = errors.New("the process is no more")
+
+// start begins one more replica.
+func (f *fleet) start() *one {
+	f.T.Helper()
+	f.next++
+	r := &one{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
+	env := f.environment()
+	env.Rest = rest.CopyConfig(env.Rest)
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if r.dead.Load() {
+				return nil, errDead
+			}
+			r.sends(req)
+			return next.RoundTrip(req)
+		})
+	})
+	env.wrap = func(c client.Client) client.Client { r.Client = c; return r }
+	op, err := NewOperator(f.T.Context(), f.cfg, env)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	op.lock.Interface = standing{op.lock.Interface, r}
+	r.op = op
+	ctx, cancel := context.WithCancel(context.Background())
+	r.over = make(chan struct{})
+	go func() { err = op.Start(ctx); close(r.over) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if <-r.over; err != nil && !r.dead.Load() {
+			f.T.Errorf("%s ended with %v", r.name, err)
+		}
+	})
+	f.T.Cleanup(r.stop)
+	return r
+}
+
+// kill ends the replica as the loss of its machine does: nothing is given up.
+func (r *one) kill() {
+	r.dead.Store(true)
+	r.stop()
+}
+
+// stand stops the replica until goOn is called, as SIGSTOP does: a write that was about to be sent is sent then.
+func (r *one) stand() (goOn func()) {
+	on := make(chan struct{})
+	r.mu.Lock()
+	r.frozen = on
+	r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		r.frozen = nil
+		r.mu.Unlock()
+		close(on)
+	}
+}
+
+// sends notes a write that is on its way.
+func (r *one) sends(req *http.Request) {
+	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, entry{replica: r.name, what: req.Method + " " + req.URL.Path, begun: time.Now()})
+}
+
+// since are the writes that it sent after a time.
+func (r *one) since(when time.Time) []entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.sent, func(w entry) bool { return w.begun.After(when) })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(r.sent[i:])
+}
+
+func (r *one) waits() {
+	r.mu.Lock()
+	frozen := r.frozen
+	r.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+}
+
+// write sends a write about an application and enters it into the account.
+func (r *one) write(ctx context.Context, what string, object client.Object, do func() error) error {
+	if _, isEvent := object.(*corev1.Event); isEvent {
+		return do()
+	}
+	key := identity.Key(object)
+	for _, ref := range object.GetOwnerReferences() {
+		key.Name = ref.Name
+	}
+	r.held.Add(1)
+	r.waits()
+	r.held.Add(-1)
+	late := ctx.Err() != nil // the client sends nothing then
+	begun := time.Now()
+	err := do()
+	ended := time.Now()
+	if late || errors.Is(err, errDead) || errors.Is(err, lease.ErrOver) {
+		return err
+	}
+	r.fleet.mu.Lock()
+	defer r.fleet.mu.Unlock()
+	r.fleet.account = append(r.fleet.account, entry{r.name, what + " of " + key.Name, begun, ended})
+	if pod, isPod := object.(*corev1.Pod); isPod && what == "create" && err == nil && pod.Labels[identity.RoleLabel] == identity.RoleDriver {
+		r.fleet.drivers[key]++
+	}
+	return err
+}
+
+func (r *one) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	return r.write(ctx, "create", object, func() error { return r.Client.Create(ctx, object, options...) })
+}
+
+func (r *one) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	return r.write(ctx, "delete", object, func() error { return r.Client.Delete(ctx, object, options...) })
+}
+
+func (r *one) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	r.waits()
+	return r.Client.Apply(ctx, object, options...)
+}
+
+func (r *one) Status() client.SubResourceWriter { return &oneStatus{r.Client.Status(), r} }
+
+type oneStatus struct {
+	client.SubResourceWriter
+	one *one
+}
+
+func (s *oneStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	return s.one.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
+}
+
+// writes waits until a replica has written something.
+func (f *fleet) writes(r *one) {
+	f.T.Helper()
+	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
+		if len(r.since(time.Time{})) == 0 {
+			return errors.New("it has written nothing")
+		}
+		return nil
+	})
+}
+
+// audit fails if writes of two replicas were on their way at the same time. It returns how many each of them sent.
+func (f *fleet) audit() (wrote map[string]int) {
+	f.T.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.account, func(a, b entry) int { return a.begun.Compare(b.begun) })
+	last := map[string]entry{}
+	wrote = map[string]int{}
+	for _, w := range f.account {
+		wrote[w.replica]++
+		for other, before := range last {
+			if other != w.replica && before.ended.After(w.begun) {
+				f.T.Errorf("%s by %s began at %s, while %s by %s was on its way until %s", w.what, w.replica,
+					w.begun.Format("15:04:05.000"), before.what, other, before.ended.Format("15:04:05.000"))
+			}
+		}
+		if before, known := last[w.replica]; !known || w.ended.After(before.ended) {
+			last[w.replica] = w
+		}
+	}
+	return wrote
+}
+
+// kubelets lets every driver run for a while and end well, until ctx ends.
+func (f *fleet) kubelets(ctx context.Context) {
+	seen := map[types.UID]time.Time{}
+	for ctx.Err() == nil {
+		var pods corev1.PodList
+		if err := f.API.List(ctx, &pods, client.InNamespace(f.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
+			continue // the end of the test
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			before := pod.DeepCopy()
+			switch pod.Status.Phase {
+			case corev1.PodPending:
+				seen[pod.UID] = time.Now()
+				pod.Status.Phase = corev1.PodRunning
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running()}}
+			case corev1.PodRunning:
+				if time.Since(seen[pod.UID]) < time.Second {
+					continue
+				}
+				pod.Status.Phase = corev1.PodSucceeded
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: exited(0, "")}}
+			default:
+				continue
+			}
+			if err := f.API.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil && ctx.Err() == nil {
+				f.T.Errorf("play the kubelet of %s: %v", pod.Name, err)
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestReplicasTakeTurns carries applications through their lives while the leader is killed, stopped for longer than
+// its lease lasts, and stopped cleanly. Each application is launched once and ends, and no two replicas write at the
+// same time.
+func TestReplicasTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	const applications = 24
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed) // of the moments alone
+	random, gaps := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, 1))
+	leader := f.start()
+	<-leader.op.Elected()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	var kubelets sync.WaitGroup
+	kubelets.Go(func() { f.kubelets(ctx) })
+	defer kubelets.Wait()
+	defer cancel()
+
+	changes := []func(leader, next *one){
+		func(leader, _ *one) { leader.kill() },
+		func(leader, next *one) {
+			goOn := leader.stand()
+			<-next.op.Elected()
+			goOn()
+			<-leader.over
+			leader.dead.Store(true) // it has lost its lease, which is its end
+		},
+		func(leader, _ *one) { leader.stop() },
+	}
+	for round, change := range changes {
+		next := f.start()
+		var created sync.WaitGroup
+		created.Go(func() {
+			for i := range applications / len(changes) {
+				f.Application(fmt.Sprintf("app-%d", round*applications/len(changes)+i), withDriver)
+				time.Sleep(time.Duration(gaps.IntN(200)) * time.Millisecond)
+			}
+		})
+		f.writes(leader)
+		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+		change(leader, next)
+		<-next.op.Elected()
+		created.Wait()
+		leader = next
+	}
+	for i := range applications {
+		app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted)
+		if app.Status.Operator.Attempt != 1 {
+			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
+		}
+	}
+	wrote := f.audit()
+	t.Logf("writes by replica: %v", wrote)
+	if len(wrote) <= len(changes) {
+		t.Errorf("only %v wrote", wrote)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range applications {
+		key := namespaced(f.Namespace, fmt.Sprintf("app-%d", i))
+		// A driver that was created by a replica that was killed before it had the answer is not counted.
+		if n := f.drivers[key]; n > 1 {
+			t.Errorf("%s: %d drivers were created", key, n)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/gang"
+)
+
+// These tests run applications as gangs against the definitions of Volcano and of the coscheduling plugin. The schedulers themselves are not there:
+// what they would do is the test's to play.
+
+// definitionsOfGroups installs both definitions, once for all tests of the process. They are not part of the repository: where they are absent, the
+// test is skipped.
+func (w *world) definitionsOfGroups() {
+	w.T.Helper()
+	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
+	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+		w.T.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
+	}
+	for file, kind := range map[string]schema.GroupVersionKind{
+		"scheduling.volcano.sh_podgroups.yaml": gang.VolcanoKind, "scheduling.x-k8s.io_podgroups.yaml": gang.CoschedulingKind,
+	} {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil { // also where one of them is missing: only without all of them there is nothing to test against
+			w.T.Fatal(err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, object); err != nil {
+			w.T.Fatal(err)
+		}
+		if err := client.IgnoreAlreadyExists(w.API.Create(w.T.Context(), object)); err != nil {
+			w.T.Fatal(err)
+		}
+		testkit.Wait(w.T, kind.String()+" to be served", func(ctx context.Context) error {
+			return w.API.List(ctx, listOf(kind), client.InNamespace(w.Namespace))
+		})
+	}
+}
+
+// runGangs starts an operator with batch schedulers switched on, which soon sees what is installed.
+func (w *world) runGangs() *Operator {
+	w.T.Helper()
+	cfg := testConfig(w.Namespace)
+	cfg.BatchScheduler.Enabled, cfg.BatchScheduler.KubeSchedulerNames = true, []string{"tuned"}
+	op, err := NewOperator(w.T.Context(), cfg, w.environment())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	op.optional.Interval = 20 * time.Millisecond
+	w.run(op)
+	return op
+}
+
+// asGang lets a scheduler place the application, which has two executors and may fail once.
+func asGang(scheduler string) func(*v1beta2.SparkApplication) {
+	return func(app *v1beta2.SparkApplication) {
+		withDriver(app)
+		app.Spec.BatchScheduler = new(scheduler)
+		app.Spec.Executor.Instances = new(int32(2))
+	}
+}
+
+func groupOf(kind schema.GroupVersionKind, app client.Object) *unstructured.Unstructured {
+	group := &unstructured.Unstructured{}
+	group.SetGroupVersionKind(kind)
+	group.SetNamespace(app.GetNamespace())
+	group.SetName(gang.VolcanoName(app.GetName()))
+	if kind == gang.CoschedulingKind {
+		group.SetName(gang.CoschedulingName(app.GetName()))
+	}
+	return group
+}
+
+// waitGroup waits for the PodGroup of an application's attempt and returns it.
+func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attempt int) *unstructured.Unstructured {
+	w.T.Helper()
+	group := groupOf(kind, app)
+	testkit.Wait(w.T, fmt.Sprintf("the pod group of attempt %d", attempt), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(group), group); err != nil {
+			return err
+		}
+		return want(group.GetLabels()[identity.AttemptLabel], fmt.Sprint(attempt))
+	})
+	return group
+}
+
+// TestSchedulerIsNotInstalled: the application waits, by the default policy of no retries too, says what is missing, and is launched once somebody has
+// installed it; a time that was given to the launch ends it. It is not parallel: the other tests need the definitions.
+func TestSchedulerIsNotInstalled(t *testing.T) {
+	w := newWorld(t)
+	w.runGangs()
+	w.Application("plain", withDriver)
+	app := w.Application("pi", asGang("volcano"))
+	w.Application("hurried", asGang("volcano"), timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
+	w.waitReady("pi", apianswer.ReasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
+	w.waitEvent(app, apianswer.ReasonNotServed, "podgroups.scheduling.volcano.sh")
+	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
+	for _, part := range []string{"failed to run spark-submit", "within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
+		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {
+			t.Errorf("%q does not say %q", got.Status.AppState.ErrorMessage, part)
+		}
+	}
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Errorf("the one that waits is %s", state)
+	}
+
+	w.definitionsOfGroups()
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(groupOf(gang.VolcanoKind, app)), groupOf(gang.VolcanoKind, app)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGangLives: the group is there before the driver, is made anew for the next attempt, and is gone at the end, when the driver's pod is still there.
+func TestGangLives(t *testing.T) {
+	t.Parallel()
+	for scheduler, kind := range map[string]schema.GroupVersionKind{"volcano": gang.VolcanoKind, "tuned": gang.CoschedulingKind} {
+		t.Run(scheduler, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.definitionsOfGroups()
+			w.runGangs()
+			app := w.Application("pi", asGang(scheduler), func(app *v1beta2.SparkApplication) {
+				app.Spec.RestartPolicy = v1beta2.RestartPolicy{
+					Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(2)),
+				}
+			})
+			driver := w.driverOf(app, 1)
+			first := w.waitGroup(kind, app, 1)
+			if order, err := resourceversion.CompareResourceVersion(first.GetResourceVersion(), driver.ResourceVersion); err != nil || order >= 0 {
+				t.Errorf("the group (%s) is not older than the driver (%s): %v", first.GetResourceVersion(), driver.ResourceVersion, err)
+			}
+			if driver.Spec.SchedulerName != scheduler {
+				t.Errorf("the driver's scheduler is %q", driver.Spec.SchedulerName)
+			}
+			if mark := driver.Annotations[gang.VolcanoAnnotation] + driver.Labels[gang.CoschedulingLabel]; mark != first.GetName() {
+				t.Errorf("the driver is of group %q", mark)
+			}
+			w.checkGroup(first, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
+
+			// While the next attempt waits for its time, nothing is kept free for the last.
+			w.execute(driver, exited(1, "first"))
+			w.waitState("pi", v1beta2.ApplicationStateFailing)
+			w.WaitGone(first)
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
+				t.Errorf("the driver's log is gone with the group: %v", err)
+			}
+			driver = w.driverOf(app, 2)
+			second := w.waitGroup(kind, app, 2)
+			if second.GetUID() == first.GetUID() {
+				t.Error("both attempts have one group")
+			}
+
+			w.execute(driver, exited(0, ""))
+			w.waitState("pi", v1beta2.ApplicationStateCompleted)
+			w.WaitGone(second)
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
+				t.Errorf("the driver pod is not kept: %v", err)
+			}
+		})
+	}
+}
+
+// checkGroup holds a group, as the API server stored it, to what the application asks for.
+func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, least map[string]string) {
+	w.T.Helper()
+	spec, _ := group.Object["spec"].(map[string]any)
+	if spec["minMember"] != int64(1) {
+		w.T.Errorf("minMember is %v", spec["minMember"])
+	}
+	stored, _, _ := unstructured.NestedStringMap(group.Object, "spec", "minResources")
+	if fmt.Sprint(stored) != fmt.Sprint(least) {
+		w.T.Errorf("minResources are %v, want %v", stored, least)
+	}
+	if !identity.OwnedBy(group, app.UID) {
+		w.T.Errorf("owners are %v", group.GetOwnerReferences())
+	}
+}
+
+// TestGangIsEdited: another spec is another run, with a group of its own size.
+func TestGangIsEdited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	w.runGangs()
+	app := w.Application("pi", asGang("volcano"))
+	w.runningDriver(app, 1)
+	w.Patch("pi", `{"spec":{"executor":{"instances":5},"batchSchedulerOptions":{"queue":"research"}}}`)
+	w.driverOf(app, 2)
+	group := w.waitGroup(gang.VolcanoKind, app, 2)
+	w.checkGroup(group, app, map[string]string{"cpu": "6", "memory": "5376Mi"})
+	if queue, _, _ := unstructured.NestedString(group.Object, "spec", "queue"); queue != "research" {
+		t.Errorf("the queue is %q", queue)
+	}
+	// A held application keeps nothing free.
+	w.Patch("pi", `{"spec":{"suspend":true}}`)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.WaitGone(group)
+}
+
+// TestGroupOfSomebodyElse is not touched, and the submission says whose name it is.
+func TestGroupOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	theirs := groupOf(gang.VolcanoKind, w.Application("pi", asGang("volcano"), suspended))
+	theirs.Object["spec"] = map[string]any{"minMember": int64(7)}
+	w.Create(theirs)
+	w.runGangs()
+	w.Patch("pi", `{"spec":{"suspend":false}}`)
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if !strings.Contains(got.Status.AppState.ErrorMessage, `PodGroup "spark-pi-pg" already exists and does not belong to this resource`) {
+		t.Errorf("%q", got.Status.AppState.ErrorMessage)
+	}
+	now := groupOf(gang.VolcanoKind, got)
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil || now.GetUID() != theirs.GetUID() {
+		t.Errorf("theirs is gone: %v", err)
+	}
+}
+
+// TestGroupOfAnotherOperator: one that the application already owns, and that no attempt of ours made, is made again; nobody else would delete it.
+func TestGroupOfAnotherOperator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	app := w.Application("pi", asGang("volcano"), suspended)
+	left := groupOf(gang.VolcanoKind, app)
+	left.SetOwnerReferences(tiny.Meta(app, "", 1).OwnerReferences)
+	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
+	w.Create(left)
+	w.runGangs()
+	w.Patch("pi", `{"spec":{"suspend":false}}`)
+	w.driverOf(app, 1)
+	group := w.waitGroup(gang.VolcanoKind, app, 1)
+	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
+}
+
+// TestGangBySparkSubmit: the group comes before the pod that submits, which is not of it; the driver that spark-submit makes is.
+func TestGangBySparkSubmit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.definitionsOfGroups()
+	w.runGangs()
+	app := w.Application("pi", asGang("volcano"), bySparkSubmit)
+	submitter := w.submitterOf(app, 1)
+	group := w.waitGroup(gang.VolcanoKind, app, 1)
+	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
+	if submitter.Annotations[gang.VolcanoAnnotation] != "" || submitter.Spec.SchedulerName == "volcano" {
+		t.Errorf("the pod that submits is of %q and waits for %q", submitter.Annotations[gang.VolcanoAnnotation], submitter.Spec.SchedulerName)
+	}
+	var secret corev1.Secret
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"spark.kubernetes.driver.scheduler.name":                            "volcano",
+		"spark.kubernetes.executor.scheduler.name":                          "volcano",
+		"spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name":   group.GetName(),
+		"spark.kubernetes.executor.annotation.scheduling.k8s.io/group-name": group.GetName(),
+	} {
+		if got, _ := settings.Get(key); got != want {
+			t.Errorf("spark-submit reads %s as %q, want %q", key, got, want)
+		}
+	}
+	driver := w.sparkSubmit(submitter, true)
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.WaitGone(group)
+}
+
+// TestUnknownScheduler ends the application with the names that it could have.
+func TestUnknownScheduler(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runGangs()
+	w.Application("pi", asGang("volcanoo"))
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	for _, part := range []string{`"volcanoo" is no batch scheduler`, "volcano, yunikorn, tuned"} {
+		if !strings.Contains(condition(got, "Failed").Message, part) {
+			t.Errorf("%q does not say %q", condition(got, "Failed").Message, part)
+		}
+	}
+}
+
+// TestTaskGroups are stored as they are written: nothing but the pods is made for YuniKorn.
+func TestTaskGroups(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runGangs()
+	app := w.Application("pi", asGang("yunikorn"), func(app *v1beta2.SparkApplication) {
+		app.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.research")}
+	})
+	driver := w.driverOf(app, 1)
+	if driver.Labels[gang.QueueLabel] != "root.research" || driver.Spec.SchedulerName != gang.YuniKornScheduler {
+		t.Errorf("queue %q of %q", driver.Labels[gang.QueueLabel], driver.Spec.SchedulerName)
+	}
+	const groups = `[{"name":"spark-driver","minMember":1,"minResource":{"cpu":"1","memory":"896Mi"}},` +
+		`{"name":"spark-executor","minMember":2,"minResource":{"cpu":"1","memory":"896Mi"}}]`
+	if got := driver.Annotations[gang.TaskGroupsAnnotation]; got != groups {
+		t.Errorf("task groups\n%s, want\n%s", got, groups)
+	}
+}

@@ -1,0 +1,381 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+)
+
+const (
+	// hostileDelay is by how much longer an application may wait for its driver while another namespace is hostile, besides what the API server takes longer for.
+	hostileDelay = 2 * time.Second
+	// The operator's heap may grow by hostileHeap, and by heapPerByte for each byte of the objects that another namespace has. Once these are gone, by
+	// hostileHeap alone.
+	hostileHeap = 96 << 20
+	heapPerByte = 2
+)
+
+// TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. An ordinary application of another namespace has its driver as soon as
+// ever, and the operator's memory does not grow by more than it is to.
+func TestHostileNamespaceDelaysNobody(t *testing.T) {
+	w, theirs := newWorld(t), testkit.Namespace(t)
+	w.serveHostile(theirs)
+	w.launches("first", 1) // which waits for caches
+	baseline := w.launches("before", 3)
+	heap := heapInUse()
+
+	crowd := w.crowd(t, theirs, hostileCount(150))
+	during := w.launches("during", 5)
+	crowd.wait()
+	after := w.launches("after", 3)
+	t.Logf("drivers after %v; beside hostile objects that were being created %v, that were there %v", baseline, during, after)
+	t.Logf("%d objects of %d KiB were created, %d were refused by the API server", crowd.created, crowd.bytes>>10, crowd.refused)
+	for _, launches := range [][]launch{during, after} {
+		if late := typical(launches) - typical(baseline); late > hostileDelay {
+			t.Errorf("a driver came %v later beside a hostile namespace; the bound is %v", late, hostileDelay)
+		}
+	}
+	if crowd.created < hostileCount(150)/3 {
+		t.Errorf("only %d objects were created: %v", crowd.created, crowd.last)
+	}
+	grown := heapInUse() - heap
+	t.Logf("the heap grew by %d MiB", grown>>20)
+	if grown > hostileHeap+heapPerByte*crowd.bytes {
+		t.Errorf("the heap grew by %d MiB for %d MiB of objects", grown>>20, crowd.bytes>>20)
+	}
+	crowd.delete()
+	var left int64
+	for range 20 { // until the caches have heard of it
+		if left = heapInUse() - heap; left <= hostileHeap/2 {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	t.Logf("the heap is %d MiB larger once they are gone", left>>20)
+	if left > hostileHeap {
+		t.Errorf("%d MiB of the heap were kept of objects that are gone", left>>20)
+	}
+}
+
+// TestObjectsStoredUnderAnotherDefinition stores what our definitions refuse, as an older definition or another operator's would have admitted it. It stops neither
+// an operator that runs nor one that starts. The definitions are everybody's: it runs before the tests that run side by side.
+func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
+	w, theirs := newWorld(t), testkit.Namespace(t)
+	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
+		t.Fatal(err)
+	}
+	restore := w.permissive("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
+	stop := w.serveHostile(theirs)
+	w.launches("first", 1) // which waits for caches
+	baseline := w.launches("before", 3)
+	var stored []client.Object
+	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
+		stored = append(stored, w.unbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
+	}
+	w.onTheWayOut(stored)
+	during := w.launches("during", 3)
+	stop()
+	w.serveHostile(theirs)
+	restarted := w.launches("restarted", 1)
+	t.Logf("drivers after %v; beside unbounded quantities %v, of an operator that started with them %v", baseline, during, restarted)
+	if late := typical(during) - typical(baseline); late > hostileDelay {
+		t.Errorf("a driver came %v later; the bound is %v", late, hostileDelay)
+	}
+	for _, object := range stored {
+		if err := w.API.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}
+	for _, object := range stored {
+		w.WaitGone(object)
+	}
+	restore()
+}
+
+// onTheWayOut deletes objects with the test, however it ends: who lists them later may not be bounded.
+func (w *world) onTheWayOut(objects []client.Object) {
+	w.T.Cleanup(func() {
+		for _, object := range objects {
+			if err := w.API.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+				w.T.Error(err)
+			}
+		}
+	})
+}
+
+// hostileCount is how many objects are created: a third of them where all is not measured.
+func hostileCount(all int) int {
+	if os.Getenv(hostile.SoakVariable) != "" {
+		return all
+	}
+	return all / 3
+}
+
+// serveHostile starts an operator for the world's namespace and another.
+func (w *world) serveHostile(theirs string) (stop func()) {
+	w.T.Helper()
+	cfg := testConfig(w.Namespace, theirs)
+	env := w.environment()
+	log := env.Log
+	env.Log = log.V(0)
+	op, err := NewOperator(w.T.Context(), cfg, env)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return w.run(op)
+}
+
+// launch is how long an application waited for its driver pod, and how long a plain client waited at that moment for requests like those of a launch. What the API
+// server takes longer for, because it has much to do, is no delay by the operator.
+type launch struct{ driver, plain time.Duration }
+
+func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
+
+// launches starts so many applications, one after the other.
+func (w *world) launches(name string, count int) []launch {
+	w.T.Helper()
+	var took []launch
+	for i := range count {
+		name := fmt.Sprintf("%s-%d", name, i)
+		plain := make(chan time.Duration, 1)
+		go func() { plain <- w.plainLaunch("plain-" + name) }()
+		began := time.Now()
+		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { withDriver(a) }), 1)
+		took = append(took, launch{driver: time.Since(began).Round(time.Millisecond), plain: <-plain})
+	}
+	return took
+}
+
+// plainLaunch makes as many requests as the launch of an application does: an object of some length, a ConfigMap, a Service, a pod, and a status.
+func (w *world) plainLaunch(name string) time.Duration {
+	began := time.Now()
+	pod := foreignPod(w.Namespace, name)
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
+	for _, object := range []client.Object{
+		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"spec": strings.Repeat("x", 1000)}}, &corev1.ConfigMap{ObjectMeta: meta},
+		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}, pod,
+	} {
+		if err := w.API.Create(w.T.Context(), object); err != nil {
+			w.T.Error(err)
+		}
+	}
+	if err := w.API.Status().Patch(w.T.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"message":"x"}}`))); err != nil {
+		w.T.Error(err)
+	}
+	return time.Since(began).Round(time.Millisecond)
+}
+
+// typical is by how much later than a plain client's requests a driver comes: the median.
+func typical(launches []launch) time.Duration {
+	var later []time.Duration
+	for _, l := range launches {
+		later = append(later, l.driver-l.plain)
+	}
+	return median(later)
+}
+
+func median(all []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2]
+}
+
+// heapInUse is what the heap holds once it was collected.
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return int64(memory.HeapAlloc)
+}
+
+// crowd are the hostile objects of a namespace.
+type crowd struct {
+	w       *world
+	all     sync.WaitGroup
+	mu      sync.Mutex
+	objects []client.Object
+	created int
+	refused int
+	bytes   int64
+	last    error
+}
+
+// crowd begins to create so many of the objects that cost the operator most, of all kinds.
+func (w *world) crowd(t *testing.T, namespace string, count int) *crowd {
+	t.Helper()
+	c := &crowd{w: w}
+	cases := w.expensive(t)
+	next := make(chan int)
+	go func() {
+		defer close(next)
+		for i := range count {
+			next <- i
+		}
+	}()
+	for range 3 {
+		c.all.Go(func() {
+			for i := range next {
+				c.create(namespace, fmt.Sprintf("hostile-%d", i), cases[i*len(cases)/count])
+			}
+		})
+	}
+	return c
+}
+
+// expensive are hostile objects that the definitions admit: of each kind some with a long list, and those with all lists at once.
+func (w *world) expensive(t *testing.T) [][]byte {
+	t.Helper()
+	var all [][]byte
+	g := hostile.Cases(t)
+	for _, d := range g.Definitions {
+		var lists []*hostile.Case
+		for c := range g.Of(d) {
+			if strings.HasPrefix(c.Field, "spec.") && !strings.Contains(c.Field, "[]") && strings.Contains(c.Value, "distinct items") {
+				lists = append(lists, c)
+			}
+		}
+		few := slices.Collect(g.Filled(d))
+		for i := range 16 {
+			few = append(few, lists[i*len(lists)/16])
+		}
+		for _, c := range few {
+			object, err := c.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+func (c *crowd) create(namespace, name string, text []byte) {
+	object := &unstructured.Unstructured{}
+	err := yaml.Unmarshal(text, &object.Object)
+	if err == nil {
+		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "ownerReferences", "managedFields"} {
+			unstructured.RemoveNestedField(object.Object, "metadata", field)
+		}
+		object.SetNamespace(namespace)
+		object.SetName(name)
+		err = c.w.API.Create(c.w.T.Context(), object)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.refused++
+		c.last = fmt.Errorf("%.300s", err.Error())
+		return
+	}
+	c.created++
+	c.bytes += int64(len(text))
+	unstructured.RemoveNestedField(object.Object, "spec")
+	c.objects = append(c.objects, object)
+}
+
+func (c *crowd) wait() { c.all.Wait() }
+
+// delete deletes all of them and waits until they are gone.
+func (c *crowd) delete() {
+	c.w.T.Helper()
+	for _, object := range c.objects {
+		if err := c.w.API.Delete(c.w.T.Context(), object); client.IgnoreNotFound(err) != nil {
+			c.w.T.Fatal(err)
+		}
+	}
+	for _, object := range c.objects {
+		c.w.WaitGone(object)
+	}
+	c.objects = nil
+}
+
+// permissive replaces the schemas of definitions by ones that admit anything, until the test ends or they are restored.
+func (w *world) permissive(names ...string) (restore func()) {
+	w.T.Helper()
+	was := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
+	change := func(ctx context.Context, name string, to func(*apiextensionsv1.CustomResourceDefinitionSpec)) error {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := w.API.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+			return err
+		}
+		if _, known := was[name]; !known {
+			was[name] = *crd.Spec.DeepCopy()
+		}
+		to(&crd.Spec)
+		return w.API.Update(ctx, crd)
+	}
+	for _, name := range names {
+		if err := change(w.T.Context(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) {
+			for i := range spec.Versions {
+				spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+			}
+		}); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	restore = sync.OnceFunc(func() {
+		for _, name := range slices.Sorted(maps.Keys(was)) {
+			if err := change(context.Background(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) { spec.Versions = was[name].Versions }); err != nil {
+				w.T.Error(err)
+			}
+		}
+	})
+	w.T.Cleanup(restore)
+	return restore
+}
+
+// unbounded stores objects with a quantity that nothing bounds, in fields of several kinds. The API server may take a moment to serve the changed definitions.
+func (w *world) unbounded(namespace, name, quantity string) []client.Object {
+	w.T.Helper()
+	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}
+	container := map[string]any{"name": "c", "image": "i", "resources": limits}
+	conf := map[string]any{"spark.kubernetes.container.image": "i", "spark.kubernetes.driver.limit.cores": quantity, "spark.kubernetes.executor.request.cores": quantity}
+	var all []client.Object
+	for suffix, object := range map[string]map[string]any{
+		"sidecar": {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": map[string]any{
+			"type": "Java", "mode": "cluster", "sparkVersion": "4.1.4", "image": "i", "mainClass": "M", "mainApplicationFile": "local:///a.jar",
+			"driver":   map[string]any{"sidecars": []any{container}, "coreLimit": quantity, "coreRequest": quantity, "memoryLimit": quantity},
+			"executor": map[string]any{"instances": int64(1), "initContainers": []any{container}},
+		}},
+		"connect": {"apiVersion": "sparkoperator.k8s.io/v1alpha1", "kind": "SparkConnect", "spec": map[string]any{
+			"sparkVersion": "4.1.4", "image": "i", "server": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{container}}}},
+			"executor": map[string]any{"instances": int64(1)},
+		}},
+		"apache": {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": map[string]any{
+			"mainClass": "M", "jars": "local:///a.jar", "runtimeVersions": map[string]any{"sparkVersion": "4.1.4"}, "sparkConf": conf,
+			"driverSpec": map[string]any{"podTemplateSpec": map[string]any{"spec": map[string]any{"containers": []any{container}}}},
+		}},
+	} {
+		stored := &unstructured.Unstructured{Object: object}
+		stored.SetNamespace(namespace)
+		stored.SetName(name + "-" + suffix)
+		testkit.Wait(w.T, "the API server to store "+stored.GetName(), func(ctx context.Context) error {
+			if err := w.API.Create(ctx, stored.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
+				return err
+			}
+			return nil
+		})
+		all = append(all, stored)
+	}
+	return all
+}

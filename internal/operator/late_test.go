@@ -1,0 +1,81 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestDriverIsRenamedBeforeItsLaunchIsStored: somebody gives the driver another name after it was made, before that was written down, and the cache does not
+// show it yet. No name keeps a second one from being made then: what was made is looked for, and goes before the next attempt's is made.
+func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hears := &behind{resource: "pods"}
+	var hold, rename sync.Once
+	var end func()
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(hears.over)
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(request *http.Request) (*http.Response, error) {
+				switch {
+				case request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/pods/pi-driver"):
+					end() // it was found
+					fallthrough
+				case request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/pods"):
+					return next.RoundTrip(request)
+				}
+				var beside corev1.PodList
+				if err := w.API.List(request.Context(), &beside, client.InNamespace(w.Namespace)); err != nil || len(beside.Items) > 0 {
+					t.Errorf("a driver is made beside %d others (%v)", len(beside.Items), err)
+				}
+				hold.Do(func() { end = hears.begin() })
+				response, err := next.RoundTrip(request)
+				rename.Do(func() { // to one that is the first of both, so that the other would be nobody's
+					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":{"podName":"a-driver"}}}`))
+					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi"}}
+					if err := w.API.Patch(request.Context(), app, patch); err != nil {
+						t.Error(err)
+					}
+				})
+				return response, err
+			})
+		})
+	})
+	app := w.Application("pi", withDriver)
+	if name := w.driverOf(app, 2).Name; name != "a-driver" {
+		t.Errorf("the driver of the edited spec is %s", name)
+	}
+}
+
+// TestDriverStartsUnseen: a driver starts in time, and the cache does not show that when the time is over. It is looked for live, and goes on.
+func TestDriverStartsUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hears, made := &behind{resource: "pods"}, &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(hears.over)
+		env.Rest.Wrap(made.over)
+	})
+	app := w.Application("pi", withDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(5))}))
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	driver := w.driverOf(app, 1)
+	end, before := hears.begin(), made.since(nil)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	testkit.Wait(t, "a live read", func(context.Context) error { return want(made.since(before)["GET pods"] > 0, true) })
+	end()
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	if now := w.driverOf(app, 1); now.UID != driver.UID || now.DeletionTimestamp != nil {
+		t.Errorf("the driver is %+v", now.ObjectMeta)
+	}
+}

@@ -1,0 +1,272 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// hanging is an API server that does not answer creations of pods.
+type hanging struct {
+	client.Client
+	begun chan struct{}
+	ended chan error // why the creation was given up
+	once  sync.Once
+}
+
+func (h *hanging) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if _, isPod := object.(*corev1.Pod); !isPod {
+		return h.Client.Create(ctx, object, options...)
+	}
+	h.once.Do(func() { close(h.begun) })
+	<-ctx.Done()
+	select {
+	case h.ended <- context.Cause(ctx):
+	default:
+	}
+	return ctx.Err()
+}
+
+// TestLostLeaseEndsPasses: a pass that is in flight when another replica has the lease is ended, and does not use up its time; also where the operator was asked to
+// end before that, and waits for its passes.
+func TestLostLeaseEndsPasses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		asked bool
+	}{{"it goes on", false}, {"it ends", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			cfg := testConfig(w.Namespace)
+			election := &cfg.LeaderElection
+			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
+			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
+			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute // so that nothing else ends a pass while this test lasts but its own limit of a minute
+
+			h := &hanging{begun: make(chan struct{}), ended: make(chan error, 1)}
+			env := w.environment()
+			env.wrap = func(c client.Client) client.Client { h.Client = c; return h }
+			op, err := NewOperator(t.Context(), cfg, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			over := make(chan error, 1)
+			go func() { over <- op.Start(ctx) }()
+			w.Application("pi", withDriver)
+			<-h.begun
+			if c.asked {
+				stop()
+			}
+			w.takeLease("lock")
+			if cause := <-h.ended; !errors.Is(cause, lease.ErrOver) {
+				t.Errorf("the pass was ended by %v", cause)
+			}
+			if err := <-over; err == nil && !c.asked {
+				t.Error("the operator ended as if it had been asked to")
+			}
+		})
+	}
+}
+
+// takeLease gives a lease to another.
+func (w *world) takeLease(name string) {
+	w.T.Helper()
+	testkit.Wait(w.T, "the lease to be taken away", func(ctx context.Context) error {
+		lease := &coordinationv1.Lease{}
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, lease); err != nil {
+			return err
+		}
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("another"), new(int32(3600))
+		return w.API.Update(ctx, lease)
+	})
+}
+
+// someLock is a lock whose writes end as the test says, and whose lease is whose the test says.
+type someLock struct {
+	resourcelock.Interface
+	fails  error
+	holder string
+}
+
+func (*someLock) Identity() string { return "me" }
+
+func (s *someLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: s.holder}, nil, s.fails
+}
+
+func (s *someLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
+
+func (s *someLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
+
+// TestLock: until when the lease is this replica's, by what became of its requests.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	const term, retry = 10 * time.Second, 2 * time.Second
+	mine, nobody := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{}
+	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
+	for _, c := range []struct {
+		name string
+		asks func(*lock, *someLock) error // after a write that went well, and retry after that
+		want time.Duration                // for which it is this replica's from then on
+	}{
+		{"renewed", func(l *lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
+		{"made anew", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
+		{"not renewed", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
+		{"released", func(l *lock, _ *someLock) error { return l.Update(t.Context(), nobody) }, 0},
+		{"released, as far as the others know", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
+		{"seen to be its own", func(l *lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
+		{"seen to be another's", func(l *lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
+		{"seen to be nobody's", func(l *lock, _ *someLock) error { return read(l) }, 0},
+		{"not seen", func(l *lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := &someLock{}
+				l := &lock{Interface: inner, term: term}
+				if _, _, given := l.lead.Begin(t.Context()); given {
+					t.Error("it is this replica's before it ever was")
+				}
+				if err := l.Create(t.Context(), mine); err != nil {
+					t.Fatal(err)
+				}
+				pass, done, given := l.lead.Begin(t.Context())
+				if !given {
+					t.Fatal("it is not this replica's, which has just made it")
+				}
+				defer done()
+				time.Sleep(retry)
+				began := time.Now()
+				if err := c.asks(l, inner); !errors.Is(err, inner.fails) {
+					t.Errorf("the request ended with %v, want %v", err, inner.fails)
+				}
+				if c.want > 0 {
+					time.Sleep(c.want - 1)
+					synctest.Wait()
+					_, done, given := l.lead.Begin(t.Context())
+					done()
+					if !given || pass.Err() != nil {
+						t.Errorf("lost after %s", time.Since(began))
+					}
+				}
+				<-pass.Done()
+				if lost := errors.Is(context.Cause(pass), lease.ErrOver); !lost || time.Since(began) != c.want {
+					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
+				}
+				if _, _, given := l.lead.Begin(t.Context()); given {
+					t.Error("a pass may begin after it is lost")
+				}
+
+				// Late, or after another: what is new may begin, and what was begun before is over.
+				inner.fails = nil
+				if err := l.Update(t.Context(), mine); err != nil {
+					t.Fatal(err)
+				}
+				_, done, given = l.lead.Begin(t.Context())
+				done()
+				if !given || pass.Err() == nil {
+					t.Errorf("renewed after it was lost: a pass may begin %t, that before is over %t", given, pass.Err() != nil)
+				}
+				l.lead.End() // a bubble waits for its timers
+			})
+		})
+	}
+}
+
+// standing is the lock of a replica that may be stopped. It stops between two renewals, where a process mostly is: when it goes on, the elector begins a
+// renewal for which it gives itself all the time that there is.
+type standing struct {
+	resourcelock.Interface
+	one *one
+}
+
+func (s standing) Describe() string {
+	s.one.waits()
+	return s.Interface.Describe()
+}
+
+// TestLeaderThatStoodStill: a leader that was stopped for longer than its lease lasts writes nothing after the next has begun, though its own election has not
+// told it so yet.
+func TestLeaderThatStoodStill(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	first := f.start()
+	<-first.op.Elected()
+	second := f.start()
+	ctx, cancel := context.WithCancel(context.Background())
+	var kubelets sync.WaitGroup
+	kubelets.Go(func() { f.kubelets(ctx) })
+	defer kubelets.Wait()
+	defer cancel()
+
+	const applications = 12
+	for i := range applications / 2 {
+		f.Application(fmt.Sprintf("app-%d", i), withDriver)
+	}
+	f.waitState("app-0", v1beta2.ApplicationStateRunning)
+	goOn := first.stand()
+	for i := range applications / 2 {
+		f.Application(fmt.Sprintf("app-%d", applications/2+i), withDriver) // whose passes stand before their first write
+	}
+	f.writes(second)
+	goOn()
+	<-first.over
+	first.dead.Store(true) // it has lost its lease, which is its end
+	for i := range applications {
+		if app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
+			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
+		}
+	}
+	begun := second.since(time.Time{})[0]
+	for _, late := range first.since(begun.begun) {
+		t.Errorf("%s was sent by the first %s after %s by the second", late.what, late.begun.Sub(begun.begun), begun.what)
+	}
+}
+
+// TestLateRenewalLetsWorkGoOn: what a leader does not do while its lease may be another's is done when the lease was renewed after all. Nothing else than that
+// asks for it again: there is no event of a driver that was not launched.
+func TestLateRenewalLetsWorkGoOn(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	only := f.start()
+	f.Application("before", withDriver)
+	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have begun
+	goOn := only.stand()
+	f.Application("early", withDriver)
+	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
+		if only.held.Load() == 0 {
+			return errors.New("none stands there")
+		}
+		return nil
+	})
+	lasts := func() bool {
+		_, done, given := only.op.lock.lead.Begin(t.Context())
+		done()
+		return given
+	}
+	testkit.Wait(t, "the lease to be over", func(context.Context) error {
+		if lasts() {
+			return errors.New("it lasts")
+		}
+		return nil
+	})
+	f.Application("late", withDriver) // whose pass is not begun
+	goOn()
+	f.waitState("early", v1beta2.ApplicationStateSubmitted)
+	f.waitState("late", v1beta2.ApplicationStateSubmitted)
+}

@@ -1,0 +1,117 @@
+package operator
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// heard is a handler that notes what it is told.
+type heard struct {
+	mu   sync.Mutex
+	told []string
+}
+
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func (h *heard) note(what string, of client.Object) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.told = append(h.told, what+" "+of.GetName())
+}
+
+func (h *heard) handler() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ requestQueue) { h.note("came", e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ requestQueue) { h.note("changed", e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ requestQueue) { h.note("went", e.Object) },
+	}
+}
+
+// all is what was told, without the order of different objects.
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(slices.Values(h.told))
+}
+
+// wait waits until so many things were told, and returns them.
+func (h *heard) wait(t *testing.T, n int) []string {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); len(h.all()) < n && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return h.all()
+}
+
+// TestListener has controllers that begin with the operator and one that begins later hear the same.
+func TestListener(t *testing.T) {
+	w := newWorld(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	children, err := cache.New(testkit.Rest(t), cache.Options{DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	ctx, end := context.WithCancel(t.Context())
+	t.Cleanup(func() { end(); running.Wait() })
+	running.Go(func() { _ = children.Start(ctx) })
+
+	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "old"}}
+	must(w.API.Create(ctx, old))
+	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
+	var first, second, late heard
+	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+	ears := []*feed.Ear{l.Ear(true, first.handler()), l.Ear(true, second.handler(), noChanges)}
+
+	must(ears[0].Start(ctx, nil))
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if err := ears[0].WaitForSync(short); err == nil {
+		t.Error("one ear did not wait for the other, of which nobody would hear what there was")
+	}
+	must(ears[1].Start(ctx, nil))
+	for _, e := range ears {
+		must(e.WaitForSync(ctx))
+	}
+	later := l.Ear(false, late.handler())
+	must(later.Start(ctx, nil))
+	must(later.WaitForSync(ctx))
+
+	old.Labels = map[string]string{"a": "b"}
+	must(w.API.Update(ctx, old))
+	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
+	must(w.API.Delete(ctx, old))
+	all := []string{"came new", "came old", "changed old", "went old"}
+	for name, h := range map[string]*heard{"the first": &first, "a late one": &late} {
+		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {
+			t.Errorf("%s heard (-want +got):\n%s", name, diff)
+		}
+	}
+	some := []string{"came new", "came old", "went old"}
+	if diff := cmp.Diff(some, second.wait(t, len(some))); diff != "" {
+		t.Errorf("one that wants no changes heard (-want +got):\n%s", diff)
+	}
+}

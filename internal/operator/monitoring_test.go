@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+)
+
+// monitored runs the JMX exporter in driver and executors.
+func monitored(app *v1beta2.SparkApplication) {
+	app.Spec.Monitoring = &v1beta2.MonitoringSpec{
+		ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/a.jar"},
+	}
+}
+
+// TestMetricsConfigMapGoesWithItsAttempt: every attempt has a metrics ConfigMap of the same name, and none the last one's.
+func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", withDriver, onFailure(1), monitored)
+	config := func() *corev1.ConfigMap {
+		var config corev1.ConfigMap
+		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-prom-conf"}, &config); err != nil {
+			t.Fatal(err)
+		}
+		return &config
+	}
+	driver := w.driverOf(app, 1)
+	first := config()
+	if identity.Attempt(first) != 1 || len(first.Data) != 2 {
+		t.Errorf("of the first attempt: %+v", first)
+	}
+	// The webhook that others need for it does not exist: the pod came so from the operator.
+	at := len(driver.Spec.Containers) - 1
+	var mounts []string
+	for _, m := range driver.Spec.Containers[at].VolumeMounts {
+		if m.Name == "pi-prom-conf-vol" {
+			mounts = append(mounts, m.MountPath)
+		}
+	}
+	if diff := cmp.Diff([]string{"/etc/metrics/conf"}, mounts); diff != "" {
+		t.Errorf("mounts (-want +got):\n%s", diff)
+	}
+	w.execute(driver, exited(1, "again"))
+	second := w.driverOf(app, 2)
+	if again := config(); identity.Attempt(again) != 2 || again.UID == first.UID {
+		t.Errorf("of the second attempt: %+v", again.ObjectMeta)
+	}
+	w.execute(second, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+}
+
+// TestMetricsConfigMapOfSomebodyElse: what has the name and is not ours stays as it is, and the application says who is in its way.
+func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	theirs := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+	theirs.Namespace, theirs.Name = w.Namespace, "pi-prom-conf"
+	if err := w.API.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.Application("pi", withDriver, monitored)
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if message := got.Status.AppState.ErrorMessage; !strings.Contains(message, `"pi-prom-conf"`) || !strings.Contains(message, "does not belong") {
+		t.Errorf("errorMessage is %q", message)
+	}
+	var now corev1.ConfigMap
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), &now); err != nil || now.UID != theirs.UID || len(now.Data) != 1 {
+		t.Errorf("theirs is %v: %v", now.Data, err)
+	}
+}

@@ -1,0 +1,275 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// widgets is a kind of this test's own: no other test sees its definition come and go.
+func (w *world) widgets() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Widget"}
+}
+
+func definition(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "widgets." + kind.Group},
+		"spec": map[string]any{
+			"group": kind.Group, "scope": "Namespaced",
+			"names": map[string]any{"kind": kind.Kind, "listKind": kind.Kind + "List", "plural": "widgets", "singular": "widget"},
+			"versions": []any{map[string]any{
+				"name": kind.Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	return crd
+}
+
+// define installs the definition of a kind until the test ends.
+func (w *world) define(kind schema.GroupVersionKind) {
+	w.T.Helper()
+	w.Create(definition(kind))
+	w.T.Cleanup(func() { _ = w.API.Delete(context.Background(), definition(kind)) })
+	testkit.Wait(w.T, kind.Kind+" to be served", func(ctx context.Context) error {
+		return w.API.List(ctx, listOf(kind), client.InNamespace(w.Namespace))
+	})
+}
+
+// undefine removes it, and what is of that kind with it.
+func (w *world) undefine(kind schema.GroupVersionKind) {
+	w.T.Helper()
+	if err := w.API.Delete(w.T.Context(), definition(kind)); err != nil {
+		w.T.Fatal(err)
+	}
+	w.WaitGone(definition(kind))
+}
+
+func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
+}
+
+// widget is one of an attempt.
+func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt int32) *unstructured.Unstructured {
+	meta := tiny.Meta(app, "widget", attempt)
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(meta.Namespace)
+	object.SetName(meta.Name)
+	object.SetLabels(meta.Labels)
+	object.SetOwnerReferences(meta.OwnerReferences)
+	return object
+}
+
+// withWidgets is the tiny kind whose submissions need a widget where the application's arguments ask for one.
+func withWidgets(kind controller.Kind, of schema.GroupVersionKind) controller.Kind {
+	render := kind.Render
+	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+		objects, err := render(app, action, now)
+		if len(app.Spec.Arguments) > 0 {
+			objects.Before = append(objects.Before, widget(of, app, action.Attempt))
+		}
+		return objects, err
+	})
+	return kind
+}
+
+func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
+
+// runWidgets starts an operator with an optional kind, at which it looks often.
+func (w *world) runWidgets(kind controller.Kind) *Operator {
+	w.T.Helper()
+	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	if err := Add(w.T.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
+		w.T.Fatal(err)
+	}
+	w.run(op)
+	return op
+}
+
+// waitWatched waits until the operator watches its optional kind, or no longer does.
+func (w *world) waitWatched(op *Operator, watched bool) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
+		kinds, _ := op.optional.Full()
+		return want(len(kinds) > 0, watched)
+	})
+}
+
+// TestOptionalKindIsMissing: what does not need it runs, what does waits and says what to install; once it is there all run, without a restart.
+func TestOptionalKindIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	op := w.runWidgets(tiny.Kind())
+	w.Application("plain")
+	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
+	early := w.Application("early", wantsWidget)
+	w.waitEvent(early, apianswer.ReasonNotServed, "no Widget of ")
+	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
+	w.WaitGone(tiny.Driver(early, 1)) // it was not made: what it needs comes first
+
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	late := w.Application("late", wantsWidget)
+	w.waitState("late", v1beta2.ApplicationStateSubmitted)
+	w.waitState("early", v1beta2.ApplicationStateSubmitted)
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOptionalChildren: they are children like others: an older attempt's is deleted before a launch, in which the name is taken again,
+// one that somebody else owns is not touched, and one that was made by a pass that ended early is adopted.
+func TestOptionalChildren(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		object func(*v1beta2.SparkApplication, schema.GroupVersionKind) *unstructured.Unstructured
+		state  v1beta2.ApplicationStateType
+		kept   bool
+	}{
+		{"of an older attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			return widget(kind, app, 7)
+		}, v1beta2.ApplicationStateSubmitted, false},
+		{"of this attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			return widget(kind, app, 1)
+		}, v1beta2.ApplicationStateSubmitted, true},
+		{"of somebody else", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+			object := widget(kind, app, 1)
+			object.SetOwnerReferences(nil)
+			return object
+		}, v1beta2.ApplicationStateFailed, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.define(w.widgets())
+			app := w.Application("pi", suspended, wantsWidget)
+			object := test.object(app, w.widgets())
+			w.Create(object)
+			op := w.runWidgets(heldKind())
+			w.waitWatched(op, true)
+			w.release("pi")
+			got := w.waitState("pi", test.state)
+			now := widget(w.widgets(), app, 1)
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
+				t.Fatal(err)
+			}
+			if kept := now.GetUID() == object.GetUID(); kept != test.kept {
+				t.Errorf("kept: %t, want %t (%s)", kept, test.kept, got.Status.AppState.ErrorMessage)
+			}
+		})
+	}
+}
+
+// TestOptionalChildGoesWithItsAttempt, and wakes its owner when it does.
+func TestOptionalChildGoesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.define(w.widgets())
+	op := w.runWidgets(tiny.Kind())
+	w.waitWatched(op, true)
+	app := w.Application("pi", wantsWidget)
+	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	// Without its driver the attempt is lost, which deletes the rest of it.
+	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitState("pi", v1beta2.ApplicationStateFailed)
+	w.WaitGone(widget(w.widgets(), app, 1))
+}
+
+// TestOptionalKindGoesAway: a definition that is removed takes its objects along; nothing else is disturbed, what needs it waits, and a new one is followed again.
+func TestOptionalKindGoesAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.define(w.widgets())
+	op := w.runWidgets(tiny.Kind())
+	w.waitWatched(op, true)
+	w.Application("first", wantsWidget)
+	w.waitState("first", v1beta2.ApplicationStateSubmitted)
+
+	w.undefine(w.widgets())
+	w.waitWatched(op, false)
+	w.kubelet("first-driver", "Running", running())
+	w.waitState("first", v1beta2.ApplicationStateRunning)
+	w.waitEvent(w.Application("between", wantsWidget), apianswer.ReasonNotServed, "CustomResourceDefinition widgets.")
+
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	w.Application("second", wantsWidget)
+	w.waitState("second", v1beta2.ApplicationStateSubmitted)
+	w.waitState("between", v1beta2.ApplicationStateSubmitted)
+}
+
+// TestOptionalKindIsTriedAgain: a watch that cannot be begun, as the API server does not answer just then, is begun later.
+func TestOptionalKindIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	env := w.environment()
+	flaky := &deaf{about: w.widgets().Group, times: 3}
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { flaky.next = next; return flaky })
+	op, err := newOperator(t.Context(), testConfig(w.Namespace), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
+	w.run(op)
+	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
+		return want(strings.Contains(w.Log.String(), "an optional kind is not served yet"), true)
+	})
+	w.define(w.widgets())
+	w.waitWatched(op, true)
+	if !strings.Contains(w.Log.String(), "an optional kind cannot be watched; it is tried again") {
+		t.Error("nothing failed, or nobody was told")
+	}
+}
+
+// deaf gives no answer to some requests about something, once it was found.
+type deaf struct {
+	next  http.RoundTripper
+	about string
+	times int64
+
+	found  atomic.Bool
+	failed atomic.Int64
+}
+
+func (d *deaf) RoundTrip(request *http.Request) (*http.Response, error) {
+	about := strings.Contains(request.URL.Path, d.about)
+	if about && d.found.Load() && d.failed.Add(1) <= d.times {
+		return nil, errors.New("no answer")
+	}
+	response, err := d.next.RoundTrip(request)
+	if about && err == nil && response.StatusCode == http.StatusOK {
+		d.found.Store(true)
+	}
+	return response, err
+}

@@ -1,0 +1,191 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// hoursOfWork is a quantity that resource.ParseQuantity computes with for hours.
+const hoursOfWork = "1234567890123456789012e2000000000"
+
+// outOfBounds are custom resources of every kind that our definitions refuse, and what is told of each.
+var outOfBounds = []struct{ crd, object, state, told string }{
+	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
+		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,
+		"FAILED", "spec.driver.sidecars[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
+	{"scheduledsparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "spec": {"schedule": "@every 1s", "template": {
+		"type": "Scala", "sparkVersion": "4.1.4", "image": "i", "mainClass": "M", "mainApplicationFile": "local:///a.jar", "driver": {}, "executor": {},
+		"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "` + hoursOfWork + `"}}]}}}`,
+		"FailedValidation", "spec.template.volumes[0].emptyDir.sizeLimit: the exponent"},
+	{"sparkconnects.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1alpha1", "kind": "SparkConnect", "spec": {"sparkVersion": "4.1.4", "image": "i", "server": {},
+		"executor": {"template": {"spec": {"initContainers": [{"name": "s", "resources": {"requests": {"memory": "` + hoursOfWork + `"}}}]}}}}}`,
+		"Failed", "spec.executor.template.spec.initContainers[0].resources.requests[memory]: the exponent"},
+	{"sparkapplications.spark.apache.org", `{"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": {"runtimeVersions": {"sparkVersion": "4.1.4"}, "jars": "local:///a.jar",
+		"mainClass": "M", "driverSpec": {"podTemplateSpec": {"spec": {"containers": [{"name": "c", "env": [{"name": "e", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu",
+		"divisor": "` + hoursOfWork + `"}}}]}]}}}}}`,
+		"Failed", "spec.driverSpec.podTemplateSpec.spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: the exponent"},
+	{"sparkclusters.spark.apache.org", `{"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "spec": {"runtimeVersions": {"sparkVersion": "4.1.4"},
+		"clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}},
+		"workerSpec": {"statefulSetSpec": {"template": {"spec": {"overhead": {"cpu": "` + hoursOfWork + `"}}}}}}}`,
+		"ResourceReleased", "spec.workerSpec.statefulSetSpec.template.spec.overhead[cpu]: the exponent"},
+}
+
+// TestStoredObjectsBeyondTheLimits: one of each kind was stored under a definition that knows no limits. The operator lists them and later sees more of them in
+// its watches; it serves another namespace meanwhile, tells each by its state, and lets it be put right or deleted. It is not parallel: it edits the
+// definitions of all tests.
+func TestStoredObjectsBeyondTheLimits(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	restore := w.loosen()
+	defer restore()
+	for _, bad := range outOfBounds {
+		w.stored(bad.object, "listed")
+	}
+	w.runBoth(testConfig(w.Namespace, other.Namespace))
+	before := other.Application("before")
+	other.waitPod("before-driver")
+
+	for _, bad := range outOfBounds {
+		w.stored(bad.object, "watched")
+		for _, name := range []string{"listed", "watched"} {
+			w.told(w.object(bad.object, name), bad.state, bad.told)
+		}
+	}
+	other.Application("after")
+	other.waitPod("after-driver")
+	var pods corev1.PodList
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
+		t.Errorf("%d pods were made of what cannot be read: %v", len(pods.Items), err)
+	}
+
+	app := w.object(outOfBounds[0].object, "listed")
+	w.patchWith(app, `{"spec": {"driver": {"sidecars": null}}}`)
+	w.waitPod("listed-driver")
+	for _, bad := range outOfBounds {
+		watched := w.object(bad.object, "watched")
+		w.Remove(watched)
+		w.WaitGone(watched)
+	}
+
+	// One that runs and is edited beyond a limit ends as by any other invalid edit.
+	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
+	w.told(app, "FAILED", "at most 2 digits")
+	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
+		t.Error("the other namespace's application was touched")
+	}
+}
+
+// TestDefinitionsRefuseWhatExceedsALimit: a real API server refuses typed quantities and lists beyond the limits, and names the field.
+func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
+	w := newWorld(t)
+	for _, bad := range outOfBounds[:2] { // templates are kept as they are written
+		err := w.API.Create(t.Context(), w.object(bad.object, "refused"))
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), strings.Split(strings.Split(bad.told, ":")[0], "[cpu]")[0]) {
+			t.Errorf("%s: %v", bad.crd, err)
+		}
+	}
+}
+
+// object is a custom resource of JSON by a name.
+func (w *world) object(text, name string) *unstructured.Unstructured {
+	w.T.Helper()
+	object := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(text), &object.Object); err != nil {
+		w.T.Fatal(err)
+	}
+	object.SetNamespace(w.Namespace)
+	object.SetName(name)
+	return object
+}
+
+// stored creates an object as soon as the API server accepts it.
+func (w *world) stored(text, name string) {
+	w.T.Helper()
+	object := w.object(text, name)
+	testkit.Wait(w.T, object.GetKind()+" to be stored", func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(w.API.Create(ctx, object.DeepCopy()))
+	})
+}
+
+func (w *world) patchWith(object client.Object, patch string) {
+	w.T.Helper()
+	if err := w.API.Patch(w.T.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// told waits until an object's status has a state, and an event and the status say why.
+func (w *world) told(object *unstructured.Unstructured, state, why string) {
+	w.T.Helper()
+	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		text, err := json.Marshal(object.Object["status"])
+		if err != nil {
+			return err
+		}
+		var events []string
+		for _, message := range w.EventsOf(object) {
+			events = append(events, message)
+		}
+		said := strings.Contains(string(text), why) && strings.Contains(strings.Join(events, "\n"), why)
+		if !said || !strings.Contains(string(text), `"`+state+`"`) {
+			return fmt.Errorf("its status is %s, its events %q", text, events)
+		}
+		return nil
+	})
+}
+
+// loosen makes the definitions accept any spec, as older ones or another operator's may, until restore is called.
+func (w *world) loosen() (restore func()) {
+	w.T.Helper()
+	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)
+	var before []*apiextensionsv1.CustomResourceDefinition
+	for _, bad := range outOfBounds {
+		var was *apiextensionsv1.CustomResourceDefinition
+		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error { // its status may be written meanwhile
+			definition := &apiextensionsv1.CustomResourceDefinition{}
+			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
+				return err
+			}
+			was = definition.DeepCopy()
+			for i := range definition.Spec.Versions {
+				definition.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+			}
+			return definitions.Update(ctx, definition)
+		})
+		before = append(before, was)
+	}
+	return func() {
+		for _, definition := range before {
+			testkit.Wait(w.T, definition.Name+" to be restored", func(ctx context.Context) error {
+				is := &apiextensionsv1.CustomResourceDefinition{}
+				if err := definitions.Get(ctx, client.ObjectKeyFromObject(definition), is); err != nil {
+					return err
+				}
+				is.Spec = definition.Spec
+				return definitions.Update(ctx, is)
+			})
+		}
+		for _, bad := range outOfBounds[:2] { // templates are not looked at
+			testkit.Wait(w.T, bad.crd+" to be in force", func(ctx context.Context) error {
+				if err := w.API.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {
+					return fmt.Errorf("it accepts anything: %w", err)
+				}
+				return nil
+			})
+		}
+	}
+}

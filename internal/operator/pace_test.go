@@ -1,0 +1,153 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// TestExecutorsAreStoredTogether: many executors that come, run and go make a write a second at most, however fast they are; and the counts are right in the end.
+func TestExecutorsAreStoredTogether(t *testing.T) {
+	t.Parallel()
+	const many = 30
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.ready(driver.Name)
+	w.startExecutors(app, driver, 1)
+	counts := func(want v1beta2.ExecutorCounts) {
+		t.Helper()
+		testkit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
+			if got := w.Get("pi").Status.Executors; got == nil || *got != want {
+				return fmt.Errorf("they are %+v", got)
+			}
+			return nil
+		})
+	}
+	counts(v1beta2.ExecutorCounts{Running: 1})
+	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
+	for id := 2; id < 2+many; id++ {
+		executor := w.executor(app, driver, id)
+		w.Create(executor)
+		w.kubelet(executor.Name, corev1.PodRunning, running())
+		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
+	}
+	counts(v1beta2.ExecutorCounts{Running: 1, Completed: many})
+	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
+	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
+		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
+	}
+
+	// What is more than that is stored at once, and takes the rest along.
+	w.Create(w.executor(app, driver, many+2))
+	w.Create(w.executor(app, driver, many+3))
+	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if n := len(got.Status.ExecutorState); n < many+1 {
+		t.Errorf("%d executors are named in the end", n)
+	}
+}
+
+// still is a clock that stands still but for what a test puts it on. Each pass looks at it.
+type still struct {
+	began     time.Time
+	by, looks atomic.Int64
+}
+
+func (s *still) now() time.Time {
+	s.looks.Add(1)
+	return s.began.Add(time.Duration(s.by.Load()))
+}
+
+// TestExecutorsThatAreGoneBeforeTheirDriver: a life whose executors come one after the other, begin late, and are gone long before the driver is, is four status writes: that there
+// are too few of them is none of its own.
+func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
+	t.Parallel()
+	w, clock := newWorld(t), &still{began: time.Now()}
+	var cached client.Client
+	w.runWith(testConfig(w.Namespace), clock.now, func(env *Environment) {
+		env.wrap = func(inner client.Client) client.Client { cached = inner; return inner }
+	})
+	w.able()
+	const executors = 5
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
+	looks := func(executors int, after time.Duration) { // until a pass has ended that began after that time, and that saw so many executors
+		t.Helper()
+		testkit.Wait(t, "the cache", func(ctx context.Context) error {
+			var pods corev1.PodList
+			err := cached.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleExecutor})
+			return errors.Join(err, want(len(pods.Items), executors))
+		})
+		clock.by.Add(int64(after))
+		for range 2 {
+			before := clock.looks.Load()
+			testkit.Wait(t, "a look", func(context.Context) error {
+				w.poke("pi")
+				return want(clock.looks.Load() > before+2, true) // a look takes the time twice
+			})
+		}
+	}
+	writes := func(most float64) {
+		t.Helper()
+		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most { // one that a poke got ahead of is none
+			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.Get("pi").Status)
+		}
+	}
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	for id := 1; id <= executors; id++ {
+		w.Create(w.executor(app, driver, id))
+		looks(id, arrival/2)
+		writes(2)
+	}
+	for id := 1; id <= executors; id++ {
+		w.kubelet(fmt.Sprintf("pi-exec-%d", id), corev1.PodRunning, running())
+		looks(executors, arrival/10)
+	}
+	w.waitAllRunning("pi", executors)
+	writes(3)
+
+	for id := 1; id <= executors; id++ {
+		executor := w.executor(app, driver, id)
+		w.kubelet(executor.Name, corev1.PodSucceeded, exited(0, ""))
+		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
+			t.Fatal(err)
+		}
+		w.WaitGone(executor)
+	}
+	looks(0, 0)
+	looks(0, arrival/2)
+	writes(3)
+	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	writes(4)
+	if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: executors}, got.Status.Executors); diff != "" {
+		t.Errorf("the executors in the end: %s", diff)
+	}
+}
+
+// waitAllRunning waits until the status tells that so many executors run.
+func (w *world) waitAllRunning(name string, n int32) {
+	w.T.Helper()
+	testkit.Wait(w.T, "all executors to run", func(context.Context) error {
+		if got := w.Get(name).Status.Executors; got == nil || got.Running != n {
+			return fmt.Errorf("they are %+v", got)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,180 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/trim"
+)
+
+// The kinds whose pods share one cache.
+var (
+	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
+	serverKind      = v1alpha1.GroupVersion.WithKind("SparkConnect")
+)
+
+// someonesPod is a pod with labels, and with owners whose UIDs are "<name>-uid".
+func someonesPod(name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "here", Name: name, UID: types.UID(name + "-uid"), Labels: labels, OwnerReferences: owners,
+	}}
+}
+
+func ref(kind schema.GroupVersionKind, name string, controls bool) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: name, UID: types.UID(kind.Kind + "-" + name), Controller: &controls}
+}
+
+func podRef(name string) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name + "-uid"), Controller: new(true)}
+}
+
+// TestPodsOfTwoKinds: an application and a server of one name share the namespace, the cache and its index. Each pod wakes and belongs to
+// exactly one of the two, whoever made it.
+func TestPodsOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs
+	ours := func(role, uid string, more ...string) map[string]string {
+		l := map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: uid, identity.AttemptLabel: "1"}
+		for i := 0; i < len(more); i += 2 {
+			l[more[i]] = more[i+1]
+		}
+		return l
+	}
+	named := func(role, label string) map[string]string {
+		return map[string]string{identity.RoleLabel: role, label: "x"}
+	}
+	for _, test := range []struct {
+		name        string
+		pod         *corev1.Pod
+		app, server bool     // whom it wakes
+		index       []string // under which keys it is found
+		of          string   // UID of the owner that counts it; adopted pods are counted by their dialect
+	}{
+		{"our driver", someonesPod("x-driver", ours(identity.RoleDriver, app, sparkoperator.LabelAppName, "x"), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"our server", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
+		{"our executor", someonesPod("x-1-exec-1", ours(identity.RoleExecutor, app, sparkoperator.LabelAppName, "x"), podRef("x-driver"), ref(applicationKind, "x", false)),
+			true, false, []string{app}, app},
+		{"a server's executor, which the server's pod alone owns", someonesPod("x-exec-1", ours(identity.RoleExecutor, server, identity.ConnectNameLabel, "x"), podRef("x-server")),
+			false, true, []string{server}, server},
+		{"their driver", someonesPod("x-driver", named(identity.RoleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
+			true, false, []string{sparkoperator.LabelAppName + "=x"}, app},
+		{"their server", someonesPod("x-server", named(identity.RoleServer, identity.ConnectNameLabel), ref(serverKind, "x", true)), false, true, []string{identity.ConnectNameLabel + "=x"}, server},
+		{"their server's executor", someonesPod("x-exec-1", named(identity.RoleExecutor, identity.ConnectNameLabel), podRef("x-server")), false, true, []string{identity.ConnectNameLabel + "=x"}, ""},
+		{"a server that got the label of an application from its custom resource",
+			someonesPod("x-server", map[string]string{identity.RoleLabel: identity.RoleServer, identity.ConnectNameLabel: "x", sparkoperator.LabelAppName: "x"}, ref(serverKind, "x", true)),
+			true, true, []string{sparkoperator.LabelAppName + "=x", identity.ConnectNameLabel + "=x"}, server},
+		{"a server's label on what an application controls", someonesPod("x-driver", ours(identity.RoleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"a label that anybody may set", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x")), false, true, []string{server}, ""},
+		{"of a Spark that no operator runs", someonesPod("y", map[string]string{identity.RoleLabel: identity.RoleExecutor}, podRef("z")), false, false, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			wakes := func(kind schema.GroupVersionKind, label string) bool {
+				woken := feed.OwnerOf(kind.GroupKind(), label)(t.Context(), test.pod)
+				if len(woken) > 1 || len(woken) == 1 && woken[0].NamespacedName != (types.NamespacedName{Namespace: "here", Name: "x"}) {
+					t.Errorf("%s: it wakes %v", kind.Kind, woken)
+				}
+				return len(woken) == 1
+			}
+			if got := wakes(applicationKind, sparkoperator.LabelAppName); got != test.app {
+				t.Errorf("it wakes the application: %t", got)
+			}
+			if got := wakes(serverKind, identity.ConnectNameLabel); got != test.server {
+				t.Errorf("it wakes the server: %t", got)
+			}
+			if diff := cmp.Diff(test.index, identity.IndexKeys(test.pod)); diff != "" {
+				t.Errorf("index (-want +got):\n%s", diff)
+			}
+			for _, uid := range []types.UID{app, server} {
+				pods := []corev1.Pod{*test.pod}
+				if role := test.pod.Labels[identity.RoleLabel]; role == identity.RoleExecutor && !identity.Unlabelled(test.pod) { // beside its driver
+					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
+						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
+				}
+				c := dependents.Sort(pods, uid)
+				counted := slices.ContainsFunc(slices.Concat(c.Drivers, c.Submitters, c.Executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
+				if want := test.of == string(uid); counted != want {
+					t.Errorf("%s counts it: %t", uid, counted)
+				}
+			}
+		})
+	}
+}
+
+// TestServersAreCached: the pods' cache keeps of a Connect server what facts are made of, and drops the same of it as of drivers.
+func TestServersAreCached(t *testing.T) {
+	t.Parallel()
+	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "uid"})
+		pod.Status.PodIP = "10.0.0.1"
+		if trimmed, err := trim.Pod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
+			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
+		}
+	}
+	for label, kept := range map[string]bool{identity.AppUIDLabel: true, sparkoperator.LabelAppName: true, identity.ConnectNameLabel: true, identity.ApacheAppNameLabel: true, identity.ClusterNameLabel: true, "else": false} {
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: identity.RoleServer, label: "x"})
+		pod.Spec.NodeName = "node"
+		trimmed, err := trim.Pod(pod)
+		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
+			t.Errorf("of a pod with the label %s the cache keeps %+v (%v)", label, trimmed, err)
+		}
+	}
+}
+
+// TestContainerOfAServer: the container that Spark runs in is found, in a pod as it was read live and as the cache keeps it.
+func TestContainerOfAServer(t *testing.T) {
+	t.Parallel()
+	named := func(names ...string) (all []corev1.Container) {
+		for _, name := range names {
+			c := corev1.Container{Name: strings.TrimSuffix(name, "*")}
+			if c.Name != name { // the one that the operator let run the server
+				c.Env = []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		role       string
+		containers []corev1.Container
+		spark      string // the one whose end is the driver's
+	}{
+		{identity.RoleServer, named("spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("logger", "spark-kubernetes-driver*"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("spark-kubernetes-driver*", "logger"), "spark-kubernetes-driver"},
+		{identity.RoleServer, named("main*", "logger"), "main"},
+		{identity.RoleServer, named("logger", "main*", "proxy"), "main"},
+		{identity.RoleDriver, named("sidecar", "main"), "main"}, // as Spark puts them
+		{identity.RoleDriver, named("spark-kubernetes-driver", "sidecar"), "spark-kubernetes-driver"},
+	} {
+		pod := someonesPod("x", map[string]string{identity.RoleLabel: test.role, identity.AppUIDLabel: "uid"})
+		pod.Spec.Containers = test.containers
+		for i, c := range test.containers {
+			code := int32(i + 1)
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: exited(code, "")})
+		}
+		cached, err := trim.Pod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for where, read := range map[string]*corev1.Pod{"live": pod, "cached": cached.(*corev1.Pod)} {
+			code := dependents.DriverFacts(read).ExitCode
+			if code < 1 || int(code) > len(test.containers) || test.containers[code-1].Name != test.spark {
+				t.Errorf("%s of %v, %s: it ended by code %d, not as %s did", test.role, test.containers, where, code, test.spark)
+			}
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// These tests play Kueue, as its integration of this API acts and reads (it is called sparkoperator.k8s.io/sparkapplication there): it creates
+// applications suspended, writes where their pods may run when it lifts that, takes both back when it needs the room, and believes the state in
+// status: RUNNING uses its quota, COMPLETED, FAILED and SUBMISSION_FAILED have given it back.
+
+// queued makes an application as its admission leaves it.
+func queued(app *v1beta2.SparkApplication) {
+	withDriver(app)
+	app.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "high", "team": "a"}
+	app.Spec.Mode = v1beta2.DeployModeCluster
+	app.Spec.Suspend = new(true)
+	app.Spec.Executor.Instances = new(int32(2))
+	app.Spec.NodeSelector = nil
+}
+
+// admit is one update: suspend is lifted, and each kind of pod gets what its flavor asks for.
+func (w *world) admit(name, flavor string) {
+	w.T.Helper()
+	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
+		"labels":{"kueue.x-k8s.io/podset":"%%s"},"annotations":{"kueue.x-k8s.io/workload":"wl"},"template":{"metadata":{},"spec":{"containers":[]}}}`, flavor)
+	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
+}
+
+// takeBack is one update too: suspended again, and as it was before.
+func (w *world) takeBack(name string) {
+	w.T.Helper()
+	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`
+	w.Patch(name, `{"spec":{"suspend":true,"driver":`+pod+`,"executor":`+pod+`}}`)
+}
+
+// startExecutors makes the executors that a driver would, and lets them run.
+func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod, n int) (executors []*corev1.Pod) {
+	w.T.Helper()
+	for i := range n {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: w.Namespace, Name: fmt.Sprintf("%s-%s-exec-%d", app.Name, driver.Labels[identity.AttemptLabel], i+1),
+				Labels: map[string]string{
+					identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: driver.Labels[identity.AttemptLabel], identity.RoleLabel: identity.RoleExecutor,
+					"spark-exec-id": fmt.Sprint(i + 1), "spark-app-selector": driver.Labels["spark-app-selector"],
+				},
+				OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)},
+					{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID},
+				},
+			},
+			Spec: corev1.PodSpec{ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyNever,
+				Containers: []corev1.Container{{Name: overlay.ExecutorContainer, Image: "docker.io/apache/spark:4.1.4"}}},
+		}
+		w.Create(pod)
+		w.kubelet(pod.Name, corev1.PodRunning, running())
+		executors = append(executors, pod)
+	}
+	return executors
+}
+
+// waitAllReady waits for what Kueue takes for all pods being ready: RUNNING, and as many executors that run or have completed as are wanted.
+func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
+	w.T.Helper()
+	app := w.waitState(name, v1beta2.ApplicationStateRunning)
+	testkit.Wait(w.T, "all executors to be told of", func(context.Context) error {
+		ready := 0
+		app = w.Get(name)
+		for _, state := range app.Status.ExecutorState {
+			if state == v1beta2.ExecutorStateRunning || state == v1beta2.ExecutorStateCompleted {
+				ready++
+			}
+		}
+		return want(ready >= int(*app.Spec.Executor.Instances), true)
+	})
+	return app
+}
+
+// usingQuota lists the pods of an application that have not ended, of whichever attempt: what really uses its quota.
+func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
+	w.T.Helper()
+	var pods corev1.PodList
+	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
+		w.T.Fatal(err)
+	}
+	for i := range pods.Items {
+		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			names = append(names, pods.Items[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// waitQuotaFree waits until nothing of the application uses quota.
+func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
+	w.T.Helper()
+	testkit.Wait(w.T, "the quota to be free", func(context.Context) error {
+		if left := w.usingQuota(app); len(left) > 0 {
+			return fmt.Errorf("%v", left)
+		}
+		return nil
+	})
+}
+
+// TestQueueHoldsWhatItHasNotAdmitted: nothing is made for an application that waits for its turn, whatever happens to it meanwhile.
+func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", queued)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.Patch("pi", `{"spec":{"executor":{"instances":3}}}`)
+	testkit.Wait(t, "the edit to be seen", func(context.Context) error {
+		now := w.Get("pi")
+		return want(now.Status.ObservedGeneration, now.Generation)
+	})
+	if made := w.usingQuota(app); len(made) > 0 || w.Get("pi").Status.AppState.State != v1beta2.ApplicationStateSuspended {
+		t.Errorf("made %v in state %s", made, w.Get("pi").Status.AppState.State)
+	}
+}
+
+// TestQueueAdmitsAndEvicts: a run that is admitted runs where the queue says, and one that is evicted is gone, with its executors, before it says
+// SUSPENDED; that is neither a failure nor the end, and it runs again elsewhere.
+func TestQueueAdmitsAndEvicts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", queued)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+
+	for attempt, flavor := range []string{"spot", "reserved"} {
+		w.admit("pi", flavor)
+		driver := w.driverOf(app, attempt+1)
+		w.checkAdmitted(driver, flavor)
+		w.kubelet(driver.Name, corev1.PodRunning, running())
+		w.startExecutors(app, driver, 2)
+		w.waitAllReady("pi")
+
+		w.takeBack("pi")
+		got := w.waitState("pi", v1beta2.ApplicationStateSuspended)
+		if left := w.usingQuota(app); len(left) > 0 {
+			t.Errorf("SUSPENDED, and %v still use quota", left)
+		}
+		if got.Status.ExecutionAttempts != int32(attempt+1) || len(got.Status.ExecutorState) > 2 {
+			t.Errorf("after eviction %d: %d attempts, executors %v", attempt+1, got.Status.ExecutionAttempts, got.Status.ExecutorState)
+		}
+	}
+	w.admit("pi", "reserved")
+	driver := w.driverOf(app, 3)
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.waitQuotaFree(app)
+}
+
+// checkAdmitted: the pod runs where the queue says, is known as one of its pod set, and is no workload of its own.
+func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
+	w.T.Helper()
+	if driver.Spec.NodeSelector["flavor"] != flavor || !slices.ContainsFunc(driver.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "flavor" }) {
+		w.T.Errorf("node selector %v, tolerations %v", driver.Spec.NodeSelector, driver.Spec.Tolerations)
+	}
+	if driver.Labels["kueue.x-k8s.io/podset"] != "driver" || driver.Annotations["kueue.x-k8s.io/workload"] != "wl" || driver.Labels["team"] != "a" {
+		w.T.Errorf("labels %v, annotations %v", driver.Labels, driver.Annotations)
+	}
+	for _, ofWorkload := range []string{"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"} {
+		if _, found := driver.Labels[ofWorkload]; found {
+			w.T.Errorf("the driver has the workload's label %s, by which it would be queued itself", ofWorkload)
+		}
+	}
+	if ref := metav1.GetControllerOf(driver); ref == nil || ref.Kind != "SparkApplication" || !strings.HasPrefix(ref.APIVersion, "sparkoperator.k8s.io/") {
+		w.T.Errorf("the driver's controller is %v, not the application that the queue has admitted", ref)
+	}
+}
+
+// TestQuotaOfARestart: an attempt uses quota only when nothing of the one before does, after an edit and for a retry.
+func TestQuotaOfARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", queued, func(app *v1beta2.SparkApplication) {
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
+	})
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.admit("pi", "spot")
+	first := w.driverOf(app, 1)
+	w.kubelet(first.Name, corev1.PodRunning, running())
+	executors := w.startExecutors(app, first, 2)
+	w.waitAllReady("pi")
+
+	// A driver that dies leaves its executors: the operator does not wait for them to notice.
+	w.kubelet(first.Name, corev1.PodFailed, exited(1, "lost"))
+	second := w.driverOf(app, 2)
+	for _, executor := range executors {
+		w.WaitGone(executor)
+	}
+	if left := w.usingQuota(app); len(left) != 1 {
+		t.Errorf("with the driver of the retry, %v use quota", left)
+	}
+
+	// An edit that somebody makes although the queue has admitted another size: the old run is gone before the new one is there.
+	w.kubelet(second.Name, corev1.PodRunning, running())
+	w.startExecutors(app, second, 2)
+	w.waitAllReady("pi")
+	w.Patch("pi", `{"spec":{"arguments":["1000"]}}`)
+	third := w.driverOf(app, 3)
+	if left := w.usingQuota(app); !slices.Equal(left, []string{third.Name}) {
+		t.Errorf("with the driver of the edit, %v use quota", left)
+	}
+
+	// At the end nothing uses any, also where the driver was killed and its executors go on.
+	w.kubelet(third.Name, corev1.PodRunning, running())
+	w.startExecutors(app, third, 2)
+	w.waitAllReady("pi")
+	w.kubelet(third.Name, corev1.PodSucceeded, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.waitQuotaFree(app)
+}

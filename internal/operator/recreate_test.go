@@ -1,0 +1,61 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// recreate deletes an application whose driver takes its time to stop, and makes another of the same name at once.
+func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
+	w.T.Helper()
+	first := w.Application("pi", withDriver)
+	driver := w.runningDriver(first, 1)
+	goes = w.TakesItsTime(driver)
+	if err := w.API.Delete(w.T.Context(), first); err != nil {
+		w.T.Fatal(err)
+	}
+	w.WaitGone(first)
+	return w.Application("pi", append(change, withDriver)...), goes
+}
+
+// TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits for what the first one left, says so, and runs.
+func TestRecreatedApplication(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app, goes := w.recreate()
+	testkit.Wait(t, "the wait to be told", func(context.Context) error {
+		got := w.Get("pi")
+		ready, told := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
+		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(told, "same name") {
+			return fmt.Errorf("Ready is %+v, the event %q", ready, told)
+		}
+		return want(got.Status.AppState.State, "")
+	})
+	goes()
+	w.execute(w.driverOf(app, 1), exited(0, ""))
+	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.SubmissionAttempts != 1 {
+		t.Errorf("%d submissions", got.Status.SubmissionAttempts)
+	}
+}
+
+// TestRecreatedApplicationIsBounded: as long as a driver may take to start.
+func TestRecreatedApplicationIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	_, _ = w.recreate(func(app *v1beta2.SparkApplication) {
+		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
+	})
+	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonStartTimedOut || !strings.Contains(c.Message, driverName("pi")) {
+		t.Errorf("Failed is %+v", c)
+	}
+}

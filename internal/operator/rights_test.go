@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestMissingRights: a driver whose service account may not do what Spark needs says so itself only behind a long stack trace.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	testkit.NeedsControllers(t, editRules)
+	w := newWorld(t)
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "able", Namespace: w.Namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "able", Namespace: w.Namespace}},
+	}
+	viewer := binding.DeepCopy()
+	viewer.Name, viewer.RoleRef.Name, viewer.Subjects[0].Name = "viewer", "view", "viewer"
+	for _, b := range []*rbacv1.RoleBinding{binding, viewer} {
+		if err := w.API.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for account, lacks := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
+		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
+			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon}
+			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, noon)
+			if told := fmt.Sprintf("service account %q is forbidden to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, told) || lacks == "" && why.Reason != "" {
+				return fmt.Errorf("%s: %+v, want what is lacking to be %q", account, why, lacks)
+			}
+			return nil
+		})
+	}
+}

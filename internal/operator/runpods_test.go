@@ -1,0 +1,121 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// runs begins to run a pod on a node that does not exist: whoever deletes it then waits for a kubelet, which is stopped.
+func (w *world) runs(pod *corev1.Pod) {
+	w.T.Helper()
+	if pod.Spec.NodeName == "" {
+		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
+		if err := w.API.SubResource("binding").Create(w.T.Context(), pod, node); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	w.T.Cleanup(func() { w.Stopped(pod) })
+	w.kubelet(pod.Name, corev1.PodRunning, running())
+}
+
+// waitsForPodsOf holds that a schedule starts nothing, since the pods of a run that is gone have not stopped.
+func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
+	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, run+" (deleted")
+	}
+}
+
+// TestScheduleReplacesWhatSparkSubmitMade: such a driver does not block its run's deletion, and is waited for when the run is gone.
+func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
+	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, replacing, func(s *schedule) {
+		s.Spec.Template.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
+	})
+	first := w.ask(s, "one")
+	w.WaitSchedule("nightly", "the first run", lastRun(first))
+	run := w.Get(first)
+	submitter := w.submitterOf(run, 1)
+	w.kubelet(submitter.Name, corev1.PodRunning, running())
+	driver := w.sparkSubmit(submitter, true)
+	if driver.Labels[sparkoperator.LabelScheduledAppName] != "nightly" || driver.OwnerReferences[0].BlockOwnerDeletion != nil {
+		t.Fatalf("the driver has labels %v and owners %+v", driver.Labels, driver.OwnerReferences)
+	}
+	w.runs(driver)
+	w.kubelet(submitter.Name, corev1.PodSucceeded, exited(0, ""))
+	w.waitState(first, v1beta2.ApplicationStateRunning)
+	second := w.ask(s, "two")
+	w.WaitGone(run)
+	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
+	w.waitRuns(s)
+	w.Stopped(driver)
+	// No timer is near: a schedule that waits looks again after reassert, but the end of the driver wakes it.
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
+}
+
+// TestScheduleForbidsBesideWhatStops: somebody deletes a run in the background, which waits for no driver. The end of the driver wakes the schedule, and nothing
+// else: the next look of its own is minutes away.
+func TestScheduleForbidsBesideWhatStops(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, forbid)
+	first := w.asked(s, "one")
+	driver := w.waitPod(first + "-driver")
+	w.runs(driver)
+	w.waitState(first, v1beta2.ApplicationStateRunning)
+	run := w.Get(first)
+	if err := w.API.Delete(t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitGone(run)
+	second := w.ask(s, "two")
+	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
+	w.waitRuns(s)
+	w.kubelet(driver.Name, corev1.PodFailed, exited(143, "")) // though the pod is there yet
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
+}
+
+// TestScheduleMindsNobodysPods: pods that only carry the labels of a run's do not hold a schedule up, nor do those of an earlier schedule of its name.
+func TestScheduleMindsNobodysPods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
+	w.Create(settings)
+	app := w.Application("other")
+	byApp := metav1.OwnerReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "other", UID: app.UID, Controller: new(true)}
+	byGone := byApp
+	byGone.Name, byGone.UID = "nightly-1", "no-such"
+	bySettings := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "settings", UID: settings.UID}
+	bySettingsAlone := bySettings
+	bySettingsAlone.Controller = new(true)
+	driver := func(name string, owners ...metav1.OwnerReference) {
+		pod := foreignPod(w.Namespace, name)
+		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
+		pod.OwnerReferences = owners
+		pod.Spec.NodeName = "nowhere" // from its birth: the garbage collector takes a pod without a node and an owner at once, and asks a kubelet about another
+		w.Create(pod)
+		w.runs(pod)
+	}
+	driver("of-an-earlier-schedule", byGone)
+	time.Sleep(1100 * time.Millisecond) // creation times tell seconds
+	s := w.Schedule("nightly", seldom, forbid)
+	driver("nobodys")
+	driver("of-settings", bySettingsAlone)
+	driver("of-another", byApp)
+	driver("of-one-gone-and-settings", byGone, bySettings)
+	w.runSchedules(time.Now)
+	w.asked(s, "one")
+}

@@ -1,0 +1,622 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
+)
+
+// seldom is a schedule whose time does not come while a test runs.
+const seldom = "0 0 29 2 *"
+
+// runSchedules starts an operator that serves schedules and their runs by a clock.
+func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
+	w.T.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	cfg := testConfig(w.Namespace)
+	op, err := newOperator(w.T.Context(), cfg, env)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+		w.T.Fatal(err)
+	}
+	if err := AddWhenServed(w.T.Context(), op, kinds.Schedules(cfg), clock); err != nil {
+		w.T.Fatal(err)
+	}
+	return w.run(op)
+}
+
+// beforeAMinute is a clock that stands a few seconds before the end of the machine's minute until it is let go, and that minute's end. It stands so that
+// what has to be there at the tick is there, however slow the machine.
+func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, release func()) {
+	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
+	start := end.Add(-left)
+	var released atomic.Pointer[time.Time]
+	return func() time.Time {
+		if at := released.Load(); at != nil {
+			return start.Add(time.Since(*at))
+		}
+		return start
+	}, end, func() { released.Store(new(time.Now())) }
+}
+
+// once is a schedule that is due at one minute only.
+func once(at time.Time) string {
+	return fmt.Sprintf("%d %d %d %d *", at.Minute(), at.Hour(), at.Day(), at.Month())
+}
+
+func replacing(s *schedule) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace }
+
+func utc(s *schedule) { s.Spec.TimeZone = "Etc/UTC" }
+
+// keeps sets the limits of a schedule's history.
+func keeps(succeeded, failed int32) func(*schedule) {
+	return func(s *schedule) {
+		s.Spec.SuccessfulRunHistoryLimit, s.Spec.FailedRunHistoryLimit = &succeeded, &failed
+	}
+}
+
+// ask asks for a run, and returns its name.
+func (w *world) ask(s *schedule, request string) string {
+	w.T.Helper()
+	w.PatchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
+	return machine.RequestName(s.Name, string(s.UID), request)
+}
+
+// asked asks for a run and waits until its driver is there.
+func (w *world) asked(s *schedule, request string) (run string) {
+	w.T.Helper()
+	run = w.ask(s, request)
+	w.WaitSchedule(s.Name, "run "+run, lastRun(run))
+	w.waitPod(run + "-driver")
+	return run
+}
+
+// succeeds ends a run well, by its driver.
+func (w *world) succeeds(run string) {
+	w.T.Helper()
+	w.kubelet(run+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.waitState(run, v1beta2.ApplicationStateCompleted)
+}
+
+func (w *world) fails(run string) {
+	w.T.Helper()
+	w.kubelet(run+"-driver", corev1.PodFailed, exited(1, "boom"))
+	w.waitState(run, v1beta2.ApplicationStateFailed)
+}
+
+// waitRuns waits until a schedule has exactly these runs.
+func (w *world) waitRuns(s *schedule, names ...string) {
+	w.T.Helper()
+	slices.Sort(names)
+	testkit.Wait(w.T, fmt.Sprintf("the runs of %s to be %v", s.Name, names), func(context.Context) error {
+		if got := w.RunsOf(s); !slices.Equal(got, names) {
+			return fmt.Errorf("they are %v", got)
+		}
+		return nil
+	})
+}
+
+func isTrue(s *v1beta2.ScheduledSparkApplicationStatus, condition string) bool {
+	return meta.IsStatusConditionTrue(s.Conditions, condition)
+}
+
+// TestScheduleLife: a run of its time, as the peer's runs look; its end is in the schedule's status, and each of the two costs few writes.
+func TestScheduleLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	clock, minute, release := beforeAMinute(4 * time.Second)
+	w.runSchedules(clock)
+	s := w.Schedule("nightly", once(minute), utc, func(s *schedule) {
+		s.Labels = map[string]string{"team": "a", sparkoperator.LabelScheduledAppName: "mine"}
+	})
+	w.WaitSchedule("nightly", "its next run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.NextRun.Time.Equal(minute) && isTrue(s, sparkoperator.ConditionReady)
+	})
+	before := w.metric("sparkoperator_status_writes_total")
+	release()
+	name := machine.RunName("nightly", minute, machine.Nanos)
+	w.WaitSchedule("nightly", "the run", lastRun(name))
+	run := w.Get(name)
+	if diff := cmp.Diff(map[string]string{sparkoperator.LabelScheduledAppName: "nightly", "team": "a"}, run.Labels); diff != "" {
+		t.Errorf("labels of the run (-want +got):\n%s", diff)
+	}
+	owner := metav1.OwnerReference{
+		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "nightly", UID: s.UID, BlockOwnerDeletion: new(true),
+	}
+	if diff := cmp.Diff([]metav1.OwnerReference{owner}, run.OwnerReferences); diff != "" {
+		t.Errorf("owners of the run (-want +got):\n%s", diff)
+	}
+	if due := kinds.Schedules(config.Default()).Runs.Due(s, run); !due.Equal(minute) {
+		t.Errorf("the run says that it is of %s", due)
+	}
+	w.waitPod(name + "-driver")
+	w.succeeds(name)
+	got := w.WaitSchedule("nightly", "the run's end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return slices.Equal(s.PastSuccessfulRunNames, []string{name})
+	})
+	if got.Status.NextRun.Time.Before(minute.AddDate(0, 11, 0)) || got.Status.ObservedGeneration != got.Generation {
+		t.Errorf("the next run is at %s, the generation %d of %d", got.Status.NextRun, got.Status.ObservedGeneration, got.Generation)
+	}
+	for metric, want := range map[string]float64{"sparkoperator_run_delay_seconds": 1, "sparkoperator_runs_total": 2} {
+		w.waitMetric(metric, want)
+	}
+	// Of the run itself: launched, running, ended and the like are its own. Here the schedule's start and end come on top.
+	if writes := w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"); writes > 4 {
+		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
+	}
+	testkit.Wait(t, "the events", func(context.Context) error {
+		if told := w.EventsOf(s); len(told) < 2 {
+			return fmt.Errorf("told are %v", told)
+		}
+		return nil
+	})
+}
+
+// TestScheduleForbids: a run that is due while another goes on starts the moment that one ends; no timer is near.
+func TestScheduleForbids(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, forbid, keeps(2, 2))
+	first := w.asked(s, "one")
+	second := w.ask(s, "two")
+	w.WaitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, first)
+	})
+	if diff := cmp.Diff([]string{first}, w.RunsOf(s)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	w.fails(first)
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
+	w.waitPod(second + "-driver")
+	w.WaitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return slices.Equal(s.PastFailedRunNames, []string{first})
+	})
+}
+
+// TestScheduleReplaces: the run that goes on is gone, with its driver, before the next one is there.
+func TestScheduleReplaces(t *testing.T) {
+	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, replacing)
+	first := w.asked(s, "one")
+	driver := w.waitPod(first + "-driver")
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { w.neverTwoDrivers(over) })
+	second := w.asked(s, "two")
+	close(over)
+	watching.Wait()
+	w.waitRuns(s, second)
+	w.WaitGone(driver)
+}
+
+// neverTwoDrivers looks, as long as it may, for two drivers at a time.
+func (w *world) neverTwoDrivers(over <-chan struct{}) {
+	for {
+		var pods corev1.PodList
+		if err := w.API.List(context.Background(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
+			w.T.Error(err)
+			return
+		}
+		if len(pods.Items) > 1 {
+			w.T.Errorf("%d drivers at a time", len(pods.Items))
+			return
+		}
+		select {
+		case <-over:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// TestScheduleHistory: what is not kept goes when a run ends, not when the next one starts.
+func TestScheduleHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, keeps(1, 0))
+	first := w.asked(s, "one")
+	w.succeeds(first)
+	w.waitRuns(s, first)
+	second := w.asked(s, "two")
+	w.kubelet(second+"-driver", corev1.PodFailed, exited(1, "boom")) // it may be gone before its state can be read
+	w.waitRuns(s, first)
+	third := w.asked(s, "three")
+	w.succeeds(third)
+	w.waitRuns(s, third)
+	w.WaitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return slices.Equal(s.PastSuccessfulRunNames, []string{third}) && len(s.PastFailedRunNames) == 0
+	})
+	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":0}`)
+	w.waitRuns(s)
+}
+
+// TestScheduleSuspended: its times pass, what is asked for runs, and nothing is made up for that is past its deadline.
+func TestScheduleSuspended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	clock, minute, release := beforeAMinute(3 * time.Second)
+	w.runSchedules(clock)
+	s := w.Schedule("nightly", once(minute), utc, func(s *schedule) {
+		s.Spec.Suspend, s.Spec.StartingDeadlineSeconds = new(true), new(int64(1))
+	})
+	w.WaitSchedule("nightly", "to be suspended", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return isTrue(s, sparkoperator.ConditionSuspended)
+	})
+	run := w.asked(s, "one")
+	release()
+	testkit.Wait(t, "the time to be past", func(context.Context) error {
+		if clock().Before(minute.Add(3 * time.Second)) {
+			return fmt.Errorf("it is %s", clock())
+		}
+		return nil
+	})
+	w.EditSchedule("nightly", `{"suspend":false}`)
+	w.WaitSchedule("nightly", "to go on", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return !isTrue(s, sparkoperator.ConditionSuspended) && s.NextRun.Time.After(minute)
+	})
+	w.waitRuns(s, run)
+}
+
+// TestScheduleIsEdited: nextRun is that of the new schedule at once, and a schedule or zone that is wrong is told by its field and recovers.
+func TestScheduleIsEdited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom, utc)
+	at := func(month time.Month, day, hour int) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
+		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+			next := s.NextRun.UTC()
+			return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.Reason == "" && next.Month() == month && next.Day() == day && next.Hour() == hour
+		}
+	}
+	wrong := func(field string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
+		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+			return s.ScheduleState == v1beta2.ScheduleStateFailedValidation && strings.Contains(s.Reason, field) && isTrue(s, sparkoperator.ConditionStalled)
+		}
+	}
+	w.WaitSchedule("nightly", "February", at(time.February, 29, 0))
+	w.EditSchedule("nightly", `{"schedule":"0 3 30 6 *"}`)
+	w.WaitSchedule("nightly", "June", at(time.June, 30, 3))
+	w.EditSchedule("nightly", `{"timeZone":"Asia/Tokyo"}`)
+	w.WaitSchedule("nightly", "June in Tokyo", at(time.June, 29, 18))
+	for _, c := range []struct{ spec, field string }{
+		{`{"schedule":"every now and then"}`, "spec.schedule"}, {`{"schedule":"0 3 30 6 *","timeZone":"Mars/Olympus"}`, "spec.timeZone"},
+		{`{"timeZone":"Etc/UTC","successfulRunHistoryLimit":-1}`, "spec.successfulRunHistoryLimit"},
+	} {
+		w.EditSchedule("nightly", c.spec)
+		w.WaitSchedule("nightly", c.field, wrong(c.field))
+	}
+	testkit.Wait(t, "an event that names the field", func(context.Context) error {
+		for _, message := range w.EventsOf(s) {
+			if strings.Contains(message, "spec.timeZone") {
+				return nil
+			}
+		}
+		return fmt.Errorf("told are %v", w.EventsOf(s))
+	})
+	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":1,"concurrencyPolicy":"Perhaps"}`)
+	w.WaitSchedule("nightly", "it to recover", at(time.June, 30, 3))
+	w.WaitSchedule("nightly", "a condition about its policy", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, "spec.concurrencyPolicy") })
+	})
+}
+
+// waitingFor is why the run that was asked for is not started; empty where nothing was refused.
+func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
+	if s.Operator == nil || s.Operator.WaitingRequest == nil || s.Operator.WaitingRequest.Cause == nil {
+		return ""
+	}
+	return s.Operator.WaitingRequest.Cause.Reason
+}
+
+// TestScheduleNameIsTaken: an application of a run's name that is another's is never touched, is told by name, and the run starts once it is gone.
+func TestScheduleNameIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom)
+	name := machine.RequestName("nightly", string(s.UID), "one")
+	other := w.Application(name)
+	w.ask(s, "one")
+	refused := w.WaitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
+	})
+	if refused.Status.LastRunName != "" {
+		t.Errorf("the last run is %s", refused.Status.LastRunName)
+	}
+	if err := w.API.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitSchedule("nightly", "the run", lastRun(name))
+	if run := w.Get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
+		t.Error("the run is not the schedule's")
+	}
+}
+
+// TestScheduleOverQuota: a quota on applications is told, in the status and by one event, and the run starts once there is room.
+func TestScheduleOverQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runSchedules(time.Now)
+	s := w.Schedule("nightly", seldom)
+	quota := w.quotaOnRuns()
+	run := w.ask(s, "one")
+	w.WaitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return waitingFor(s) == apianswer.ReasonQuota
+	})
+	if err := w.API.Delete(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitSchedule("nightly", "the run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return s.LastRunName == run && s.Operator.WaitingRequest == nil
+	})
+}
+
+// TestScheduleIsDeleted: its runs go or stay as whoever deletes it asks, as with Kubernetes' own kinds.
+func TestScheduleIsDeleted(t *testing.T) {
+	t.Parallel()
+	testkit.NeedsControllers(t, cascade)
+	for policy, stays := range map[metav1.DeletionPropagation]bool{
+		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.runSchedules(time.Now)
+			s := w.Schedule("nightly", seldom)
+			name := w.asked(s, "one")
+			driver := w.waitPod(name + "-driver")
+			if err := w.API.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
+				t.Fatal(err)
+			}
+			w.WaitGone(s)
+			if !stays {
+				w.WaitGone(w.absent(name))
+				w.WaitGone(driver)
+				return
+			}
+			w.succeeds(name)
+			if owners := w.Get(name).OwnerReferences; len(owners) > 0 {
+				t.Errorf("it has owners: %v", owners)
+			}
+		})
+	}
+}
+
+// absent is an application by name, whether it exists or not.
+func (w *world) absent(name string) *v1beta2.SparkApplication {
+	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+}
+
+// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, one in each life: two runs, one after the other, the first
+// of which goes when the second has ended. Another process goes on; nothing is started twice or lost.
+func TestScheduleCrashes(t *testing.T) {
+	t.Parallel()
+	const points = 48
+	var mu sync.Mutex
+	ended := map[bool]int{}
+	t.Run("at", func(t *testing.T) {
+		for point := 0; point < points; point += 3 {
+			t.Run(fmt.Sprint(point), func(t *testing.T) {
+				t.Parallel()
+				died := scheduledLife(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
+				mu.Lock()
+				defer mu.Unlock()
+				ended[died]++
+			})
+		}
+	})
+	if !t.Failed() && ended[true] < 8 {
+		t.Errorf("the points do not fit the writes of a life: %v", ended)
+	}
+}
+
+// scheduledLife plays one life whose operator dies as given, and reports whether it did.
+func scheduledLife(t *testing.T, crash *crashing) (died bool) {
+	w := newWorld(t)
+	stop := w.runSchedules(time.Now, func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
+	})
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	others.Go(func() {
+		select {
+		case <-crash.killed:
+			died = true
+			stop()
+			w.runSchedules(time.Now)
+		case <-over:
+		}
+	})
+	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
+	witness := w.witnessRuns(s, over, &others)
+	first := w.ask(s, "one")
+	w.WaitSchedule("nightly", "the first run", lastRun(first))
+	second := w.ask(s, "two")
+	w.waitPod(first + "-driver")
+	w.succeeds(first)
+	w.WaitSchedule("nightly", "the second run", lastRun(second))
+	w.waitPod(second + "-driver")
+	// Creation times tell seconds: of two runs of one second either may count as the newer one. So the second may be gone as soon as it has ended.
+	w.kubelet(second+"-driver", corev1.PodSucceeded, exited(0, ""))
+	w.WaitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
+		kept := w.RunsOf(s)
+		return len(kept) == 1 && slices.Equal(status.PastSuccessfulRunNames, kept)
+	})
+	close(over)
+	others.Wait()
+	want := map[string]int{first: 1, second: 1}
+	if diff := cmp.Diff(want, witness()); diff != "" {
+		t.Errorf("how often each run was made (-want +got):\n%s", diff)
+	}
+	return died
+}
+
+// witnessRuns watches a schedule's runs until a life is over, and then tells how often each name was made.
+func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
+	seen := map[string]map[string]bool{}
+	others.Go(func() {
+		for {
+			var list v1beta2.SparkApplicationList
+			if err := w.API.List(context.Background(), &list, client.InNamespace(w.Namespace)); err != nil {
+				w.T.Error(err)
+				return
+			}
+			for _, run := range list.Items {
+				if identity.OwnedBy(&run, s.UID) {
+					if seen[run.Name] == nil {
+						seen[run.Name] = map[string]bool{}
+					}
+					seen[run.Name][string(run.UID)] = true
+				}
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	})
+	return func() map[string]int {
+		count := map[string]int{}
+		for name, uids := range seen {
+			count[name] = len(uids)
+		}
+		return count
+	}
+}
+
+// TestSchedulesOfOneMinute: many schedules are due at once, and the operator is killed in the middle of starting their runs, in the worst place: a run is made
+// and not written down. Another one goes on; each schedule has one run.
+func TestSchedulesOfOneMinute(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	w := newWorld(t)
+	clock, minute, release := beforeAMinute(5 * time.Second)
+	crash := &crashing{after: true, killed: make(chan struct{})}
+	crash.at = 1 << 30
+	stop := w.runSchedules(clock, func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
+	})
+	var creating sync.WaitGroup
+	for part := range 8 {
+		creating.Go(func() {
+			for i := part; i < n; i += 8 {
+				w.Schedule(fmt.Sprintf("s-%d", i), once(minute), utc)
+			}
+		})
+	}
+	creating.Wait()
+	w.WaitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
+	testkit.Wait(t, "every schedule to be seen", func(context.Context) error {
+		return want(w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"), n)
+	})
+	crash.mu.Lock()
+	crash.at = crash.seen + n // each run is followed by its status, and has its driver's objects: some of them are there
+	crash.mu.Unlock()
+	release()
+	<-crash.killed
+	stop()
+	w.runSchedules(clock)
+	runs := map[string]int{}
+	testkit.Wait(t, "every schedule to have its run", func(ctx context.Context) error {
+		var list v1beta2.SparkApplicationList
+		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
+			return err
+		}
+		clear(runs)
+		for _, run := range list.Items {
+			runs[run.OwnerReferences[0].Name]++
+		}
+		return want(len(runs), n)
+	})
+	testkit.Wait(t, "every schedule to remember it", func(ctx context.Context) error {
+		var list v1beta2.ScheduledSparkApplicationList
+		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
+			return err
+		}
+		for _, s := range list.Items {
+			if s.Status.LastRunName != machine.RunName(s.Name, minute, machine.Nanos) {
+				return fmt.Errorf("the last run of %s is %q", s.Name, s.Status.LastRunName)
+			}
+		}
+		return nil
+	})
+	maps.DeleteFunc(runs, func(_ string, n int) bool { return n == 1 })
+	if len(runs) > 0 {
+		t.Errorf("doubled: %v", runs)
+	}
+}
+
+// TestScheduleIsTakenOver: what the operator of the same API left of a schedule goes on. Its last run is known, whatever its name tells; nothing that was started
+// is started again, and what is to be kept is kept by this operator's rules.
+func TestScheduleIsTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.Schedule("nightly", seldom, forbid, keeps(1, 1))
+	began := time.Now().Add(-time.Hour).UTC()
+	left := func(ago time.Duration, state v1beta2.ApplicationStateType) string {
+		name := fmt.Sprintf("nightly-%d", began.Add(-ago).UnixNano())
+		w.Application(name, func(app *v1beta2.SparkApplication) {
+			app.Labels = map[string]string{sparkoperator.LabelScheduledAppName: "nightly"}
+			app.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "nightly", UID: s.UID, BlockOwnerDeletion: new(true),
+			}}
+		})
+		w.EndRun(name, state)
+		return name
+	}
+	oldest, failed := left(48*time.Hour, v1beta2.ApplicationStateCompleted), left(24*time.Hour, v1beta2.ApplicationStateFailed)
+	time.Sleep(1100 * time.Millisecond) // creation times tell seconds, and the newest is kept
+	last := left(0, v1beta2.ApplicationStateCompleted)
+	s.Status = v1beta2.ScheduledSparkApplicationStatus{
+		LastRun: metav1.NewTime(began), NextRun: metav1.NewTime(began.AddDate(1, 0, 0)), LastRunName: last, ScheduleState: v1beta2.ScheduleStateScheduled,
+		PastSuccessfulRunNames: []string{oldest, last}, PastFailedRunNames: []string{failed},
+	}
+	if err := w.API.Status().Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.runSchedules(time.Now)
+	got := w.WaitSchedule("nightly", "to be taken over", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+		return s.Operator != nil && slices.Equal(s.PastSuccessfulRunNames, []string{last})
+	})
+	w.waitRuns(s, failed, last)
+	if got.Status.LastRunName != last || got.Status.ScheduleState != v1beta2.ScheduleStateScheduled {
+		t.Errorf("its status is %+v", got.Status)
+	}
+	w.asked(s, "one")
+}

@@ -1,0 +1,179 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// relabel sets or, with an empty value, removes a label of the world's namespace.
+func (w *world) relabel(key, value string) {
+	w.T.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if value == "" {
+		patch = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key)
+	}
+	if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// untouched fails where an application is not as it was: no write, no pod, no Event.
+func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
+	w.T.Helper()
+	now := w.Get(before.Name)
+	if diff := cmp.Diff(before, now); diff != "" {
+		w.T.Errorf("%s was written (-before +now):\n%s", before.Name, diff)
+	}
+	var list corev1.PodList
+	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil || len(list.Items) != pods {
+		w.T.Errorf("%d pods in its namespace, want %d; %v", len(list.Items), pods, err)
+	}
+	if pods == 0 && len(w.EventsOf(before)) > 0 {
+		w.T.Errorf("events about it: %v", w.EventsOf(before))
+	}
+}
+
+// TestNamespacesByLabel: the labels of a namespace decide, at any time, together with the names.
+func TestNamespacesByLabel(t *testing.T) {
+	t.Parallel()
+	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)
+	key := "scope-" + inside.Namespace // the API server is shared with other tests
+	inside.relabel(key, "yes")
+	outside.relabel(key, "no")
+	cfg := testConfig(listed.Namespace)
+	cfg.Namespaces.Selector = key + "=yes"
+
+	early := inside.Application("early", withDriver)
+	not := outside.Get(outside.Application("not", withDriver).Name)
+	op, err := NewOperator(t.Context(), cfg, inside.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside.run(op)
+	inside.driverOf(early, 1)
+	named := listed.Application("named", withDriver)
+	listed.driverOf(named, 1)
+	outside.untouched(not, 0)
+
+	// One that comes in is picked up, with everything that waits in it.
+	outside.relabel(key, "yes")
+	driver := outside.driverOf(not, 1)
+	outside.kubelet(driver.Name, corev1.PodRunning, running())
+	running := outside.waitState("not", v1beta2.ApplicationStateRunning)
+
+	// One that goes out is left as it is, whatever happens in it.
+	outside.relabel(key, "no")
+	testkit.Wait(t, "the operator to see the label", func(ctx context.Context) error {
+		s, err := newScope(cfg.Namespaces, op.GetClient())
+		if err != nil {
+			return err
+		}
+		served, err := s.Serves(ctx, outside.Namespace)
+		return want(fmt.Sprint(served, err), "false <nil>")
+	})
+	running = outside.Get(running.Name)
+	outside.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	listed.execute(listed.driverOf(named, 1), exited(0, "")) // what came later is done
+	listed.waitState("named", v1beta2.ApplicationStateCompleted)
+	outside.untouched(running, 1)
+
+	// And found where it is when it comes back.
+	outside.relabel(key, "yes")
+	outside.waitState("not", v1beta2.ApplicationStateCompleted)
+}
+
+// TestNamespaceThatComes: a namespace that is made with the labels is served, whatever of it is seen first.
+func TestNamespaceThatComes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := "scope-" + w.Namespace
+	cfg := testConfig()
+	cfg.Namespaces.Selector = key
+	op, err := NewOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	later := newWorld(t)
+	later.relabel(key, "yes")
+	later.driverOf(later.Application("pi", withDriver), 1)
+}
+
+func TestScope(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.relabel("team", "a")
+	for _, c := range []struct {
+		namespaces config.Namespaces
+		served     bool
+	}{
+		{config.Namespaces{}, true},
+		{config.Namespaces{Names: []string{w.Namespace}}, true},
+		{config.Namespaces{Names: []string{"another"}, Selector: "team=a"}, true},
+		{config.Namespaces{Names: []string{w.Namespace}, Selector: "team=b"}, true},
+		{config.Namespaces{Names: []string{"another"}, Selector: "team=b"}, false},
+		{config.Namespaces{Selector: "team in (a, b), !closed"}, true},
+		{config.Namespaces{Selector: "kubernetes.io/metadata.name=" + w.Namespace}, true},
+		{config.Namespaces{Selector: "!team"}, false},
+	} {
+		s, err := newScope(c.namespaces, w.API)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != c.served {
+			t.Errorf("%+v: served %v, %v", c.namespaces, served, err)
+		}
+	}
+	s, err := newScope(config.Namespaces{Selector: "team"}, w.API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if served, err := s.Serves(t.Context(), "there-is-none"); served || err != nil {
+		t.Errorf("a namespace that is not known: %v, %v", served, err)
+	}
+	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
+		t.Error("no selector was taken for one")
+	}
+}
+
+func TestRelabelled(t *testing.T) {
+	namespace := func(labels map[string]string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels}}
+	}
+	p := feed.Relabelled()
+	if !p.Create(event.CreateEvent{Object: namespace(nil)}) || p.Delete(event.DeleteEvent{Object: namespace(nil)}) {
+		t.Error("a namespace is looked at when it comes, and not when it goes")
+	}
+	if p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(map[string]string{"a": "1"})}) ||
+		!p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(nil)}) {
+		t.Error("only other labels matter")
+	}
+}
+
+// TestInNamespace: what is woken is what is there.
+func TestInNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Application("one")
+	w.Application("two")
+	got := inNamespace(w.API, w.API.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
+		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+	want := []reconcile.Request{{NamespacedName: namespaced(w.Namespace, "one")}, {NamespacedName: namespaced(w.Namespace, "two")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// hushed is what no log may have.
+const hushed = "hunter2"
+
+// withSecrets puts it wherever people put passwords.
+func withSecrets(app *v1beta2.SparkApplication) {
+	withDriver(app)
+	app.Spec.SparkConf = map[string]string{
+		"spark.hadoop.fs.s3a.secret.key": hushed, "spark.kubernetes.driver.annotation.note": hushed, "spark.executorEnv.PASSWORD": hushed,
+		"spark.executor.extraJavaOptions": "-Dpassword=" + hushed,
+	}
+	app.Spec.HadoopConf = map[string]string{"fs.azure.account.key": hushed}
+	app.Spec.Arguments = []string{"--password=" + hushed}
+	app.Spec.Driver.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: hushed}}
+	app.Spec.Driver.EnvVars = map[string]string{"TOKEN": hushed}
+	app.Spec.Executor.Env = app.Spec.Driver.Env
+	app.Spec.Driver.JavaOptions = new("-Djavax.net.ssl.keyStorePassword=" + hushed)
+}
+
+// TestSecretsAreNotLogged: through whole lives, by the operator and by spark-submit, with failures, retries, an edit, a suspension, and submissions
+// whose refusal quotes what was sent, the log at its most talkative has nothing of what the applications hold.
+func TestSecretsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal(func(env *Environment) {
+		log, err := telemetry.NewLogger(io.Writer(w.Log), "debug", "json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Log = log
+	})
+	native := w.Application("native", withSecrets, onFailure(1))
+	w.execute(w.driverOf(native, 1), exited(1, "cannot log in with "+hushed))
+	w.runningDriver(native, 2)
+	w.Patch("native", `{"spec":{"arguments":["--token=`+hushed+`"]}}`)
+	w.kubelet(w.driverOf(native, 3).Name, corev1.PodRunning, running())
+	w.suspend("native", true)
+	w.waitState("native", v1beta2.ApplicationStateSuspended)
+
+	submitted := w.Application("submitted", withSecrets, bySparkSubmit)
+	submitter := w.submitterOf(submitted, 1)
+	w.execute(w.sparkSubmit(submitter, true), exited(0, ""))
+	w.waitState("submitted", v1beta2.ApplicationStateCompleted)
+	failing := w.Application("failing", withSecrets, bySparkSubmit)
+	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, exited(1, "no such bucket: "+hushed))
+	w.waitState("failing", v1beta2.ApplicationStateFailed)
+
+	// What the API server refuses, and what the builder does, quoting it in their answers.
+	for i, change := range []func(*v1beta2.SparkApplication){
+		func(app *v1beta2.SparkApplication) {
+			app.Spec.Driver.Labels = map[string]string{"team": hushed + " with blanks"}
+		},
+		func(app *v1beta2.SparkApplication) {
+			app.Spec.Driver.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{hushed}}
+		},
+		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = hushed },
+	} {
+		refused := w.Application(fmt.Sprint("refused-", i), withSecrets, change)
+		got := w.waitState(refused.Name, v1beta2.ApplicationStateFailed)
+		if !strings.Contains(got.Status.AppState.ErrorMessage, hushed) {
+			t.Errorf("%s was refused without a quotation, which proves nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
+		}
+	}
+	testkit.Wait(t, "the log of all of them", func(context.Context) error {
+		return want(strings.Contains(w.Log.String(), "refused-2"), true)
+	})
+	for line := range strings.Lines(w.Log.String()) {
+		if strings.Contains(line, hushed) {
+			t.Errorf("logged: %s", line)
+		}
+	}
+}

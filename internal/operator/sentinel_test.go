@@ -1,0 +1,216 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func sentinelApp(app *apacheApp) {
+	app.Labels = map[string]string{sentinel.Label: "true"}
+	app.Spec = sparkv1.ApplicationSpec{}
+	app.Spec.RuntimeVersions.SparkVersion = "dummy"
+	app.Spec.SparkConf = map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}
+}
+
+// apacheOperator is one that serves SparkApplications of spark.apache.org alone, and runs not yet.
+func (w *world) apacheOperator(cfg config.Configuration) *Operator {
+	w.T.Helper()
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
+		w.T.Fatal(err)
+	}
+	return op
+}
+
+// healthOf fetches the answer of a probe.
+func healthOf(t testing.TB, address string) (int, string) {
+	t.Helper()
+	code, body, err := fetch(t.Context(), "http://"+address+"/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, body
+}
+
+// TestSentinel: it is written to again and again, nothing else is done about it, and when it goes it is forgotten (W16).
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
+	cfg.Health.BindAddress = freeAddress(t)
+	app := w.apacheApp("sentinel", sentinelApp, func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} })
+	op := w.apacheOperator(cfg)
+	w.run(op)
+	rounds := func(more int64) {
+		t.Helper()
+		from := w.getApache("sentinel").Generation
+		testkit.Wait(t, "more writes", func(context.Context) error {
+			if is := w.getApache("sentinel").Generation; is < from+more {
+				return fmt.Errorf("generation %d, from %d; the log is\n%s", is, from, w.Log)
+			}
+			return nil
+		})
+	}
+	rounds(5)
+	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
+		t.Errorf("healthz says %d %s", code, body)
+	}
+	is := w.getApache("sentinel")
+	if is.Status.CurrentState != nil || is.Status.Operator != nil || len(is.Finalizers) > 0 || is.Spec.SparkConf["mine"] != "stays" {
+		t.Errorf("it was written otherwise: finalizers %v, conf %v, status %+v", is.Finalizers, is.Spec.SparkConf, is.Status)
+	}
+	var pods corev1.PodList
+	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
+		t.Errorf("it was launched: %d pods, %v", len(pods.Items), err)
+	}
+
+	if err := w.API.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "it to be forgotten", func(context.Context) error { return want(op.sentinels.Known(), 0) })
+	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
+		t.Errorf("after it went healthz says %d %s", code, body)
+	}
+
+	// One of the same name is another, and one that loses the label is none.
+	w.apacheApp("sentinel", sentinelApp)
+	rounds(2)
+	again := w.getApache("sentinel")
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":null}}`))
+	if err := w.API.Patch(t.Context(), again, patch); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
+}
+
+// TestSentinelUnasked: without the switch nothing is written to one, and it is not launched all the same.
+func TestSentinelUnasked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Apache.Sentinels.Delay.Duration = time.Millisecond
+	w.apacheApp("sentinel", sentinelApp)
+	op := w.apacheOperator(cfg)
+	w.run(op)
+	testkit.Wait(t, "it to be looked at", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+	for range 3 {
+		op.sentinels.Round(t.Context())
+	}
+	if is := w.getApache("sentinel"); is.Generation != 1 || is.Status.CurrentState != nil {
+		t.Errorf("it was written: generation %d, %+v", is.Generation, is.Status)
+	}
+}
+
+// TestSentinelIsNoneWhenItIsWrittenTo: what is changed under the operator's hands is written to where it is a sentinel still, and only there.
+func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		meanwhile func(*world)
+		want      map[string]string
+	}{
+		"an application has its name": {func(w *world) {
+			w.Remove(w.getApache("a"))
+			w.apacheApp("a", func(app *apacheApp) { app.Spec.SparkConf = map[string]string{"mine": "stays"} })
+		}, map[string]string{"mine": "stays"}},
+		"it is one": {func(w *world) { w.patchApache("a", `{"metadata":{"labels":null}}`) },
+			map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}},
+		"another sentinel has its name": {func(w *world) {
+			w.Remove(w.getApache("a"))
+			w.apacheApp("a", sentinelApp)
+		}, map[string]string{"sentinel.dummy.number": "2", "mine": "stays"}},
+		"it is another's as well": {func(w *world) { w.patchApache("a", `{"spec":{"sparkConf":{"other":"too"}}}`) },
+			map[string]string{"sentinel.dummy.number": "2", "mine": "stays", "other": "too"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			cfg := testConfig(w.Namespace)
+			cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, time.Hour
+			w.apacheApp("a", sentinelApp)
+			env := w.environment()
+			var armed atomic.Bool
+			env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTrip(func(request *http.Request) (*http.Response, error) {
+					if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/sparkapplications/a") && armed.CompareAndSwap(true, false) {
+						test.meanwhile(w)
+					}
+					return next.RoundTrip(request)
+				})
+			})
+			op, err := newOperator(t.Context(), cfg, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Add(t.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
+				t.Fatal(err)
+			}
+			w.run(op)
+			testkit.Wait(t, "it to be looked at", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+			armed.Store(true)
+			op.sentinels.Round(t.Context())
+			if armed.Load() {
+				t.Error("nothing was written")
+			}
+			if diff := cmp.Diff(test.want, w.getApache("a").Spec.SparkConf); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestSentinelThatIsACluster: the same holds for the other kind.
+func TestSentinelThatIsACluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
+	object := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "sentinel", Labels: map[string]string{sentinel.Label: "true"}}}
+	object.Spec.RuntimeVersions.SparkVersion = "dummy"
+	w.Create(object)
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, kinds.SparkClusters(op.Settings), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	is := &sparkv1.SparkCluster{}
+	testkit.Wait(t, "writes to it", func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), is); err != nil {
+			return err
+		}
+		if is.Generation < 4 {
+			return fmt.Errorf("generation %d; the log is\n%s", is.Generation, w.Log)
+		}
+		return nil
+	})
+	var sets appsv1.StatefulSetList
+	if err := w.API.List(t.Context(), &sets, client.InNamespace(w.Namespace)); err != nil || len(sets.Items) > 0 || is.Status.CurrentState != nil {
+		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), is.Status.CurrentState, err)
+	}
+	if err := op.sentinels.Check(nil); err != nil {
+		t.Error(err)
+	}
+}

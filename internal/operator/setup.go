@@ -1,0 +1,294 @@
+// Package operator is the process: a manager with a reconciler for each kind that is served, what the caches watch, the queues, the scope of namespaces, the
+// leader's lock, and the endpoints.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/metricsauth"
+	"github.com/sparkoperator/spark-operator/internal/optional"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/settings"
+	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/transport"
+	"github.com/sparkoperator/spark-operator/internal/watchdog"
+)
+
+const (
+	// An error backs off from errorDelay to maxErrorDelay, for each object on its own; events of pods are never held up by it.
+	errorDelay    = 200 * time.Millisecond
+	maxErrorDelay = time.Minute
+)
+
+// Environment is what the operator gets from its process rather than from its configuration file.
+type Environment struct {
+	// Rest reaches the API server. Its rate limits are taken off: the server's priority and fairness decides.
+	Rest *rest.Config
+	// Log receives everything that is logged.
+	Log logr.Logger
+	// Registerer receives the metrics of ours; the process's own is sigs.k8s.io/controller-runtime's metrics.Registry.
+	Registerer prometheus.Registerer
+	// Version of the operator, as traces tell it.
+	Version string
+	// CPU is how much CPU the process has used, and Hogs is called with how many pieces of work seem to take a core each
+	// for seconds whenever that has changed. Both may be nil.
+	CPU  func() time.Duration
+	Hogs func(n int)
+	// SkipNameValidation allows several operators in one process, as tests want.
+	SkipNameValidation bool
+
+	// wrap stands between the reconcilers and the API server in tests that let writes fail.
+	wrap func(client.Client) client.Client
+}
+
+// Operator is a manager with what its reconcilers share.
+type Operator struct {
+	manager.Manager
+	config   config.Configuration // as it was at the start
+	settings *settings.Live       // as it is now
+	recorder *telemetry.Recorder
+	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces
+	optional *optional.Caches
+	rush     rush
+	// sentinels are shared by all kinds.
+	sentinels *sentinel.Set
+	allowed   explain.Allowance // of all kinds together
+	pods      *feed.Listener
+	others    []*feed.Listener // of dependents.Kinds
+	lock      *lock            // nil without a leader
+	hangs     *watchdog.Watchdog
+	// until is the context that Start was given; nil before that.
+	until atomic.Pointer[context.Context]
+}
+
+// newOperator makes an operator without reconcilers: they are added with Add. It reads the API server's discovery, so
+// an API server that cannot be reached is told at the start.
+func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
+		sparkv1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
+	rc := unlimited(env.Rest)
+	rc.Wrap(transport.Shedding)
+	rc.Wrap(lease.Gate)
+	rc.Wrap(metrics.Transport)
+	traces, err := newTraces(cfg.Tracing, env, metrics)
+	if err != nil {
+		return nil, err
+	}
+	rc.Wrap(traces.Transport)
+	lock := newLock(cfg)
+	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
+	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs))
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
+		return nil, err
+	}
+	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
+	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+	op.sentinels = sentinel.New(op.settings, op.GetLogger())
+	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
+		return nil, err
+	}
+	if err := op.watchChildren(ctx); err != nil {
+		return nil, err
+	}
+	op.optional = optional.New(op, kinds.Optional(cfg), cacheOptions(cfg))
+	if err := mgr.Add(op.optional); err != nil {
+		return nil, err
+	}
+	return op, op.addProbes()
+}
+
+// Start runs the operator until ctx ends, finishes the passes in flight, and writes the Events that they told. The manager cannot do that last: it
+// stops what needs no leader before the reconcilers, and all that needs one at once.
+func (op *Operator) Start(ctx context.Context) error {
+	told, finish := context.WithCancel(context.WithoutCancel(ctx))
+	written := make(chan error, 1)
+	go func() { written <- op.recorder.Start(told) }()
+	op.until.Store(&ctx)
+	err := op.Manager.Start(ctx)
+	finish()
+	return errors.Join(err, <-written, op.traces.Close())
+}
+
+// unlimited leaves the content type unset, by which built-in kinds are spoken of in protobuf and custom resources in JSON.
+func unlimited(base *rest.Config) *rest.Config {
+	unlimited := rest.CopyConfig(base)
+	unlimited.QPS = -1
+	unlimited.RateLimiter = nil
+	unlimited.ContentType = ""
+	return rest.AddUserAgent(unlimited, telemetry.Component)
+}
+
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *watchdog.Watchdog) manager.Options {
+	election := cfg.LeaderElection
+	options := manager.Options{
+		Scheme: scheme,
+		Logger: env.Log,
+		Cache:  cacheOptions(cfg),
+		NewCache: func(rc *rest.Config, options cache.Options) (cache.Cache, error) {
+			return newCache(hangs, rc, options)
+		},
+		MapperProvider: newMappings,
+		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
+			c, err := client.New(rc, options)
+			if err != nil {
+				return nil, err
+			}
+			c = client.WithFieldOwner(c, identity.FieldOwner)
+			if env.wrap != nil {
+				c = env.wrap(c)
+			}
+			return c, nil
+		},
+		Metrics:                metricsauth.Options(cfg.Metrics, scheme),
+		HealthProbeBindAddress: cfg.Health.BindAddress,
+		PprofBindAddress:       cfg.Pprof.BindAddress,
+
+		LeaderElection:          lock != nil,
+		LeaderElectionID:        election.LeaseName,
+		LeaderElectionNamespace: election.Namespace,
+		LeaseDuration:           &election.LeaseDuration.Duration,
+		RenewDeadline:           &election.RenewDeadline.Duration,
+		RetryPeriod:             &election.RetryPeriod.Duration,
+		// Safe, because passes in flight are finished before the manager returns, and nothing acts after it did.
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &cfg.Controller.ShutdownTimeout.Duration,
+		Controller: ctrlconfig.Controller{
+			CacheSyncTimeout:   cfg.Controller.CacheSyncTimeout.Duration,
+			RecoverPanic:       new(true),
+			EnableWarmup:       new(true), // one that stands by has its caches full when it takes over
+			SkipNameValidation: new(env.SkipNameValidation),
+		},
+	}
+	if lock != nil {
+		options.LeaderElectionResourceLockInterface = lock
+	}
+	return options
+}
+
+// watchChildren indexes what reconcilers look up, which also begins to watch it.
+func (op *Operator) watchChildren(ctx context.Context) error {
+	objects := []client.Object{&corev1.Pod{}}
+	op.pods = feed.NewListener(objects[0], op.GetCache())
+	for _, kind := range dependents.Kinds {
+		object := identity.MetadataOnly(kind)
+		objects, op.others = append(objects, object), append(op.others, feed.NewListener(object, op.GetCache()))
+	}
+	for _, object := range objects {
+		if err := op.GetFieldIndexer().IndexField(ctx, object, identity.CacheIndex, identity.IndexKeys); err != nil {
+			return fmt.Errorf("index %T: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// addProbes answers /healthz while the process runs and none of its work hangs for long, and /readyz while the caches
+// are full and none of its work hangs. One that stands by is ready as well.
+func (op *Operator) addProbes() error {
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
+		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
+}
+
+// synced fails while the caches are not full.
+func (op *Operator) synced(req *http.Request) error {
+	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+	defer cancel()
+	if !op.GetCache().WaitForCacheSync(ctx) {
+		return errors.New("the caches are not full yet")
+	}
+	return nil
+}
+
+// backoff is the rate limiter of a kind's queue. Only errors pass through it.
+func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
+}
+
+// namespaced is the key of a custom resource from the namespace of a child and the name in its owner reference.
+func namespaced(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// NewOperator makes the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that is not served yet begins when it is.
+// Where there are no others than SparkApplications of sparkoperator.k8s.io, the operator waits for these, for as long as the configuration lets the first
+// lists take: it has nothing else to do.
+func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
+	op, err := newOperator(ctx, cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	switch {
+	case cfg.Applications() && cfg.ApacheApplications():
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(cfg), time.Now))
+	case cfg.Applications():
+		errs = append(errs, Add(ctx, op, kinds.SparkApplications(cfg), time.Now))
+	}
+	if cfg.Schedules() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(cfg), time.Now))
+	}
+	if cfg.ConnectServers() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(cfg), time.Now))
+	}
+	if cfg.ApacheApplications() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings), time.Now))
+	}
+	if cfg.SparkClusters() {
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings), time.Now))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return op, nil
+}
+
+// newTraces returns nil where the configuration wants none.
+func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {
+	if cfg.Endpoint == "" {
+		return nil, nil
+	}
+	options := telemetry.TracesOptions{Endpoint: cfg.Endpoint, SamplingRatio: *cfg.SamplingRatio, Version: env.Version}
+	return telemetry.NewTraces(options, env.Log.WithName("traces"), metrics)
+}
+
+func metricsOptions(cfg config.Metrics) telemetry.MetricsOptions {
+	return telemetry.MetricsOptions{
+		Prefix: cfg.Prefix, Labels: *cfg.Labels, SubmitBuckets: cfg.JobSubmitLatencyBuckets, StartBuckets: cfg.JobStartLatencyBuckets,
+	}
+}

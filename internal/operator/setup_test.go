@@ -1,0 +1,317 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// freeAddress returns an address that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func fetch(ctx context.Context, url string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
+	op, err := newOperator(w.T.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	for url, says := range map[string]string{
+		"http://" + cfg.Health.BindAddress + "/healthz":  "ok",
+		"http://" + cfg.Health.BindAddress + "/readyz":   "ok",
+		"http://" + cfg.Metrics.BindAddress + "/metrics": "controller_runtime_max_concurrent_reconciles",
+	} {
+		testkit.Wait(t, url, func(ctx context.Context) error {
+			status, body, err := fetch(ctx, url)
+			if err == nil && (status != http.StatusOK || !strings.Contains(body, says)) {
+				err = fmt.Errorf("status %d: %s", status, body)
+			}
+			return err
+		})
+	}
+}
+
+// TestNotReadyBeforeTheCachesAreFull: an API server that answers discovery but no list keeps an operator alive and not ready.
+func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Health.BindAddress = freeAddress(t)
+	env := w.environment()
+	hold := make(chan struct{})
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return holding{next, hold} })
+	op, err := newOperator(w.T.Context(), cfg, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	w.run(op)
+	probe := func(path string, status int) {
+		testkit.Wait(t, fmt.Sprintf("%s to answer %d", path, status), func(ctx context.Context) error {
+			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
+			return errors.Join(err, want(got, status))
+		})
+	}
+	probe("/healthz", http.StatusOK)
+	probe("/readyz", http.StatusInternalServerError)
+	close(hold)
+	probe("/readyz", http.StatusOK)
+}
+
+// holding lets no request for pods pass until it is told to.
+type holding struct {
+	next http.RoundTripper
+	hold chan struct{}
+}
+
+func (h holding) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(request.URL.Path, "/pods") {
+		select {
+		case <-h.hold:
+		case <-request.Context().Done():
+			return nil, request.Context().Err()
+		}
+	}
+	return h.next.RoundTrip(request)
+}
+
+func TestLeaderGivesUpItsLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
+	start := func() func() {
+		op, err := newOperator(w.T.Context(), cfg, w.environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+			t.Fatal(err)
+		}
+		return w.run(op)
+	}
+	holder := func() string {
+		lease := &coordinationv1.Lease{}
+		key := client.ObjectKey{Namespace: w.Namespace, Name: cfg.LeaderElection.LeaseName}
+		if err := w.API.Get(t.Context(), key, lease); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		if lease.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *lease.Spec.HolderIdentity
+	}
+	stopFirst := start()
+	w.Application("one")
+	w.waitState("one", v1beta2.ApplicationStateSubmitted)
+	first := holder()
+	start() // stands by
+	stopFirst()
+	if got := holder(); got == first {
+		t.Errorf("%s still holds the lease after it ended", first)
+	}
+	w.Application("two")
+	w.waitState("two", v1beta2.ApplicationStateSubmitted)
+	if got := holder(); got == first || got == "" {
+		t.Errorf("the lease is held by %q, before that by %q", got, first)
+	}
+}
+
+// TestWorkInFlightIsFinished: a pass that SIGTERM meets half way still writes what it did.
+func TestWorkInFlightIsFinished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	kind := tiny.Kind()
+	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		select {
+		case entered <- struct{}{}:
+			<-leave
+		case <-leave:
+		}
+		return tiny.Decide(app, seen, now)
+	})
+	stop := w.runTiny(kind)
+	w.Application("pi")
+	<-entered
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stop() }()
+	testkit.Wait(t, "the shutdown to begin", func(context.Context) error {
+		return want(strings.Contains(w.Log.String(), "waiting for all workers to finish"), true)
+	})
+	close(leave)
+	<-stopped
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Errorf("the state is %q", state)
+	}
+}
+
+func TestOnlyItsNamespaces(t *testing.T) {
+	t.Parallel()
+	served, other := newWorld(t), newWorld(t)
+	served.runTiny(tiny.Kind())
+	other.Application("theirs")
+	served.Application("ours")
+	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
+	if state := other.Get("theirs").Status.AppState.State; state != "" {
+		t.Errorf("acted in another namespace: %s", state)
+	}
+}
+
+// TestAllNamespaces is not parallel: nobody else may run an operator or hold an application meanwhile.
+func TestAllNamespaces(t *testing.T) {
+	a, b := newWorld(t), newWorld(t)
+	op, err := newOperator(t.Context(), testConfig(), a.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(t.Context(), op, tiny.Kind(), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	stop := a.run(op)
+	for _, w := range []*world{a, b} {
+		w.Application("pi")
+		w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	}
+	stop()
+}
+
+func TestStartWithoutAnAPIServer(t *testing.T) {
+	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: prometheus.NewRegistry()}
+	if _, err := newOperator(t.Context(), testConfig(), env); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestKindThatIsNotServed: an installation makes definitions and operator together; the operator waits for what is to come, not for ever.
+func TestKindThatIsNotServed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cfg := testConfig(w.Namespace)
+	cfg.Controller.CacheSyncTimeout.Duration = 10 * time.Millisecond
+	op, err := newOperator(t.Context(), cfg, w.environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
+	if err := op.waitServed(t.Context(), gvk, nil); err != nil {
+		t.Errorf("what is served: %v", err)
+	}
+	gvk.Kind = "SparkNothing"
+	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
+		t.Errorf("what is never served: %v", err)
+	}
+	if !strings.Contains(w.Log.String(), "waiting for a kind to be served") {
+		t.Error("waited in silence")
+	}
+}
+
+// slowStatus holds the status writes of an operator that is stopping until its workers have been told to.
+type slowStatus struct {
+	client.Client
+	stop    func()
+	stopped func() bool
+}
+
+func (c *slowStatus) Status() client.SubResourceWriter { return slowWriter{c.Client.Status(), c} }
+
+type slowWriter struct {
+	client.SubResourceWriter
+	of *slowStatus
+}
+
+func (s slowWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	go s.of.stop()
+	for !s.of.stopped() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return s.SubResourceWriter.Patch(ctx, object, patch, options...)
+}
+
+// TestLastEvents: what a pass tells that ends after everybody else was stopped is written all the same.
+func TestLastEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := &slowStatus{stopped: func() bool { return strings.Contains(w.Log.String(), "waiting for all workers to finish") }}
+	stopping := make(chan struct{})
+	slow.stop = sync.OnceFunc(func() { close(stopping) })
+	stop := w.runTiny(tiny.Kind(), func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
+	})
+	w.Application("pi")
+	<-stopping
+	stop()
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
+		t.Fatalf("the state is %q", state)
+	}
+	var events corev1.EventList
+	if err := w.API.List(t.Context(), &events, client.InNamespace(w.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {
+		t.Errorf("events %+v, want that of the launch", events.Items)
+	}
+}
+
+// TestFirstLooks: a quarter of the workers is left to what goes on, where there are as many as that.
+func TestFirstLooks(t *testing.T) {
+	t.Parallel()
+	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
+		if got := firstLooks(workers); got != want {
+			t.Errorf("%d of %d, want %d", got, workers, want)
+		}
+	}
+}

@@ -1,0 +1,488 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+const exposed = "Exposed"
+
+// uiService waits until the UI's Service stands as it is wanted, by a pass of the operator's own judgement, and returns it.
+func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
+	w.T.Helper()
+	service := &corev1.Service{}
+	testkit.Wait(w.T, "the UI's Service of "+name, func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name + "-ui-svc"}, service); err != nil {
+			return err
+		}
+		for _, check := range holds {
+			if err := check(service); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return service
+}
+
+// waitExposed waits for the condition Exposed, and returns the application.
+func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason string, says ...string) *v1beta2.SparkApplication {
+	w.T.Helper()
+	var app *v1beta2.SparkApplication
+	testkit.Wait(w.T, fmt.Sprintf("Exposed to be %s of %s", status, name), func(context.Context) error {
+		app = w.Get(name)
+		c := condition(app, exposed)
+		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
+			return fmt.Errorf("%w; it says %q", err, c.Message)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.Message, text) {
+				return fmt.Errorf("it says %q, not %q", c.Message, text)
+			}
+		}
+		return nil
+	})
+	return app
+}
+
+// edit changes an application's spec.
+func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
+	w.T.Helper()
+	app := w.Get(name)
+	before := app.DeepCopy()
+	change(&app.Spec)
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// poke makes the operator look at an application.
+func (w *world) poke(name string) {
+	w.T.Helper()
+	app := w.Get(name)
+	before := app.DeepCopy()
+	metav1.SetMetaDataAnnotation(&app.ObjectMeta, "poked", time.Now().String())
+	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// TestUIService: it stands from the launch on, is in the first status that is written and costs one request in all of a life. It stays beside the driver pod
+// that is kept, and goes with that; the status says where it was.
+func TestUIService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.Application("pi", withDriver)
+	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+	service := w.uiService("pi")
+	wantInfo := v1beta2.DriverInfo{PodName: driverName("pi"), WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIAddress: service.Spec.ClusterIP + ":4040"}
+	if diff := cmp.Diff(wantInfo, got.Status.DriverInfo); diff != "" {
+		t.Errorf("driverInfo (-want +got):\n%s", diff)
+	}
+	if c := condition(got, exposed); c.Status != metav1.ConditionTrue {
+		t.Errorf("Exposed is %+v", c)
+	}
+	driver := w.driverOf(app, 1)
+	for key, value := range service.Spec.Selector {
+		if driver.Labels[key] != value {
+			t.Errorf("the Service selects %s=%s, the driver has %q", key, value, driver.Labels[key])
+		}
+	}
+	if port := service.Spec.Ports[0]; port.Name != "spark-driver-ui-port" || port.TargetPort != intstr.FromInt32(4040) {
+		t.Errorf("the port is %+v", port)
+	}
+	if ref := metav1.GetControllerOf(service); ref == nil || ref.UID != app.UID {
+		t.Errorf("it is owned by %+v", ref)
+	}
+	w.execute(driver, exited(0, ""))
+	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.DriverInfo != wantInfo {
+		t.Errorf("in the end driverInfo is %+v", got.Status.DriverInfo)
+	}
+	if c := condition(got, exposed); c.Type != "" {
+		t.Errorf("in the end Exposed is %+v", c)
+	}
+	// What a pass stores later shows that the one before it is over.
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.TimeToLiveSeconds = new(int64(3600)) })
+	testkit.Wait(t, "a look at what has ended", func(context.Context) error {
+		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
+	})
+	costs := made.since(nil)
+	// Two Services: the one by which executors find their driver, and the UI's.
+	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
+		t.Errorf("a life costs %v", costs)
+	}
+	if is := w.uiService("pi"); is.UID != service.UID || is.DeletionTimestamp != nil {
+		t.Errorf("beside the driver that is kept there is %+v", is.ObjectMeta)
+	}
+	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitGone(service)
+	if got := w.Get("pi").Status.DriverInfo; got != wantInfo {
+		t.Errorf("without its pod driverInfo is %+v", got)
+	}
+}
+
+// TestSurroundingsThatStay: what cannot be deleted at the end delays nothing, is told in the end, and goes when it can.
+func TestSurroundingsThatStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := &keeping{}
+	c.keeps.Store(true)
+	later := &atomic.Int64{}
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
+	})
+	app := w.Application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	service := w.uiService("pi")
+	w.execute(driver, exited(0, ""))
+	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Wait(t, "what stays to be told", func(context.Context) error {
+		w.poke("pi")
+		c := condition(w.Get("pi"), exposed)
+		return errors.Join(want(c.Status, metav1.ConditionFalse), want(c.Reason, apianswer.ReasonForbidden), want(c.Message, "Service pi-ui-svc: policy: it stays"))
+	})
+	c.keeps.Store(false)
+	later.Store(int64(time.Minute))
+	w.poke("pi")
+	w.WaitGone(service)
+	testkit.Wait(t, "nothing to be told", func(context.Context) error {
+		return want(condition(w.Get("pi"), exposed).Type, "")
+	})
+}
+
+// keeping refuses to delete Services.
+type keeping struct {
+	client.Client
+	keeps atomic.Bool
+}
+
+func (c *keeping) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if dependents.KindOf(object) == "Service" && c.keeps.Load() {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden, Message: "policy: it stays"}}
+	}
+	return c.Client.Delete(ctx, object, options...)
+}
+
+// TestUIServiceGoesWithItsAttempt: suspended, resumed, run again, deleted by somebody.
+func TestUIServiceGoesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", withDriver, onFailure(1))
+	w.ready(w.driverOf(app, 1).Name)
+	first := w.uiService("pi")
+	w.suspend("pi", true)
+	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.WaitGone(first.DeepCopy())
+	if info := w.Get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
+		t.Errorf("suspended, driverInfo is %+v", info)
+	}
+	w.suspend("pi", false)
+	w.ready(w.driverOf(app, 2).Name)
+	second := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
+	if err := w.API.Delete(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	third := w.uiService("pi", func(s *corev1.Service) error { return want(s.UID != second.UID, true) })
+	testkit.Wait(t, "the new address", func(context.Context) error {
+		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
+	})
+	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.driverOf(app, 3)
+	w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 3) })
+	if err := w.API.Delete(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	w.waitNothingOf(app)
+}
+
+// TestUIServiceOfTheNextAttempt: beside a driver that has failed it stays, and the retry takes it over as its options are by then, at the address that it had.
+func TestUIServiceOfTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	later := &atomic.Int64{}
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	app := w.Application("pi", withDriver, onFailure(1), func(app *v1beta2.SparkApplication) {
+		app.Spec.RestartPolicy.OnFailureRetryInterval = new(int64(3600))
+	})
+	w.ready(w.driverOf(app, 1).Name)
+	first := w.uiService("pi")
+	w.kubelet(driverName("pi"), corev1.PodFailed, exited(1, "again"))
+	w.waitState("pi", v1beta2.ApplicationStateFailing)
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
+		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
+	})
+	if is := w.uiService("pi"); is.UID != first.UID || identity.Attempt(is) != 1 {
+		t.Errorf("while the retry waits there is %+v", is.ObjectMeta)
+	}
+	later.Store(int64(2 * time.Hour))
+	w.poke("pi")
+	driver := w.driverOf(app, 2)
+	second := w.uiService("pi", func(s *corev1.Service) error {
+		return errors.Join(want(identity.Attempt(s), 2), want(s.Spec.Ports[0].Port, 80))
+	})
+	if second.UID != first.UID || second.Spec.ClusterIP != first.Spec.ClusterIP || len(second.Spec.Ports) != 1 {
+		t.Errorf("the Service of attempt 2 is %+v", second)
+	}
+	if !labels.SelectorFromSet(second.Spec.Selector).Matches(labels.Set(driver.Labels)) {
+		t.Errorf("it selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
+	}
+	testkit.Wait(t, "the port in the status", func(context.Context) error {
+		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
+	})
+}
+
+// TestUIServiceIsUpdatedInPlace: an edit of the options is no edit of the run, keeps what others added, and takes away what is not wanted any more.
+func TestUIServiceIsUpdatedInPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) {
+		app.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
+			ServicePort: new(int32(80)), ServicePortName: new("web"),
+			ServiceLabels:      map[string]string{"team": "a", identity.AppUIDLabel: "mine", "sparkoperator.k8s.io/app-name": "mine"},
+			ServiceAnnotations: map[string]string{"first": "1", "both": "1"},
+		}
+	})
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	before := w.uiService("pi")
+	if before.Labels["team"] != "a" || before.Labels[identity.AppUIDLabel] != string(app.UID) || before.Labels["sparkoperator.k8s.io/app-name"] != "pi" {
+		t.Errorf("the labels are %v", before.Labels)
+	}
+	theirs := before.DeepCopy()
+	metav1.SetMetaDataAnnotation(&theirs.ObjectMeta, "theirs", "kept")
+	if err := w.API.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range []int32{81, 82} { // the second update finds the fields as the first left them
+		w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
+			spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
+				ServicePort: &port, ServiceType: new(corev1.ServiceTypeNodePort), ServiceAnnotations: map[string]string{"both": fmt.Sprint(port)},
+			}
+		})
+		after := w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Ports[0].Port, port) })
+		if after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
+			t.Error("it was made anew")
+		}
+		wantAnnotations := map[string]string{"theirs": "kept", "both": fmt.Sprint(port)}
+		if diff := cmp.Diff(wantAnnotations, after.Annotations); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+		if p := after.Spec.Ports; len(p) != 1 || p[0].Name != "spark-driver-ui-port" || after.Spec.Type != corev1.ServiceTypeNodePort || after.Labels["team"] != "" {
+			t.Errorf("the ports are %+v of type %s, the labels %v", p, after.Spec.Type, after.Labels)
+		}
+		testkit.Wait(t, "the new port in the status", func(context.Context) error {
+			info := w.Get("pi").Status.DriverInfo
+			return errors.Join(want(info.WebUIPort, port), want(info.WebUIAddress, fmt.Sprintf("%s:%d", before.Spec.ClusterIP, port)))
+		})
+	}
+	patches := made.since(nil)["PATCH services"]
+	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkConf = nil; spec.SparkUIOptions = nil })
+	w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) })
+	w.poke("pi")
+	w.execute(driver, exited(0, ""))
+	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	if got.Status.ExecutionAttempts != 1 {
+		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
+	}
+	// Three: the fields that the create wrote change hands once, then each edit is one request.
+	if last := made.since(nil)["PATCH services"]; patches != 3 || last != 4 {
+		t.Errorf("%d requests for two updates, %d for three", patches, last)
+	}
+}
+
+// TestUIServiceOfSomebodyElse: theirs is never touched; the application runs on, says so once, and gets its Service when the name is free.
+func TestUIServiceOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	theirs := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-ui-svc"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}, Selector: map[string]string{"a": "b"}},
+	}
+	w.Create(theirs)
+	made := &requests{}
+	later := &atomic.Int64{}
+	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.Application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	got := w.waitExposed("pi", metav1.ConditionFalse, dependents.ReasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application runs on")
+	if got.Status.DriverInfo.WebUIServiceName != "" {
+		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
+	}
+	for i := range 20 {
+		w.Create(w.executor(app, driver, i+1))
+	}
+	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, counts wait longer (pace.go)
+	testkit.Wait(t, "the executors in the status", func(context.Context) error {
+		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
+			return fmt.Errorf("the counts are %+v", counts)
+		}
+		return nil
+	})
+	if asked := made.since(nil)["POST services"]; asked > 3 {
+		t.Errorf("asked %d times", asked-1)
+	}
+	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
+	if told := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(told, "\n") {
+		t.Errorf("told more than once:\n%s", told)
+	}
+	still := &corev1.Service{}
+	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("theirs was touched: %v", err)
+	}
+	if err := w.API.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(time.Minute))
+	w.poke("pi")
+	w.uiService("pi", func(s *corev1.Service) error { return want(metav1.IsControlledBy(s, app), true) })
+	w.waitExposed("pi", metav1.ConditionTrue, exposed)
+}
+
+// TestUIServiceIsAdopted: what an operator made and had no time to write down is found by the next, without a second one.
+func TestUIServiceIsAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	deaf := &statusless{}
+	stop := w.runReal(func(env *Environment) {
+		env.wrap = func(c client.Client) client.Client { deaf.Client = c; return deaf }
+	})
+	app := w.Application("pi", withDriver)
+	w.driverOf(app, 1)
+	made := w.uiService("pi")
+	stop()
+	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
+		t.Fatalf("the status was written: %s", state)
+	}
+	w.runReal()
+	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)
+	if now := w.uiService("pi"); now.UID != made.UID || got.Status.DriverInfo.WebUIAddress != made.Spec.ClusterIP+":4040" {
+		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
+	}
+}
+
+// statusless fails every status write.
+type statusless struct{ client.Client }
+
+func (c *statusless) Status() client.SubResourceWriter { return failingStatus{c.Client.Status()} }
+
+type failingStatus struct{ client.SubResourceWriter }
+
+func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return apierrors.NewInternalError(errors.New("no status today"))
+}
+
+// TestSurroundingsThatFail: whatever the API server answers, the application goes its way; what is for good is told at once, weather when it lasts.
+func TestSurroundingsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		err    error
+		times  int64
+		reason string // of the condition while it fails; empty where nothing is told
+	}{
+		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
+		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, auxiliary.ReasonUnavailable},
+		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, apianswer.ReasonForbidden},
+		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, apianswer.ReasonOperatorForbidden},
+		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, apianswer.ReasonInvalid},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := &unwilling{err: test.err}
+			c.times.Store(test.times)
+			w.runReal(func(env *Environment) {
+				env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
+			})
+			app := w.Application("pi", withDriver)
+			driver := w.driverOf(app, 1)
+			w.ready(driver.Name)
+			w.waitState("pi", v1beta2.ApplicationStateRunning)
+			if test.reason == "" {
+				w.uiService("pi")
+				w.waitExposed("pi", metav1.ConditionTrue, exposed)
+			} else {
+				w.waitExposed("pi", metav1.ConditionFalse, test.reason, "Service pi-ui-svc: ")
+				w.waitEvent(app, test.reason, "Service pi-ui-svc")
+			}
+			w.execute(driver, exited(0, ""))
+			w.waitState("pi", v1beta2.ApplicationStateCompleted)
+			w.waitPod(driver.Name)
+		})
+	}
+}
+
+// unwilling refuses to create Services of web UIs.
+type unwilling struct {
+	client.Client
+	err   error
+	times atomic.Int64
+}
+
+func (c *unwilling) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if strings.HasSuffix(object.GetName(), "-ui-svc") && c.times.Add(-1) >= 0 {
+		return c.err
+	}
+	return c.Client.Create(ctx, object, options...)
+}
+
+// runWith is runReal with a configuration and a clock of the test's.
+func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
+	w.T.Helper()
+	env := w.environment()
+	for _, c := range change {
+		c(&env)
+	}
+	op, err := newOperator(w.T.Context(), cfg, env)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+		w.T.Fatal(err)
+	}
+	return w.run(op)
+}

@@ -1,0 +1,128 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// takenExecutors plays an application that loses executors in every way.
+type takenExecutors struct {
+	*world
+	app    client.Object
+	driver *corev1.Pod
+	// executor makes an executor pod, and counts reads the status.
+	executor func(id int) *corev1.Pod
+	counts   func() *v1beta2.ExecutorCounts
+}
+
+// TestTakenExecutors: an executor that somebody deletes without a grace period while its driver goes on has failed, and an
+// event names it. One that Spark deletes has completed, and so has one that goes after its driver.
+func TestTakenExecutors(t *testing.T) {
+	t.Parallel()
+	t.Run("sparkoperator.k8s.io", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.runReal()
+		app := w.Application("pi", withDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(4)) })
+		driver := w.driverOf(app, 1)
+		play := takenExecutors{world: w, app: app, driver: driver}
+		play.executor = func(id int) *corev1.Pod { return w.executor(app, driver, id) }
+		play.counts = func() *v1beta2.ExecutorCounts { return w.Get("pi").Status.Executors }
+		play.play()
+		want := map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateFailed, "pi-exec-2": v1beta2.ExecutorStateCompleted,
+			"pi-exec-3": v1beta2.ExecutorStateCompleted, "pi-exec-4": v1beta2.ExecutorStateCompleted}
+		if diff := cmp.Diff(want, w.Get("pi").Status.ExecutorState); diff != "" {
+			t.Errorf("states (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("spark.apache.org", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.runApache(testConfig(w.Namespace), time.Now)
+		app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
+		driver := w.apacheDriver(app, 1)
+		play := takenExecutors{world: w, app: app, driver: driver}
+		play.executor = func(id int) *corev1.Pod { return w.apacheExecutorPod(app, driver, id) }
+		play.counts = func() *v1beta2.ExecutorCounts { return w.getApache("pi").Status.Executors }
+		play.play()
+	})
+}
+
+func (p takenExecutors) play() {
+	p.T.Helper()
+	p.ready(p.driver.Name)
+	var executors []*corev1.Pod
+	for id := 1; id <= 4; id++ {
+		executor := p.executor(id)
+		executor.Spec.NodeName, executor.Spec.TerminationGracePeriodSeconds = "node", nil
+		p.Create(executor)
+		p.kubelet(executor.Name, corev1.PodRunning, running())
+		executors = append(executors, executor)
+	}
+	p.await(v1beta2.ExecutorCounts{Running: 4})
+
+	p.delete(executors[0], client.GracePeriodSeconds(0)) // somebody
+	p.delete(executors[1])                               // Spark, since it is not needed
+	p.kubelet(executors[1].Name, corev1.PodFailed, exited(143, ""))
+	p.delete(executors[1], client.GracePeriodSeconds(0))             // the kubelet
+	p.kubelet(executors[2].Name, corev1.PodSucceeded, exited(0, "")) // Spark told it to exit
+	p.delete(executors[2])
+	p.await(v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1})
+	p.waitEvent(p.app, "SparkExecutorFailed", executors[0].Name+": ExecutorDeleted: ")
+
+	p.kubelet(p.driver.Name, corev1.PodSucceeded, exited(0, ""))
+	p.await(v1beta2.ExecutorCounts{Completed: 3, Failed: 1})
+	p.delete(executors[3], client.GracePeriodSeconds(0))
+	p.WaitGone(executors[3])
+	if told := p.EventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(told, "\n") {
+		p.T.Errorf("the events say %q", told)
+	}
+}
+
+func (p takenExecutors) delete(pod *corev1.Pod, options ...client.DeleteOption) {
+	p.T.Helper()
+	if err := p.API.Delete(p.T.Context(), pod, options...); client.IgnoreNotFound(err) != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// await waits until the status has these counts.
+func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
+	p.T.Helper()
+	testkit.Wait(p.T, fmt.Sprintf("the counts %+v", want), func(context.Context) error {
+		if got := p.counts(); got == nil || *got != want {
+			return fmt.Errorf("they are %+v", got)
+		}
+		return nil
+	})
+}
+
+// TestTakenWhereEveryDeletionIsSo: of an executor whose pod has no grace period nobody can tell who deleted it, so it has
+// completed.
+func TestTakenWhereEveryDeletionIsSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	app := w.Application("pi", withDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	executor := w.executor(app, driver, 1)
+	executor.Spec.NodeName, executor.Spec.TerminationGracePeriodSeconds = "node", new(int64(0))
+	w.Create(executor)
+	w.kubelet(executor.Name, corev1.PodRunning, running())
+	play := takenExecutors{world: w, counts: func() *v1beta2.ExecutorCounts { return w.Get("pi").Status.Executors }}
+	play.await(v1beta2.ExecutorCounts{Running: 1})
+	play.delete(executor)
+	play.await(v1beta2.ExecutorCounts{Completed: 1})
+}

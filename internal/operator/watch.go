@@ -1,0 +1,106 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sparkoperator/spark-operator/internal/controller"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/feed"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/queue"
+	"github.com/sparkoperator/spark-operator/internal/runs"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
+)
+
+// Add gives the operator a kind to reconcile.
+//
+// The queue is fed by every event of the custom resource and of its pods, and by the coming and going of its other children; what nobody waits for may wait
+// for more of the same (gather). But for a status of ours that comes back (NoEchoes) there is no predicate that drops an update, since every update may hold the
+// fact that a decision waits for.
+func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
+	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
+	if err != nil {
+		return err
+	}
+	if err := op.waitServed(ctx, gvk, kind.Definition.Keeps); err != nil {
+		return err
+	}
+	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
+}
+
+// attach begins to reconcile a kind that is served, whether the operator runs already or not.
+func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
+	scope, err := newScope(op.config.Namespaces, op.GetClient())
+	if err != nil {
+		return err
+	}
+	if op.config.DynamicConfig.Enabled {
+		scope.live = op.settings
+	}
+	r := controller.New(controller.Options{
+		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope,
+		Events: op.recorder, Metrics: op.metrics, Traces: op.traces,
+		Explainer: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
+		Optional:  op.optional, Sentinels: op.sentinelsOf(kind), Rush: op.rush.on,
+		Lead: op.lock.terms(), StopAsked: op.stopAsked, Watchdog: op.hangs, ShutdownTimeout: op.config.Controller.ShutdownTimeout.Duration,
+	})
+	owner := feed.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
+	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
+	options := ctrl.Options{
+		// The queue hands out no more than Workers at a time, unless one namespace has more than half of them.
+		MaxConcurrentReconciles: op.config.Controller.Workers + queue.Reserve(op.config.Controller.Workers),
+		RateLimiter:             backoff[reconcile.Request](), NewQueue: op.queueOf(kind.Runs != nil, r.Class(ctx)),
+	}
+	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.Deletions(op.Elected()), r.NoEchoes())).WithOptions(options)
+	if kind.Runs != nil {
+		work = runs.Watch(kind.Runs, work, gvk.GroupKind())
+	} else {
+		early := op.until.Load() == nil // all that are made before the operator starts are started with it
+		work = work.WatchesRawSource(op.pods.Ear(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
+		for i, child := range dependents.Kinds {
+			work = work.WatchesRawSource(op.others[i].Ear(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Beside.Vital), r.Unexpected(owner)))
+		}
+	}
+	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
+	if scope.selector != nil {
+		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
+	}
+	if scope.live != nil {
+		work = work.WatchesRawSource(wakesOf(scope.live, inside))
+	}
+	if kind.Runs != nil {
+		op.metrics.ExpectRuns(kind.Name)
+	}
+	built, err := work.Build(r)
+	if err != nil {
+		return fmt.Errorf("controller %s: %w", kind.Name, err)
+	}
+	if kind.Runs == nil {
+		if err := op.optional.Feed(built, toOwner); err != nil {
+			return fmt.Errorf("controller %s: %w", kind.Name, err)
+		}
+	}
+	// Watch from the start, also where another replica leads: readiness then means that this one could take over.
+	if _, err := op.GetCache().GetInformer(ctx, kind.New()); err != nil {
+		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
+	}
+	return nil
+}
+
+// sentinelsOf returns the sentinels of a kind; nil if it has none.
+func (op *Operator) sentinelsOf(kind controller.Kind) *sentinel.Kind {
+	if !kind.Served.Sentinels {
+		return nil
+	}
+	return op.sentinels.Of(kind.Name, kind.New, op.GetClient(), op.GetAPIReader())
+}
