@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 type schedule = v1beta2.ScheduledSparkApplication
@@ -87,25 +85,4 @@ func (b blindToRuns) List(ctx context.Context, list client.ObjectList, options .
 		return nil
 	}
 	return b.Client.List(ctx, list, options...)
-}
-
-// TestRunOfAnotherFault: what no dialect may render is not created.
-func TestRunOfAnotherFault(t *testing.T) {
-	s := &schedule{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
-	s.Spec.Template.Image = new("i")
-	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "s-a"}
-	run, err := tiny.RenderRun(s, action)
-	if err != nil || oursToRun(run, s, action) != nil {
-		t.Fatalf("%v, %v", err, oursToRun(run, s, action))
-	}
-	for name, spoil := range map[string]func(client.Object){
-		"another namespace": func(run client.Object) { run.SetNamespace("other") },
-		"another name":      func(run client.Object) { run.SetName("other") },
-		"no owner":          func(run client.Object) { run.SetOwnerReferences(nil) },
-	} {
-		run := run.DeepCopyObject().(client.Object)
-		if spoil(run); oursToRun(run, s, action) == nil {
-			t.Errorf("%s passes", name)
-		}
-	}
 }
