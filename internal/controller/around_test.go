@@ -39,10 +39,10 @@ func TestEchoes(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			r := &Reconciler{kind: Kind{Progress: kind.Progress{Concludes: test.concludes}}}
 			if test.wrote != "" {
-				r.writes.wrote(app(test.wrote))
+				r.writes.Wrote(app(test.wrote))
 			}
 			if test.met != nil {
-				if ahead, _ := r.writes.ahead(test.met, time.Unix(100, 0)); !ahead {
+				if ahead, _ := r.writes.Ahead(test.met, time.Unix(100, 0)); !ahead {
 					t.Fatal("what was met is not older than what was written")
 				}
 			}

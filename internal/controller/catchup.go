@@ -29,7 +29,7 @@ type caughtUp struct {
 	term atomic.Uint64
 }
 
-// catchUp has passes wait for what the leader before wrote last, as if it had been written here (ownWrites), before the
+// catchUp has passes wait for what the leader before wrote last, as if it had been written here (statuswrite.Own), before the
 // first pass of each term: another replica may have led in between. It lists the metadata of all objects, once a term,
 // which is cheaper than a read of each. Objects that are over are part of the list. An object that is gone is awaited
 // as well, until the cache shows that.
@@ -69,14 +69,14 @@ func (r *Reconciler) catchUp(ctx context.Context) error {
 			}
 			for i := range page.Items {
 				live[identity.Key(&page.Items[i])] = page.Items[i].UID
-				r.writes.await(&page.Items[i], page.Items[i].ResourceVersion, now)
+				r.writes.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
 			}
 			end = cmp.Or(end, page.ResourceVersion)
 		}
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			r.writes.await(object, end, now) // all versions of what was gone by then are older
+			r.writes.Await(object, end, now) // all versions of what was gone by then are older
 		}
 		return nil
 	})

@@ -70,29 +70,29 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	r.lead.Extend(time.Now().Add(time.Hour))
 	catchUp()
-	if !r.writes.after(&unknown) {
+	if !r.writes.After(&unknown) {
 		t.Error("what the cache is yet to show is not awaited as it is now")
 	}
 	for i := range cache.was {
 		name := cache.was[i].Name
-		if got := r.writes.after(&cache.was[i]); got != tests[name].awaited {
+		if got := r.writes.After(&cache.was[i]); got != tests[name].awaited {
 			t.Errorf("%s: awaited %t", name, got)
 		}
 		if name == "gone" {
 			continue
 		}
-		if is := w.Get(name); r.writes.after(is) || r.writes.echo(is) {
+		if is := w.Get(name); r.writes.After(is) || r.writes.Echo(is) {
 			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
 		}
 	}
 	was := w.Get("same")
 	edit(was.DeepCopy())
-	if catchUp(); r.writes.after(was) {
+	if catchUp(); r.writes.After(was) {
 		t.Error("it looks twice in one term")
 	}
 	r.lead.End()
 	r.lead.Extend(time.Now().Add(time.Hour))
-	if catchUp(); !r.writes.after(was) {
+	if catchUp(); !r.writes.After(was) {
 		t.Error("in the next term it does not look what another did in between")
 	}
 }

@@ -31,7 +31,7 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 			return queue.Changed // the pass meets the error as well, and tells
 		}
 		class := classOf(r.kind, object)
-		if class == queue.Fresh && r.writes.after(object) {
+		if class == queue.Fresh && r.writes.After(object) {
 			return queue.Changed
 		}
 		return class

@@ -42,7 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) (err error) {
 	p.seen = p.children.Facts()
 	r.inheritGroup(ctx, p) // which reads the facts anew: what no dependent tells comes after it
 	p.seen.Gone = r.observeGone(p)
-	p.seen.ShortSince, _ = r.paces.shorts.Get(identity.Key(p.stored))
+	p.seen.ShortSince = r.paces.ShortSince(identity.Key(p.stored))
 	p.seen.Lacks, _ = r.lacks.Get(identity.Key(p.stored))
 	r.explain(ctx, p)
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 	"github.com/sparkoperator/spark-operator/internal/optional"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -48,12 +49,12 @@ type Reconciler struct {
 	clock    Clock
 	limit    time.Duration // of one pass
 	scope    Scope
-	writes   ownWrites
+	writes   statuswrite.Own
 	waits    waits
 	budgets  apianswer.Replies // what was said against a driver's budget
 	explains *explain.Explainer
 	around   auxiliary.Memory
-	paces    paces
+	paces    statuswrite.Paces
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
 

@@ -3,165 +3,25 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
-	"reflect"
 	"testing"
 	"time"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/explain"
-	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
-
-func TestStatusPatch(t *testing.T) {
-	r := &Reconciler{kind: tiny.Kind()}
-	old := v1beta2.SparkApplicationStatus{SubmissionID: "a", AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
-	for _, test := range []struct {
-		name   string
-		stored v1beta2.SparkApplicationStatus
-		change func(*v1beta2.SparkApplication)
-		want   string
-	}{
-		{"nothing", old, func(*v1beta2.SparkApplication) {}, ""},
-		{"only what a status patch cannot write", old, func(a *v1beta2.SparkApplication) { a.Labels = map[string]string{"a": "b"} }, ""},
-		{"one field", old, func(a *v1beta2.SparkApplication) { a.Status.AppState.State = v1beta2.ApplicationStateRunning },
-			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"applicationState":{"state":"RUNNING"}}}`},
-		{"a field that goes", old, func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "" },
-			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":null}}`},
-		{"the first status is sent whole, with its required fields", v1beta2.SparkApplicationStatus{},
-			func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "a" },
-			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{}}}`},
-	} {
-		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
-		object := stored.DeepCopy()
-		test.change(object)
-		p := &pass{stored: stored, object: object}
-		got, err := r.statusPatch(p)
-		if err != nil || string(got) != test.want {
-			t.Errorf("%s: %s, %v; want %s", test.name, got, err, test.want)
-		}
-	}
-}
-
-// TestStatusPatchIsTheWholeDifference: what is equal in two statuses is left out before they are compared, and the patch is the one of all that they hold.
-func TestStatusPatchIsTheWholeDifference(t *testing.T) {
-	cfg := config.Default()
-	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(cfg)))
-	t.Run("ScheduledSparkApplication", wholeDifference(kinds.Schedules(cfg)))
-	t.Run("SparkConnect", wholeDifference(kinds.SparkConnects(cfg)))
-	settings := func() config.Configuration { return cfg }
-	t.Run("SparkApplication of Apache", wholeDifference(kinds.ApacheApplications(settings)))
-	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(settings)))
-}
-
-// anyStatuses fills statuses with values that an API server could hold.
-func anyStatuses(seed int64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) {
-			*q = *resource.NewQuantity(int64(c.Intn(1000)), resource.DecimalSI)
-		},
-		func(m *metav1.Time, c randfill.Continue) { m.Time = time.Unix(int64(c.Intn(1<<30)), 0) },
-		func(m *metav1.MicroTime, c randfill.Continue) { m.Time = time.Unix(int64(c.Intn(1<<30)), 0) },
-		func(i *intstr.IntOrString, c randfill.Continue) { *i = intstr.FromInt32(int32(c.Intn(1000))) },
-		func(s *string, c randfill.Continue) { *s = fmt.Sprintf("s%d", c.Intn(1000)) },
-	)
-}
-
-func wholeDifference(kind Kind) func(*testing.T) {
-	return func(t *testing.T) {
-		r := &Reconciler{kind: kind}
-		parts, nothing := 0, 0
-		for seed := range int64(300) {
-			random := rand.New(rand.NewPCG(uint64(seed), 0))
-			fill := anyStatuses(seed).Funcs(func(raw *runtime.RawExtension, c randfill.Continue) {
-				*raw = runtime.RawExtension{Raw: fmt.Appendf(nil, `{"phase":"s%d","list":[%d]}`, c.Intn(9), c.Intn(9))}
-			})
-			app, other := kind.New(), kind.New()
-			fill.Fill(kind.Status(app))
-			fill.Fill(kind.Status(other))
-			before := jsonOf(t, kind.Status(app))
-			stored := kind.New()
-			if err := json.Unmarshal(before, kind.Status(stored)); err != nil {
-				t.Fatal(err)
-			}
-			mix(reflect.ValueOf(kind.Status(app)).Elem(), reflect.ValueOf(kind.Status(other)).Elem(), random)
-			patch, err := r.statusPatch(&pass{stored: stored, object: app})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := jsonpatch.CreateMergePatch(before, jsonOf(t, kind.Status(app)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got struct{ Status json.RawMessage }
-			switch {
-			case patch == nil:
-				got.Status, nothing = []byte("{}"), nothing+1
-			case json.Unmarshal(patch, &got) != nil:
-				t.Fatalf("seed %d: %s", seed, patch)
-			default:
-				parts++
-			}
-			if string(got.Status) != string(want) {
-				t.Errorf("seed %d:\n%s, want\n%s", seed, got.Status, want)
-			}
-		}
-		if parts == 0 || nothing == 0 {
-			t.Errorf("%d differ in part, %d in nothing", parts, nothing)
-		}
-	}
-}
-
-// TestDifferingLeavesWholeWhatEncodesItself: a field that is equal in both may say how another is encoded.
-func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
-	type status struct {
-		Name string
-		Port *intstr.IntOrString
-	}
-	was, is := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
-	for got, want := range map[reflect.Value]string{was: `{"Name":"","Port":"http"}`, is: `{"Name":"","Port":"https"}`} {
-		if text := string(jsonOf(t, got.Interface())); text != want {
-			t.Errorf("%s, want %s", text, want)
-		}
-	}
-}
-
-// mix gives a struct some fields of another, also where a pointer leads to them.
-func mix(into, from reflect.Value, random *rand.Rand) {
-	if random.IntN(4) == 0 {
-		return
-	}
-	for i := range into.NumField() {
-		a, b := into.Field(i), from.Field(i)
-		switch {
-		case a.Kind() == reflect.Pointer && a.Type().Elem().Kind() == reflect.Struct && !a.IsNil() && !b.IsNil():
-			mix(a.Elem(), b.Elem(), random)
-		case random.IntN(3) == 0:
-			a.Set(b)
-		}
-	}
-}
 
 func jsonOf(t testing.TB, value any) []byte {
 	t.Helper()
@@ -193,42 +53,11 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if written, err := r.record(t.Context(), p); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
-	if ahead, _ := r.writes.ahead(p.stored, noon); !ahead {
+	if ahead, _ := r.writes.Ahead(p.stored, noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
-	if ahead, _ := r.writes.ahead(w.Get("pi"), noon); ahead {
+	if ahead, _ := r.writes.Ahead(w.Get("pi"), noon); ahead {
 		t.Error("the read of the write counts as stale")
-	}
-}
-
-func TestOwnWrites(t *testing.T) {
-	object := func(uid types.UID, version string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x", UID: uid, ResourceVersion: version}}
-	}
-	for _, test := range []struct {
-		name  string
-		wrote *corev1.ConfigMap
-		read  *corev1.ConfigMap
-		stale bool
-	}{
-		{"never wrote", nil, object("u", "5"), false},
-		{"older", object("u", "10"), object("u", "9"), true},
-		{"the same", object("u", "10"), object("u", "10"), false},
-		{"newer", object("u", "10"), object("u", "11"), false},
-		{"made anew since", object("u", "10"), object("v", "9"), false},
-		{"not comparable", object("u", "ten"), object("u", "9"), false},
-	} {
-		var w ownWrites
-		if test.wrote != nil {
-			w.wrote(test.wrote)
-		}
-		if got, doubted := w.ahead(test.read, noon); got != test.stale || doubted {
-			t.Errorf("%s: stale is %t", test.name, got)
-		}
-		w.Forget(identity.Key(test.read))
-		if ahead, _ := w.ahead(test.read, noon); ahead {
-			t.Errorf("%s: not forgotten", test.name)
-		}
 	}
 }
 
@@ -341,13 +170,13 @@ func TestRestoredStore(t *testing.T) {
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	r.writes.wrote(app)
+	r.writes.Wrote(app)
 	for _, at := range []time.Duration{0, 29 * time.Second, 31 * time.Second, time.Minute, time.Hour} {
 		stale(at, true)
 	}
 	restored := app.DeepCopy()
 	restored.ResourceVersion = "9223372036854775807" // what was written is newer than all that there is
-	r.writes.wrote(restored)
+	r.writes.Wrote(restored)
 	stale(2*time.Hour, true)
 	stale(2*time.Hour+29*time.Second, true)
 	stale(2*time.Hour+30*time.Second, false)
@@ -362,8 +191,8 @@ func TestComesMeanwhile(t *testing.T) {
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
 	r := &Reconciler{kind: tiny.Kind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
-	r.writes.wrote(written)
-	if !r.writes.echo(written) {
+	r.writes.Wrote(written)
+	if !r.writes.Echo(written) {
 		t.Error("the event that brings a write back is no echo")
 	}
 	read := older.DeepCopy()
@@ -374,11 +203,11 @@ func TestComesMeanwhile(t *testing.T) {
 		t.Errorf("the pass goes on from (-want +got):\n%s", diff)
 	}
 	r.client = frozen{app: older} // whose event is still to come
-	r.writes.wrote(written)
+	r.writes.Wrote(written)
 	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
 		t.Errorf("of a cache that has it neither time, stale is %t, %v", stale, err)
 	}
-	if r.writes.echo(written) {
+	if r.writes.Echo(written) {
 		t.Error("an event that a pass waits for would be left out as an echo")
 	}
 }

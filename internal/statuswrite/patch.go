@@ -1,0 +1,64 @@
+// Package statuswrite says what of a status is to be written, when, and whether what a cache shows is as new as what was written.
+package statuswrite
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Patch returns the merge patch from the stored status of an object to the decided one, or nil when they are equal as JSON; status returns a pointer to it. The rest
+// of the object is not compared: a pass writes nothing else. The patch carries the UID and the resourceVersion that were read, so that any change meanwhile is a conflict.
+func Patch(object, decided client.Object, status func(client.Object) any) ([]byte, error) {
+	stored := reflect.ValueOf(status(object))
+	was, is := differing(stored, reflect.ValueOf(status(decided)))
+	before, err := json.Marshal(was.Interface())
+	if err != nil {
+		return nil, fmt.Errorf("encode the stored status: %w", err)
+	}
+	after, err := json.Marshal(is.Interface())
+	if err != nil {
+		return nil, fmt.Errorf("encode the status: %w", err)
+	}
+	if bytes.Equal(before, after) {
+		return nil, nil
+	}
+	diff := after
+	// A status that is not there yet is sent whole: a difference to its zero value would leave out fields that the schema requires.
+	if !stored.Elem().IsZero() {
+		if diff, err = jsonpatch.CreateMergePatch(before, after); err != nil {
+			return nil, fmt.Errorf("compare the status: %w", err)
+		}
+	}
+	if string(diff) == "{}" {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": object.GetUID(), "resourceVersion": object.GetResourceVersion()},
+		"status":   json.RawMessage(diff),
+	})
+}
+
+// differing returns copies of two structs, given by pointers, without what is equal in both: their JSON differs by the same. Most passes change little of a status
+// or nothing, and it is cheaper to see that than to encode it. What encodes itself is left whole.
+func differing(was, is reflect.Value) (before, after reflect.Value) {
+	before, after = reflect.New(was.Type().Elem()), reflect.New(is.Type().Elem())
+	for i := range was.Elem().NumField() {
+		a, b := was.Elem().Field(i), is.Elem().Field(i)
+		if reflect.DeepEqual(a.Addr().Interface(), b.Addr().Interface()) {
+			continue
+		}
+		if a.Kind() == reflect.Pointer && a.Type().Elem().Kind() == reflect.Struct && !a.IsNil() && !b.IsNil() && !a.Type().Implements(marshaler) {
+			a, b = differing(a, b)
+		}
+		before.Elem().Field(i).Set(a)
+		after.Elem().Field(i).Set(b)
+	}
+	return before, after
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
