@@ -125,7 +125,7 @@ func (r *Reconciler) createAll(ctx context.Context, p *pass, objects []client.Ob
 }
 
 func (r *Reconciler) createOne(ctx context.Context, p *pass, object client.Object, driver *corev1.Pod) (fact, error) {
-	came, err := r.dependents().CreateOne(ctx, r.kind.Inherited, p.stored, object, driver)
+	came, err := r.dependents.CreateOne(ctx, r.kind.Inherited, p.stored, object, driver)
 	switch {
 	case err != nil:
 		return nil, err

@@ -79,19 +79,19 @@ func TestTargets(t *testing.T) {
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{client: w.API}
+	r := &Reconciler{dependents: dependents.Client{Client: w.API}}
 	conf := func() *corev1.ConfigMap {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "conf"}}
 		w.Create(object)
 		return object
 	}
 	first := conf()
-	if err := r.dependents().DeleteOne(t.Context(), first); err != nil {
+	if err := r.dependents.DeleteOne(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	second := conf()
 	for range 2 {
-		if err := r.dependents().DeleteOne(t.Context(), first); err != nil {
+		if err := r.dependents.DeleteOne(t.Context(), first); err != nil {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{kind: tiny.Kind(), client: w.API}
+	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
 	app := w.Application("pi")
 	stale := &pass{stored: w.Get("pi")}
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {

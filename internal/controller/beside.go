@@ -10,7 +10,7 @@ import (
 
 // keeper brings what stands beside drivers to what is wanted.
 func (r *Reconciler) keeper() auxiliary.Keeper {
-	return auxiliary.Keeper{Client: r.dependents(), Beside: r.kind.Beside, Memory: &r.around}
+	return auxiliary.Keeper{Client: r.dependents, Beside: r.kind.Beside, Memory: &r.around}
 }
 
 // beside is what the pass knows when it comes to what stands beside the driver.

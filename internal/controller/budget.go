@@ -48,7 +48,7 @@ func (r *Reconciler) makeBudget(ctx context.Context, p *pass, action lifecycle.A
 			return lifecycle.Cause{}, err
 		}
 		made := object.DeepCopyObject().(client.Object)
-		err := r.client.Create(ctx, made)
+		err := r.dependents.Client.Create(ctx, made)
 		switch cause, _ := apianswer.Rejection(err); {
 		case err == nil:
 			p.remember(made)
@@ -67,11 +67,11 @@ func (r *Reconciler) makeBudget(ctx context.Context, p *pass, action lifecycle.A
 // whoseBudget looks live at who has the name. What is the application's own and going, or of another attempt, is waited
 // for, as is what an application of the same name left.
 func (r *Reconciler) whoseBudget(ctx context.Context, p *pass, object client.Object) (lifecycle.Cause, error) {
-	existing, gvk, err := r.dependents().ReadLive(ctx, object)
+	existing, gvk, err := r.dependents.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, p.stored) {
 		return lifecycle.Cause{}, r.replaceBudget(ctx, p, existing, object)
 	}
-	if err != nil || identity.BelongsTo(existing, p.stored) || r.dependents().WhyFreed(existing, gvk.Kind, p.stored) != "" {
+	if err != nil || identity.BelongsTo(existing, p.stored) || r.dependents.WhyFreed(existing, gvk.Kind, p.stored) != "" {
 		return lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
 	return dependents.NameTaken(existing, gvk.Kind), nil
@@ -79,11 +79,11 @@ func (r *Reconciler) whoseBudget(ctx context.Context, p *pass, object client.Obj
 
 // replaceBudget puts ours in the place of one that another operator made for the application.
 func (r *Reconciler) replaceBudget(ctx context.Context, p *pass, existing, object client.Object) error {
-	if err := r.dependents().DeleteOne(ctx, existing); err != nil {
+	if err := r.dependents.DeleteOne(ctx, existing); err != nil {
 		return err
 	}
 	made := object.DeepCopyObject().(client.Object)
-	if err := r.client.Create(ctx, made); err != nil {
+	if err := r.dependents.Client.Create(ctx, made); err != nil {
 		return client.IgnoreAlreadyExists(err)
 	}
 	p.remember(made)

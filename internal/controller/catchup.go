@@ -46,17 +46,17 @@ func (r *Reconciler) catchUp(ctx context.Context) error {
 	if r.caught.term.Load() == term {
 		return nil
 	}
-	gvk, err := apiutil.GVKForObject(r.kind.New(), r.client.Scheme())
+	gvk, err := apiutil.GVKForObject(r.kind.New(), r.dependents.Client.Scheme())
 	if err != nil {
 		return err
 	}
 	gvk.Kind += "List"
-	empty, err := r.client.Scheme().New(gvk)
+	empty, err := r.dependents.Client.Scheme().New(gvk)
 	if err != nil {
 		return err
 	}
 	cached := empty.(client.ObjectList)
-	if err := r.client.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.dependents.Client.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
 	now, live, end := r.clock(), map[types.NamespacedName]types.UID{}, ""
@@ -64,7 +64,7 @@ func (r *Reconciler) catchUp(ctx context.Context) error {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
 		for more := true; more; more = page.Continue != "" {
-			if err := r.live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
+			if err := r.dependents.Live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
 				return fmt.Errorf("read what the leader before wrote last: %w", err)
 			}
 			for i := range page.Items {

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
@@ -61,7 +62,8 @@ func TestLeaderAwaits(t *testing.T) {
 	unknown := *w.Application("unknown")
 	edit(&unknown)
 	r := &Reconciler{
-		kind: tiny.Kind(), client: cache, live: smallPages{w.API}, clock: time.Now, lead: &lease.Lead{}, scope: everywhere{},
+		kind: tiny.Kind(), clock: time.Now, scope: everywhere{}, dependents: dependents.Client{Client: cache, Live: smallPages{w.API}},
+		term: term{lead: &lease.Lead{}},
 	}
 	catchUp := func() {
 		if err := r.catchUp(t.Context()); err != nil {

@@ -20,7 +20,7 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 	return func(request reconcile.Request) queue.Class {
 		object := objects.Get().(client.Object)
 		defer objects.Put(object)
-		err := r.client.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
+		err := r.dependents.Client.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
 			if _, unswept := r.departed.Get(request.NamespacedName); unswept {

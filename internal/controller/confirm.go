@@ -21,7 +21,7 @@ import (
 // looks at what the driver mounts, and of an attempt at all its pods.
 func (r *Reconciler) confirm(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
 	uid, all := p.stored.GetUID(), action.Part == lifecycle.Attempt
-	pods, err := r.dependents().LivePods(ctx, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(r.kind.Inherited, p.stored, all)})
+	pods, err := r.dependents.LivePods(ctx, client.InNamespace(p.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(r.kind.Inherited, p.stored, all)})
 	if err != nil {
 		return nil, fmt.Errorf("look for driver pods: %w", err)
 	}
@@ -59,7 +59,7 @@ func (r *Reconciler) inspect(ctx context.Context, drivers []corev1.Pod, attempt 
 				continue
 			}
 			object := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-			err := r.live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
+			err := r.dependents.Live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return nil, fmt.Errorf("look for the ConfigMap of driver pod %s: %w", driver.Name, err)
 			}

@@ -22,10 +22,10 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, action lifecycle.Actio
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
 	}
-	errs := dependents.OnEach(targets, func(target client.Object) error { return r.dependents().DeleteOne(ctx, target, how...) })
+	errs := dependents.OnEach(targets, func(target client.Object) error { return r.dependents.DeleteOne(ctx, target, how...) })
 	// A Secret goes with the pod that read it when it began: once that is gone nobody sees any more that there is one.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(r.kind.Secrets, p.having(), action.Attempt) {
-		errs = append(errs, r.dependents().DeleteSecrets(ctx, p.stored, action.Attempt))
+		errs = append(errs, r.dependents.DeleteSecrets(ctx, p.stored, action.Attempt))
 	}
 	var first fact // in the targets' order, so that one world gives one account
 	for i, err := range errs {
@@ -71,7 +71,7 @@ func (p *pass) having() []client.Object { return append(p.children.Deletable(), 
 
 // expire deletes the custom resource as it was read: an edit that came meanwhile may want it to live.
 func (r *Reconciler) expire(ctx context.Context, p *pass) error {
-	err := r.client.Delete(ctx, p.stored, client.Preconditions{
+	err := r.dependents.Client.Delete(ctx, p.stored, client.Preconditions{
 		UID: new(p.stored.GetUID()), ResourceVersion: new(p.stored.GetResourceVersion()),
 	})
 	switch {

@@ -66,8 +66,9 @@ func (w *world) sweeper(wrap ...func(client.Client) client.Client) *Reconciler {
 	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	return &Reconciler{
-		kind: tiny.Kind(), client: cached, live: w.API, clock: time.Now, limit: time.Minute, scope: everywhere{}, explains: explain.New(w.API, cached, nil),
-		metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
+		kind: tiny.Kind(), clock: time.Now, scope: everywhere{}, explains: explain.New(w.API, cached, nil),
+		dependents: dependents.Client{Client: cached, Live: w.API}, term: term{limit: time.Minute},
+		reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
 	}
 }
 
@@ -79,10 +80,10 @@ func (w *world) waitCached(r *Reconciler, uid types.UID, n int) {
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-		if err := r.client.List(ctx, &pods, of...); err != nil {
+		if err := r.dependents.Client.List(ctx, &pods, of...); err != nil {
 			return err
 		}
-		if err := r.client.List(ctx, &maps, of...); err != nil {
+		if err := r.dependents.Client.List(ctx, &maps, of...); err != nil {
 			return err
 		}
 		return want(len(pods.Items)+len(maps.Items), n)
@@ -134,7 +135,7 @@ func TestSweepDeletesWhatIsLeft(t *testing.T) {
 	r.departed.Note(app)
 	// Once the driver is gone the garbage collector takes that owner from exec-2, and may be the first: then it is looked at again.
 	testkit.Wait(t, "a sweep that leaves nothing to do", func(ctx context.Context) error {
-		again, err := r.dependents().Sweep(ctx, &r.departed, identity.Key(app))
+		again, err := r.dependents.Sweep(ctx, &r.departed, identity.Key(app))
 		return errors.Join(err, want(again, false))
 	})
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
@@ -187,14 +188,14 @@ func TestSweepLeavesWhatIsLetGo(t *testing.T) {
 			w.configMap(app, "conf", appRef(app))
 			w.waitCached(r, app.UID, 2)
 			r.departed.Note(app)
-			if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
+			if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.Stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
 			testkit.Wait(t, "nothing to be looked at again", func(ctx context.Context) error {
-				again, err := r.dependents().Sweep(ctx, &r.departed, identity.Key(app))
+				again, err := r.dependents.Sweep(ctx, &r.departed, identity.Key(app))
 				if err != nil {
 					return err
 				}
@@ -218,7 +219,7 @@ func TestSweepOfAnother(t *testing.T) {
 	w.Create(tiny.Driver(app, 1))
 	w.waitCached(r, app.UID, 1)
 	r.departed.Note(before)
-	if again, err := r.dependents().Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
+	if again, err := r.dependents.Sweep(t.Context(), &r.departed, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.Stays()); diff != "" {
@@ -249,7 +250,7 @@ func TestSweepHoldsNothingUp(t *testing.T) {
 	w.configMap(other, "conf", appRef(other)) // which "pi" is said to have left that was before: the garbage collector lets it be, since its owner is there
 	w.waitCached(r, other.UID, 1)
 	testkit.Wait(t, "the application in the cache", func(ctx context.Context) error {
-		return r.client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
+		return r.dependents.Client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
 	})
 	keeps.fails.Store(true)
 	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.Namespace, Name: "gone"}}

@@ -31,7 +31,7 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	target := r.kind.New()
 	target.SetNamespace(stored.GetNamespace())
 	target.SetName(stored.GetName())
-	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	err = r.dependents.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return true, nil

@@ -14,7 +14,7 @@ import (
 
 // read reads a custom resource from the cache. One with a large spec is read from the API server, and may be newer than the cache then.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into client.Object) error {
-	if err := r.client.Get(ctx, key, into); err != nil {
+	if err := r.dependents.Client.Get(ctx, key, into); err != nil {
 		return err
 	}
 	cached, ok := any(into).(trim.SpecDropper)
@@ -22,7 +22,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 		return nil
 	}
 	live := r.kind.New()
-	switch err := r.live.Get(ctx, key, live); {
+	switch err := r.dependents.Live.Get(ctx, key, live); {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s is gone, and the cache does not show that yet", key) // no NotFound: the pass after the deletion's event ends what remains
 	case err != nil:

@@ -19,7 +19,7 @@ func TestShutdownEndsNoPass(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			looked := make(chan struct{})
-			r := &Reconciler{limit: time.Hour}
+			r := &Reconciler{term: term{limit: time.Hour}}
 			if test.asked != nil {
 				r.asked = func() bool { defer close(looked); return test.asked() }
 			} else {

@@ -44,7 +44,7 @@ func TestLiveListsAreBounded(t *testing.T) {
 		w.Create(driver)
 	}
 	read := &pages{Client: w.API}
-	r := &Reconciler{kind: tiny.Kind(), live: read}
+	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Live: read}}
 	p := &pass{stored: app} // an empty cache
 	fact, err := r.confirm(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {

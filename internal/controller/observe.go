@@ -12,22 +12,17 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// dependents is how the custom resources' dependents are read, created and deleted.
-func (r *Reconciler) dependents() dependents.Client {
-	return dependents.Client{Client: r.client, Live: r.live, Optional: r.optional}
-}
-
 // observe finds the dependents in the cache and reads them into facts.
 func (r *Reconciler) observe(ctx context.Context, p *pass) (err error) {
 	if r.kind.Runs != nil {
-		p.children.Runs, p.seen.Runs, err = runs.Observe(ctx, r.client, r.kind.Runs, p.stored)
+		p.children.Runs, p.seen.Runs, err = runs.Observe(ctx, r.dependents.Client, r.kind.Runs, p.stored)
 		return err
 	}
-	pods, others, err := r.dependents().Labelled(ctx, p.stored)
+	pods, others, err := r.dependents.Labelled(ctx, p.stored)
 	if err != nil {
 		return err
 	}
-	theirs, err := r.dependents().Inherited(ctx, r.kind.Inherited, p.stored)
+	theirs, err := r.dependents.Inherited(ctx, r.kind.Inherited, p.stored)
 	if err != nil {
 		return err
 	}
@@ -35,7 +30,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) (err error) {
 	p.children = dependents.Sort(all, p.stored.GetUID())
 	p.children.Others = others
 	if r.kind.Beside.Sets {
-		if err := r.dependents().AddMembers(ctx, &p.children, p.stored, all); err != nil {
+		if err := r.dependents.AddMembers(ctx, &p.children, p.stored, all); err != nil {
 			return err
 		}
 	}
@@ -63,7 +58,7 @@ func (r *Reconciler) inheritGroup(ctx context.Context, p *pass) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	existing, err := r.dependents().GroupLeft(ctx, group, p.stored)
+	existing, err := r.dependents.GroupLeft(ctx, group, p.stored)
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("it cannot be found out whether another operator left a pod group", "cause", err.Error())

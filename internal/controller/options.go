@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/lease"
@@ -44,9 +45,10 @@ type Options struct {
 // New returns a reconciler.
 func New(o Options) *Reconciler {
 	return &Reconciler{
-		kind: o.Kind, client: o.Client, live: o.Live, events: o.Events, metrics: o.Metrics, traces: o.Traces, clock: o.Clock,
-		scope: o.Scope, explains: o.Explainer, optional: o.Optional, sentinels: o.Sentinels, rush: o.Rush, lead: o.Lead,
-		asked: o.StopAsked, hangs: o.Watchdog, limit: passLimit(o.ShutdownTimeout),
+		kind: o.Kind, scope: o.Scope, clock: o.Clock, explains: o.Explainer, sentinels: o.Sentinels, rush: o.Rush, hangs: o.Watchdog,
+		dependents: dependents.Client{Client: o.Client, Live: o.Live, Optional: o.Optional},
+		term:       term{lead: o.Lead, asked: o.StopAsked, limit: passLimit(o.ShutdownTimeout)},
+		reports:    reports{events: o.Events, metrics: o.Metrics, traces: o.Traces},
 	}
 }
 

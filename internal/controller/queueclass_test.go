@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/queue"
@@ -58,7 +59,7 @@ func TestClasses(t *testing.T) {
 func TestClassOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := &Reconciler{kind: tiny.Kind(), client: w.API}
+	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
 	left, class := &r.departed, r.Class(t.Context())
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}

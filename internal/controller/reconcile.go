@@ -20,7 +20,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/memory"
-	"github.com/sparkoperator/spark-operator/internal/optional"
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -40,32 +39,54 @@ const (
 
 // Reconciler makes passes over the custom resources of one kind.
 type Reconciler struct {
-	kind     Kind
-	client   client.Client // reads the cache
-	live     client.Reader // reads the API server
-	events   *telemetry.Recorder
-	metrics  *telemetry.Metrics
-	traces   *telemetry.Traces
-	clock    Clock
-	limit    time.Duration // of one pass
-	scope    Scope
+	kind       Kind
+	scope      Scope
+	clock      Clock
+	dependents dependents.Client // how objects are read, created and deleted
+	explains   *explain.Explainer
+	sentinels  *sentinel.Kind // nil where the kind has none
+	rush       func() bool    // whether more runs are due than can be started at once; nil: never
+	hangs      *watchdog.Watchdog
+	term
+	reports
+	memories
+}
+
+// term is when passes may be made, and for how long.
+type term struct {
+	lead  *lease.Lead   // the terms of this replica; nil without a leader
+	asked func() bool   // whether somebody asked the operator to end; nil: nobody can
+	limit time.Duration // of one pass
+}
+
+// reports is where the operator tells what it does.
+type reports struct {
+	events  *telemetry.Recorder
+	metrics *telemetry.Metrics
+	traces  *telemetry.Traces
+}
+
+// memories are what is remembered of custom resources between passes. All of it can be found out again.
+type memories struct {
 	writes   statuswrite.Own
+	paces    statuswrite.Paces
 	waits    waits
 	budgets  apianswer.Replies // what was said against a driver's budget
-	explains *explain.Explainer
 	around   auxiliary.Memory
-	paces    statuswrite.Paces
 	ends     feed.Ended                                          // executors that ended, until they are counted
 	lacks    memory.ByKey[types.NamespacedName, lifecycle.Lacks] // of the last decision (Plan.Lacks)
+	departed dependents.Departed                                 // what those left that are gone; a sweep forgets it
+	caught   caughtUp
+}
 
-	departed  dependents.Departed
-	optional  *optional.Caches
-	rush      func() bool    // whether more runs are due than can be started at once; nil: never
-	sentinels *sentinel.Kind // nil where the kind has none
-	asked     func() bool    // whether somebody asked the operator to end; nil: nobody can
-	lead      *lease.Lead    // the terms of this replica; nil without a leader
-	hangs     *watchdog.Watchdog
-	caught    caughtUp
+// forget drops what is remembered of a custom resource, but for what those of its name have left that are gone.
+func (m *memories) forget(key types.NamespacedName) {
+	for _, forget := range []func(types.NamespacedName){
+		m.writes.Forget, m.waits.Forget, m.around.Forget, m.paces.Forget, m.ends.Forget, m.lacks.Forget,
+	} {
+		forget(key)
+	}
+	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
 // pass is one look at one custom resource: what was stored, what follows, and what was done about it so far.
@@ -142,7 +163,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, err
 	}
 	again := time.Duration(0)
-	changed, unswept := r.dependents().Sweep(ctx, &r.departed, req.NamespacedName)
+	changed, unswept := r.dependents.Sweep(ctx, &r.departed, req.NamespacedName)
 	if changed {
 		again = lookAgain
 	}
@@ -181,7 +202,7 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 	if !r.kind.Beside.Sets {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, r.dependents().SweepStrays(ctx, key, r.kind.New())
+	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
 // apart reports whether nothing is decided about an object in this pass, having done what there is to do instead.
@@ -204,7 +225,7 @@ func (r *Reconciler) apart(ctx context.Context, stored client.Object) (bool, rec
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // what was written comes back as an event
 	}
-	return r.yields(stored) || !r.optional.Has(r.kind.Definition.Needs), later, nil
+	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.Needs), later, nil
 }
 
 // conclude brings a pass to its end, which may be a wait. What holds it up for a while becomes a fact: the decision that knows of it asks for nothing
@@ -297,13 +318,10 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, p *pa
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(p.plan.Check, p.check)}, nil
 }
 
-// forget drops what is remembered of a custom resource; but for what those of its name have left that are gone, which a sweep forgets.
+// forget drops what is remembered of a custom resource (memories.forget), here and in what the reconciler uses.
 func (r *Reconciler) forget(key types.NamespacedName) {
-	for _, forget := range []func(types.NamespacedName){
-		r.writes.Forget, r.waits.Forget, r.around.Forget, r.paces.Forget, r.ends.Forget, r.lacks.Forget, r.sentinels.Forget, r.explains.Forget,
-	} {
-		forget(key)
-	}
-	r.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
+	r.memories.forget(key)
+	r.sentinels.Forget(key)
+	r.explains.Forget(key)
 	r.metrics.Gone(r.kind.Name, key)
 }

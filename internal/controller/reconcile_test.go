@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -23,7 +24,7 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	w := newWorld(t)
 	app := w.Application("pi")
 	w.Create(tiny.Driver(app, 1))
-	r := &Reconciler{kind: tiny.Kind(), live: w.API}
+	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Live: w.API}}
 	p := &pass{stored: app} // an empty cache
 
 	// The first look finds it, whatever attempt is looked for; the second finds nothing that is not known.

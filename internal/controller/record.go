@@ -44,7 +44,7 @@ func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	err = r.dependents.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
 	if err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func (r *Reconciler) record(ctx context.Context, p *pass) (bool, error) {
 // metadataOf names an object for a request of which nothing but metadata is to come back: the whole object, as JSON, would cost the API server and the operator
 // more than the write of a status itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
-	gvk, err := apiutil.GVKForObject(stored, r.client.Scheme())
+	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 		return ahead, nil
 	}
 	live := r.kind.New()
-	if err := r.live.Get(ctx, key, live); err != nil {
+	if err := r.dependents.Live.Get(ctx, key, live); err != nil {
 		return true, client.IgnoreNotFound(err)
 	}
 	if !r.writes.After(live) {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -36,7 +37,10 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Application("pi")
-	r := &Reconciler{kind: tiny.Kind(), client: w.API, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})}
+	r := &Reconciler{
+		kind: tiny.Kind(), dependents: dependents.Client{Client: w.API},
+		reports: reports{metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})},
+	}
 	read := w.Get("pi")
 	if err := w.API.Patch(t.Context(), w.Get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
@@ -90,9 +94,9 @@ func TestStaleReadOfTheObjectIsWaitedOut(t *testing.T) {
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
-		kind: kind, client: frozen{w.API, w.Get("pi")}, live: w.API, metrics: metrics, clock: time.Now, limit: passTimeout,
-		events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
+		scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now,
+		dependents: dependents.Client{Client: frozen{w.API, w.Get("pi")}, Live: w.API},
+		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 	}
 	for pass := 1; pass <= 3; pass++ {
 		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -116,9 +120,9 @@ func TestChildrenThatTheCacheDoesNotShowAreAdopted(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the other's write
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
-			kind: tiny.Kind(), client: frozen{w.API, app}, live: w.API, metrics: metrics, clock: time.Now, limit: passTimeout,
-			events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
+			scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
+			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
+			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
 			t.Fatal(err)
@@ -159,7 +163,7 @@ func TestRestoredStore(t *testing.T) {
 	now := noon
 	cached := w.Get("pi")
 	late := frozen{w.API, cached.DeepCopy()}
-	r := &Reconciler{kind: tiny.Kind(), client: late, live: w.API, clock: func() time.Time { return now }}
+	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return now }, dependents: dependents.Client{Client: late, Live: w.API}}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
 		now = noon.Add(at)
@@ -190,7 +194,7 @@ func TestComesMeanwhile(t *testing.T) {
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
-	r := &Reconciler{kind: tiny.Kind(), client: frozen{app: written}, clock: func() time.Time { return noon }}
+	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return noon }, dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
 	if !r.writes.Echo(written) {
 		t.Error("the event that brings a write back is no echo")
@@ -202,7 +206,7 @@ func TestComesMeanwhile(t *testing.T) {
 	if diff := cmp.Diff(written, read); diff != "" {
 		t.Errorf("the pass goes on from (-want +got):\n%s", diff)
 	}
-	r.client = frozen{app: older} // whose event is still to come
+	r.dependents.Client = frozen{app: older} // whose event is still to come
 	r.writes.Wrote(written)
 	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
 		t.Errorf("of a cache that has it neither time, stale is %t, %v", stale, err)

@@ -14,7 +14,7 @@ import (
 )
 
 func (r *Reconciler) actOnRun(ctx context.Context, p *pass, action lifecycle.Action) (fact, error) {
-	acts := runs.Acts{Dependents: r.dependents(), Of: r.kind.Runs, Owner: p.stored, Known: p.children.Runs}
+	acts := runs.Acts{Dependents: r.dependents, Of: r.kind.Runs, Owner: p.stored, Known: p.children.Runs}
 	switch action.Verb {
 	case lifecycle.Create:
 		return r.createRun(ctx, p, acts, action)

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
@@ -54,7 +55,7 @@ func TestConfirmRuns(t *testing.T) {
 	w.left(s, "manual", s.UID, "") // it is in the cache, which looks at owners, or comes there
 	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	r := &Reconciler{kind: kinds.Schedules(config.Default()), live: w.API}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), dependents: dependents.Client{Live: w.API}}
 	p := &pass{stored: s}
 	p.children.Runs = []client.Object{seen}
 	p.seen.Runs = []lifecycle.Run{r.kind.Runs.Facts(seen)}
@@ -90,7 +91,7 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	w := newWorld(t)
 	s := w.Schedule("nightly", seldom)
 	w.left(s, "nightly-1", s.UID, "nightly")
-	r := &Reconciler{kind: kinds.Schedules(config.Default()), client: w.API, live: w.powerless()}
+	r := &Reconciler{kind: kinds.Schedules(config.Default()), dependents: dependents.Client{Client: w.API, Live: w.powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
 		p := &pass{stored: s}
 		found, err := r.actOnRun(t.Context(), p, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name})
@@ -112,9 +113,9 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
-			kind: kinds.Schedules(testConfig(w.Namespace)), client: emptyCache{w.API}, live: counted, metrics: metrics,
-			clock: func() time.Time { return now }, limit: passTimeout, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
+			scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kinds.Schedules(testConfig(w.Namespace)),
+			clock: func() time.Time { return now }, dependents: dependents.Client{Client: emptyCache{w.API}, Live: counted},
+			reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)

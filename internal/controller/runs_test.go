@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
@@ -34,9 +35,9 @@ func TestRunThatTheCacheDoesNotShow(t *testing.T) {
 	pass := func() {
 		t.Helper()
 		r := &Reconciler{
-			scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
-			kind: tiny.Schedules(), client: blindToRuns{w.API}, live: w.API, metrics: metrics, clock: time.Now, limit: passTimeout,
-			events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics),
+			scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(), clock: time.Now,
+			dependents: dependents.Client{Client: blindToRuns{w.API}, Live: w.API},
+			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)

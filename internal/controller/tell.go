@@ -57,7 +57,7 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 	}
 	// An object read through a typed client has no kind of its own; the scheme knows it.
-	if gvk, err := apiutil.GVKForObject(obj, r.client.Scheme()); err == nil {
+	if gvk, err := apiutil.GVKForObject(obj, r.dependents.Client.Scheme()); err == nil {
 		ref.APIVersion, ref.Kind = gvk.GroupVersion().String(), gvk.Kind
 	}
 	return ref

@@ -9,6 +9,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -36,7 +37,9 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	kind := tiny.Kind()
 	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	r := &Reconciler{kind: kind, client: testkit.Client(t, v1beta2.AddToScheme), metrics: metrics}
+	r := &Reconciler{
+		kind: kind, dependents: dependents.Client{Client: testkit.Client(t, v1beta2.AddToScheme)}, reports: reports{metrics: metrics},
+	}
 	r.tell(ctrllog.IntoContext(t.Context(), log), &pass{
 		stored: &v1beta2.SparkApplication{}, object: &v1beta2.SparkApplication{}, now: noon,
 		seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
@@ -93,9 +94,9 @@ func TestOperatorLacksARight(t *testing.T) {
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		scope: everywhere{}, explains: explain.New(w.API, w.API, nil),
-		kind: tiny.Kind(), client: frozen{w.powerless(), w.Get("pi")}, live: w.API, metrics: metrics, events: recorder,
-		clock: func() time.Time { return now }, limit: passTimeout,
+		scope: everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: func() time.Time { return now },
+		dependents: dependents.Client{Client: frozen{w.powerless(), w.Get("pi")}, Live: w.API},
+		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
 	}
 	pass := func() time.Duration {
 		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -116,7 +117,7 @@ func TestOperatorLacksARight(t *testing.T) {
 	if state := w.Get("pi").Status.AppState.State; state != "" {
 		t.Errorf("the state is %s", state)
 	}
-	r.client = frozen{w.API, w.Get("pi")}
+	r.dependents.Client = frozen{w.API, w.Get("pi")}
 	pass()
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || r.waits.Len() != 0 {
 		t.Errorf("the state is %s, %d waits", state, r.waits.Len())

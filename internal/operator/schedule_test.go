@@ -426,6 +426,7 @@ func (w *world) absent(name string) *v1beta2.SparkApplication {
 // of which goes when the second has ended. Another process goes on; nothing is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
+	testkit.Rest(t) // which skips all of them where there is no control plane
 	const points = 48
 	var mu sync.Mutex
 	ended := map[bool]int{}
