@@ -53,7 +53,7 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 	return into, fault, specBytes
 }
 
-// A spec has the length of its text if it was read, whatever becomes of the status. Who keeps no long specs need not ask again for one that cannot be read.
+// Decode returns the length of a spec that it read, whatever is wrong with the status, and 0 for a spec that it could not read: no caller needs to read that again.
 func TestDecodeTellsTheLengthOfASpec(t *testing.T) {
 	for in, want := range map[string]int{
 		`{"spec": {"count":1} }`:                        len(`{"count":1}`),

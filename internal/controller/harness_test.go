@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
@@ -22,26 +20,12 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// world is one test's namespace and the means to look into it and to play the kubelet there.
-type world struct {
-	*scene.World
-	registry *prometheus.Registry // of the operator that was started last
-}
+// world is one test's namespace, with what the tests of this package alone do there.
+type world struct{ *scene.World }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	return &world{World: scene.New(t), registry: prometheus.NewRegistry()}
-}
-
-// testConfig serves the namespaces given, with every endpoint off and without an election.
-func testConfig(namespaces ...string) config.Configuration {
-	cfg := config.Default()
-	cfg.Namespaces.Names = namespaces
-	cfg.LeaderElection.Enabled = new(false)
-	cfg.Metrics.BindAddress, cfg.Health.BindAddress = config.Off, config.Off
-	cfg.Controller.Workers = 4
-	cfg.Exposure.Enabled = true // what custom resources ask for outside the cluster is made; see TestNothingOutside
-	return cfg
+	return &world{scene.New(t)}
 }
 
 // powerless returns a client for a service account that was granted nothing.

@@ -31,14 +31,14 @@ func (r *Reconciler) actOnRun(ctx context.Context, p *pass, action lifecycle.Act
 	return nil, errors.New("no such verb")
 }
 
-// createRun starts a run, unless an earlier round of this pass did. What cannot be rendered is the user's fault.
+// createRun starts a run, unless an earlier round of this pass did.
 func (r *Reconciler) createRun(ctx context.Context, p *pass, acts runs.Acts, action lifecycle.Action) (fact, error) {
 	if slices.ContainsFunc(p.made, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return nil, nil
 	}
-	run, err := r.kind.Runs.Render(p.object, action)
-	if err != nil {
-		return refused(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), nil
+	run, cause := r.renderRun(p, action)
+	if cause != nil {
+		return refused(*cause), nil
 	}
 	came, err := acts.Create(ctx, run, action)
 	switch {
@@ -50,6 +50,15 @@ func (r *Reconciler) createRun(ctx context.Context, p *pass, acts runs.Acts, act
 	p.remember(came.Run)
 	p.started = append(p.started, runStart{name: action.Name, due: r.kind.Runs.Due(p.stored, came.Run), at: came.Since})
 	return nil, nil
+}
+
+// renderRun makes a cause of an error, which is the user's.
+func (r *Reconciler) renderRun(p *pass, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+	run, err := r.kind.Runs.Render(p.object, action)
+	if err != nil {
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return run, nil
 }
 
 // runStart is a run that a pass started or found to be started by one before it.

@@ -33,7 +33,7 @@ type SparkApplication struct {
 	// Why the spec could not be read: the field that exceeds a limit or does not fit its type, and the way out. The spec is empty then, and such an
 	// object cannot be encoded, so that no update stores the empty spec. UnmarshalJSON writes this; it is no part of the stored object.
 	OutOfBounds string `json:"-"`
-	// The length of the spec in bytes of JSON, as it was read; 0 for one that was not. UnmarshalJSON writes it; it is no part of the stored object.
+	// The length of the JSON of the spec in bytes, or 0 if the spec was not read. UnmarshalJSON sets it; it is not stored.
 	SpecBytes int `json:"-"`
 }
 
