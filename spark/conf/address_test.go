@@ -1,6 +1,9 @@
 package conf
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestHideAddresses: whatever a message shows of an address, it is without who may use it.
 func TestHideAddresses(t *testing.T) {
@@ -30,5 +33,33 @@ func TestHideAddresses(t *testing.T) {
 	}
 	if got := Quote("spark.jars", "https://u:p@host/a.jar?sig=s"); got != `"https://host/a.jar?..."` {
 		t.Errorf("quoted: %s", got)
+	}
+}
+
+// TestShortenLongTexts: of a long text only the beginning is searched, and what that shows is what a search of all of it would show.
+func TestShortenLongTexts(t *testing.T) {
+	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
+		long := strings.Repeat(unit, 2*searchedLimit/len(unit))
+		whole := HideAddresses(long)
+		if got, want := Shorten(long), strings.ToValidUTF8(whole[:shownLimit], "")+"..."; got != want {
+			t.Errorf("%s...: %s, want %s", unit, got, want)
+		}
+	}
+	// One address, whose user ends beyond what is searched.
+	for _, rest := range []string{"", ",https://b:c@h/2.jar"} {
+		text := "https://user:" + strings.Repeat("x", 2*searchedLimit) + "@host/a.jar" + rest
+		if got := Shorten(text); strings.Contains(got, "user") || strings.Contains(got, "xx") {
+			t.Errorf("the user is shown: %s", got)
+		}
+	}
+	if got := Shorten("https://host/a.jar?" + strings.Repeat("x", 2*searchedLimit)); got != "https://host/a.jar?..." {
+		t.Errorf("a long query: %s", got)
+	}
+}
+
+func BenchmarkShortenLongList(b *testing.B) {
+	text := strings.Repeat("local:///n1.jar,", 32<<10)
+	for b.Loop() {
+		Shorten(text)
 	}
 }

@@ -58,6 +58,9 @@ func Secrets(c *Conf) (func(key, value string) bool, error) {
 // shownLimit is how much of a text a message shows, in bytes.
 const shownLimit = 200
 
+// searchedLimit is how much of a text is searched for URIs before it is shortened, in bytes: a value may have half a megabyte of them.
+const searchedLimit = 4 << 10
+
 // Quote returns value in quotes as a message about key should show it: redacted where it looks like a secret (see Redact), and shortened
 // (see Shorten). A message may become a condition or an event, which everybody in the namespace reads and which have limits of their own.
 func Quote(key, value string) string {
@@ -78,6 +81,9 @@ func (c *Conf) Quote(key, text string) string {
 
 // addresses are the URIs in a text: their schemes, of which k8s://https:// has two, and what follows.
 var addresses = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*://)+)([^\s,"'<>]*)`)
+
+// afterAddress are the characters that end a URI, as in addresses.
+const afterAddress = " \t\n\f\r,\"'<>"
 
 // HideAddresses returns a text in which no URI has a user, a password or a query: signed URLs carry their signature there.
 func HideAddresses(text string) string {
@@ -107,9 +113,16 @@ func HideAddresses(text string) string {
 
 // Shorten cuts a text to the 200 bytes that a message shows of it, and says so by three dots. Its URIs are without users and queries (HideAddresses).
 func Shorten(text string) string {
-	text = HideAddresses(text)
-	if len(text) <= shownLimit {
-		return text
+	head, cut := text, false
+	if len(text) > searchedLimit {
+		// Up to the end of a URI: one that is cut could show what is to be hidden.
+		if end := strings.IndexAny(text[searchedLimit:], afterAddress); end >= 0 {
+			head, cut = text[:searchedLimit+end], true
+		}
 	}
-	return strings.ToValidUTF8(text[:shownLimit], "") + "..."
+	head = HideAddresses(head)
+	if !cut && len(head) <= shownLimit {
+		return head
+	}
+	return strings.ToValidUTF8(head[:min(len(head), shownLimit)], "") + "..."
 }
