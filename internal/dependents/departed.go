@@ -54,11 +54,11 @@ func (d *Departed) Swept(key types.NamespacedName, uid types.UID) {
 func (c Client) Sweep(ctx context.Context, departed *Departed, key types.NamespacedName) (again bool, err error) {
 	uids, _ := departed.Get(key)
 	for _, uid := range uids {
-		left, err := c.leftBy(ctx, key, uid)
+		left, ofDrivers, err := c.leftBy(ctx, key, uid)
 		if err != nil {
 			return false, err
 		}
-		changed, err := c.deleteLeft(ctx, left)
+		changed, err := c.deleteAllLeft(ctx, left, ofDrivers)
 		switch cause, _ := apianswer.Rejection(err); {
 		case err != nil && cause.Reason == "":
 			return false, err
@@ -72,11 +72,11 @@ func (c Client) Sweep(ctx context.Context, departed *Departed, key types.Namespa
 }
 
 // leftBy finds in the caches what is left of a custom resource that is gone: what has no owner but it, or one of its
-// drivers that go as well.
-func (c Client) leftBy(ctx context.Context, key types.NamespacedName, uid types.UID) ([]client.Object, error) {
+// drivers that go as well. What no one but drivers owns comes apart.
+func (c Client) leftBy(ctx context.Context, key types.NamespacedName, uid types.UID) (left, ofDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set := Sort(pods, uid)
 	set.Others = others
@@ -89,16 +89,38 @@ func (c Client) leftBy(ctx context.Context, key types.NamespacedName, uid types.
 			owners[driver.UID] = true
 		}
 	}
-	return slices.DeleteFunc(set.Deletable(), func(object client.Object) bool { return object.GetDeletionTimestamp() != nil || stays(object) }), nil
+	for _, object := range set.Deletable() {
+		switch refs := object.GetOwnerReferences(); {
+		case object.GetDeletionTimestamp() != nil, stays(object):
+		case len(refs) > 0 && !identity.OwnedBy(object, uid):
+			ofDrivers = append(ofDrivers, object)
+		default:
+			left = append(left, object)
+		}
+	}
+	return left, ofDrivers, nil
+}
+
+// deleteAllLeft deletes what is left, and then what the drivers own that were deleted. A driver that was let go meanwhile keeps what it has, which does not change
+// when the driver does.
+func (c Client) deleteAllLeft(ctx context.Context, left, ofDrivers []client.Object) (changed bool, err error) {
+	changed, kept, err := c.deleteLeft(ctx, left)
+	ofDrivers = slices.DeleteFunc(ofDrivers, func(object client.Object) bool {
+		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return kept[ref.UID] })
+	})
+	more, _, errMore := c.deleteLeft(ctx, ofDrivers)
+	return changed || more, errors.Join(err, errMore)
 }
 
 // deleteLeft deletes objects exactly as they were seen, side by side: one that has changed since may have lost its owner,
-// and is to stay then. It reports whether one has changed.
-func (c Client) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, err error) {
+// and is to stay then. It reports whether one has changed, and which were not deleted.
+func (c Client) deleteLeft(ctx context.Context, objects []client.Object) (changed bool, kept map[types.UID]bool, err error) {
+	kept = map[types.UID]bool{}
 	errs := OnEach(objects, func(object client.Object) error {
 		return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 	})
 	for i, one := range errs {
+		kept[objects[i].GetUID()] = one != nil && !apierrors.IsNotFound(one)
 		switch {
 		case apierrors.IsConflict(one):
 			changed = true
@@ -109,5 +131,5 @@ func (c Client) deleteLeft(ctx context.Context, objects []client.Object) (change
 			errs[i] = fmt.Errorf("delete %s, whose owner is gone: %w", objects[i].GetName(), one)
 		}
 	}
-	return changed, errors.Join(errs...)
+	return changed, kept, errors.Join(errs...)
 }
