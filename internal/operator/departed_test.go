@@ -38,6 +38,9 @@ func TestApplicationIsDeleted(t *testing.T) {
 			if len(had) < 4 {
 				t.Fatalf("it has %d objects", len(had))
 			}
+			if stays {
+				w.collectorHears() // it lets go what it knows of, and deletes what comes to its ears later
+			}
 			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
@@ -59,9 +62,26 @@ func TestApplicationIsDeleted(t *testing.T) {
 				}
 			}
 			if left := w.childrenOf(app); len(left) != len(had) {
-				t.Errorf("%d objects are left of %d", len(left), len(had))
+				t.Errorf("%d objects are left of %d: %v of %v", len(left), len(had), kindsOf(left), kindsOf(had))
 			}
 		})
+	}
+}
+
+// collectorHears waits until Kubernetes' garbage collector knows the ConfigMaps, Services and pods that there are: it deletes one of each that has an owner which does
+// not exist.
+func (w *world) collectorHears() {
+	w.T.Helper()
+	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "heard", OwnerReferences: nobody}
+	pod := foreignPod(w.Namespace, "heard")
+	pod.OwnerReferences = nobody
+	all := []client.Object{&corev1.ConfigMap{ObjectMeta: meta}, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}, pod}
+	for _, object := range all {
+		w.Create(object)
+	}
+	for _, object := range all {
+		w.WaitGone(object)
 	}
 }
 
@@ -119,4 +139,11 @@ func TestDeletionIsTheOperators(t *testing.T) {
 			t.Errorf("%d times %s", got[request], request)
 		}
 	}
+}
+
+func kindsOf(all []client.Object) (kinds []string) {
+	for _, object := range all {
+		kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
+	}
+	return kinds
 }

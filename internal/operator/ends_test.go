@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,6 +40,11 @@ func TestExecutorsThatComeAndGoUnseen(t *testing.T) {
 		w.WaitGone(executor)
 	}
 	w.kubelet(driver.Name, corev1.PodSucceeded, exited(0, ""))
+	// Until then the executors were taken from a driver that goes on.
+	testkit.Wait(t, "the cache to show the end of the driver", func(ctx context.Context) error {
+		var cached corev1.Pod
+		return errors.Join(slow.Client.Get(ctx, client.ObjectKeyFromObject(driver), &cached), want(cached.Status.Phase, corev1.PodSucceeded))
+	})
 	close(slow.hold)
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	testkit.Wait(t, "the executors", func(context.Context) error {
