@@ -66,7 +66,7 @@ type reports struct {
 	traces  *telemetry.Traces
 }
 
-// memories are what is remembered of custom resources between passes. All of it can be found out again.
+// memories are what this process remembers of custom resources between passes.
 type memories struct {
 	writes   statuswrite.Own
 	paces    statuswrite.Paces
